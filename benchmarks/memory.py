@@ -43,13 +43,13 @@ from bot.works.story import command_line
 from bot.works.story.command_line import PIECES, MemoryQuery, Scores, read_queries, scores_of
 from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.chat import read_chat_log
-from bot.works.story.logs import Logs
+from bot.works.story.log.logs import Logs
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
 from bot.works.story.memory.memory import NEAREST, Memory
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.vectors import PieceVectors, packed
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from benchmarks.scripted_extractor import tells
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
 
 SCENES: Final = 300
 CHAPTER: Final = 15

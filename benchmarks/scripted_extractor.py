@@ -13,12 +13,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
-from bot.works.story.turn import Turn
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
+from bot.works.story.log.turn import Turn
 
 if TYPE_CHECKING:
-    from bot.works.story.nodes import Node
+    from bot.works.story.log.nodes import Node
     from storage.stories import NodeRow
 
 EVENTS, SCENE_EVENTS = 3, 6

@@ -27,7 +27,7 @@ from benchmarks.times import ms, p95, spread
 from bot.budget import text_tokens
 from bot.config import Config
 from bot.events import Place
-from bot.works.story.logs import node, spot
+from bot.works.story.log.logs import node, spot
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.chat_completions import ChatService

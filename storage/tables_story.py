@@ -1,7 +1,7 @@
 """The tables of stories: what happened in each is appended to a log of nodes, branch by branch.
 
-What a story is at any moment is folded from its nodes (`bot.works.story.story`); nothing is overwritten but words that
-a person takes back, whose node stays.
+What a story is at any moment is folded from its nodes (`bot.works.story.log.story`); nothing is overwritten but words
+that a person takes back, whose node stays.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ from bot.works.council.formatting import AGREE
 from bot.works.council.values import ReadFrom
 from bot.works.library.jobs import PHASES
 from bot.works.privacy.work import COUNTED
-from bot.works.story.context import AGREED
+from bot.works.story.log.nodes import KINDS as MEMORIES
+from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.index import Reason
-from bot.works.story.nodes import KINDS as MEMORIES
-from bot.works.story.nodes import MODES, RATINGS
-from bot.works.story.session_zero import BEGIN, STEPS
-from bot.works.story.state import FIELDS
-from bot.works.story.world import OPTIONS
+from bot.works.story.turn.context import AGREED
+from bot.works.story.turn.session_zero import BEGIN, STEPS
+from bot.works.story.world.state import FIELDS
+from bot.works.story.world.world import OPTIONS
 from storage.councils import CouncilKind
 from storage.faults import FaultKind
 from storage.ledger import Capped
@@ -182,10 +182,10 @@ VALUES: Mapping[str, Iterable[str]] = {
     "story.chapter_{}": OPTIONS,
     "story.deadline_{}": underscored(MODES),
     "story.dice_natural_{}": ("1", "20"),
-    "story.dice_{}": {"rolled", "success", "failure", *given_to("_error", "bot/works/story/dice.py")},
+    "story.dice_{}": {"rolled", "success", "failure", *given_to("_error", "bot/works/story/turn/dice.py")},
     "story.finish_{}": ("length", "cut"),
     "story.mode_{}": underscored(MODES),
-    "story.preset_{}": given_to("_error", "bot/works/story/presets.py"),
+    "story.preset_{}": given_to("_error", "bot/works/story/world/presets.py"),
     "story.remembers_{}": MEMORIES,
     "story.span_{}": ("days", "hours", "minutes"),
     "story.state_{}": FIELDS,

@@ -38,10 +38,10 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
 from bot.works.council.ballot import read_json, read_words
 from bot.works.council.verdict import DissentSplitter
-from bot.works.story import dice
-from bot.works.story.choices import read_choices
-from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
-from bot.works.story.scene_verbs import people
+from bot.works.story.scene.choices import read_choices
+from bot.works.story.turn import dice
+from bot.works.story.turn.scene_verbs import people
+from bot.works.story.world.lorebook import LoreEntry, spelt_out, triggered
 from tests.pace import slowness
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 5_000

@@ -89,7 +89,7 @@ HOMES = {
     "alembic": ("storage.migrations",),
     "matplotlib": (
         "bot.works.council.chart",
-        "bot.works.story.tree",
+        "bot.works.story.table.tree",
         "bot.works.story.exchange.book",
         "bot.works.script.picture",
     ),

@@ -25,8 +25,8 @@ from bot.works.story.limits import (
     TURN_CHARS,
     WHEN_CHARS,
 )
-from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
-from bot.works.story.turn import SCENE
+from bot.works.story.log.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
+from bot.works.story.log.turn import SCENE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -416,25 +416,25 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
-    from bot.works.story.buttons import Buttons
-    from bot.works.story.cast_verbs import CastVerbs
-    from bot.works.story.edited_messages import EditedMessages
-    from bot.works.story.exports import Exports
-    from bot.works.story.extraction import Extraction
-    from bot.works.story.imports import Imports
-    from bot.works.story.logs import logs_of
+    from bot.works.story.exchange.exports import Exports
+    from bot.works.story.exchange.imports import Imports
+    from bot.works.story.extraction.extraction import Extraction
+    from bot.works.story.log.logs import logs_of
     from bot.works.story.memory.memory import Memory
-    from bot.works.story.outlines import Outlines
-    from bot.works.story.party import Party
-    from bot.works.story.presets import Presets
-    from bot.works.story.questions import Questions
-    from bot.works.story.recall import Recall
-    from bot.works.story.safety import Safety
-    from bot.works.story.scene_verbs import SceneVerbs
-    from bot.works.story.session_zero import SessionZero
-    from bot.works.story.table import Table
+    from bot.works.story.memory.recall import Recall
+    from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.table.party import Party
+    from bot.works.story.table.safety import Safety
+    from bot.works.story.table.table import Table
+    from bot.works.story.turn.cast_verbs import CastVerbs
+    from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.outlines import Outlines
+    from bot.works.story.turn.questions import Questions
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+    from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.work import Stories
-    from bot.works.story.world import World
+    from bot.works.story.world.presets import Presets
+    from bot.works.story.world.world import World
 
     async def own_names(request: Request) -> bool:
         settings = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
@@ -537,7 +537,7 @@ def _completion(name: str) -> Complete:
 
 
 async def _plain(resources: Resources, place: Place, author: str, text: str) -> str:
-    from bot.works.story.session_zero import is_open
+    from bot.works.story.turn.session_zero import is_open
 
     return "zero" if await is_open(resources.stories, place) else ""
 

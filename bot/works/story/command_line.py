@@ -20,19 +20,19 @@ from bot.events import UserError
 from bot.resources import Resources
 from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_import import LARGEST_MB, Imported
 from bot.works.story.exchange.lorebook import Lorebook
 from bot.works.story.exchange.reading import Whose, found_in, story_of
-from bot.works.story.json_export import exported
-from bot.works.story.json_import import LARGEST_MB, Imported
-from bot.works.story.logs import Logs
+from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.works.story.log.story import Story
     from bot.works.story.memory.memory import Recalled
-    from bot.works.story.story import Story
     from storage.stories import Stories, StoryRow
 
 CARDS_MB = 60

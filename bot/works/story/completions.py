@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from bot.works.story.logs import logs_of
-from bot.works.story.session_zero import STEPS
-from bot.works.story.state import chapters, characters
+from bot.works.story.log.logs import logs_of
+from bot.works.story.turn.session_zero import STEPS
+from bot.works.story.world.state import chapters, characters
 
 if TYPE_CHECKING:
     from bot.kind import Typed
     from bot.resources import Resources
-    from bot.works.story.story import Story
+    from bot.works.story.log.story import Story
     from storage.stories import StoryRow
 
 

@@ -22,32 +22,32 @@ from bot.events import (
     UserError,
 )
 from bot.words import words
-from bot.works.story import cast
-from bot.works.story.buttons import AT_HEAD, LATE
-from bot.works.story.choices import played_elsewhere, under
-from bot.works.story.logs import TAKEN_AWAY, WRITTEN
-from bot.works.story.party import OVERDUE
+from bot.works.story.log.logs import TAKEN_AWAY, WRITTEN
+from bot.works.story.scene.buttons import AT_HEAD, LATE
+from bot.works.story.scene.choices import played_elsewhere, under
+from bot.works.story.table.party import OVERDUE
+from bot.works.story.world import cast
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.works.story.buttons import Buttons
-    from bot.works.story.cast_verbs import CastVerbs
-    from bot.works.story.edited_messages import EditedMessages
-    from bot.works.story.exports import Exports
-    from bot.works.story.extraction import Extraction
-    from bot.works.story.imports import Imports
-    from bot.works.story.logs import Logs
+    from bot.works.story.exchange.exports import Exports
+    from bot.works.story.exchange.imports import Imports
+    from bot.works.story.extraction.extraction import Extraction
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.log.story import Story
     from bot.works.story.memory.memory import Memory
-    from bot.works.story.outlines import Outlines
-    from bot.works.story.party import Party
-    from bot.works.story.questions import Questions
-    from bot.works.story.recall import Recall
-    from bot.works.story.safety import Safety
-    from bot.works.story.scene_verbs import SceneVerbs
-    from bot.works.story.session_zero import SessionZero
-    from bot.works.story.story import Story
-    from bot.works.story.table import Table
-    from bot.works.story.world import World
+    from bot.works.story.memory.recall import Recall
+    from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.table.party import Party
+    from bot.works.story.table.safety import Safety
+    from bot.works.story.table.table import Table
+    from bot.works.story.turn.cast_verbs import CastVerbs
+    from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.outlines import Outlines
+    from bot.works.story.turn.questions import Questions
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+    from bot.works.story.turn.session_zero import SessionZero
+    from bot.works.story.world.world import World
 
 T = TypeVar("T")
 

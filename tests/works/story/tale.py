@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
 
 WORDS = (
     "the lamp went down into the water and a door opened where no door had been before she could speak".split()  # noqa: SIM905

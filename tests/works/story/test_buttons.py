@@ -21,8 +21,8 @@ from bot.adapters.stored_choices import StoredChoice
 from bot.commands import RUN, UNDER, verb
 from bot.events import Author, Choice, Choices, Place, PressedLate, Request
 from bot.words import words
-from bot.works.story.buttons import AT_HEAD
-from bot.works.story.choices import scene_changed, struck
+from bot.works.story.scene.buttons import AT_HEAD
+from bot.works.story.scene.choices import scene_changed, struck
 from tests.fakes.reply import Reply
 from tests.promises.talk import Events, Talk
 from tests.works.story.exchange.test_card import V3, a_png, b64
@@ -392,7 +392,7 @@ async def test_a_greeting_is_told_another_way_for_everybody(tmp_path: Path) -> N
 
 
 def test_the_stop_card_takes_its_ways_to_go_on_away_once_they_were_taken() -> None:
-    from bot.works.story.choices import carded
+    from bot.works.story.scene.choices import carded
 
     tale = Tale()
     tale.turn("I knock.", "It opens.")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.events import UserError
-from bot.works.story import cast
-from bot.works.story.cast import Character, Unnamed, read_characters, typed
-from bot.works.story.context import prompt
-from bot.works.story.scene_verbs import people
+from bot.works.story.turn.context import prompt
+from bot.works.story.turn.scene_verbs import people
+from bot.works.story.world import cast
+from bot.works.story.world.cast import Character, Unnamed, read_characters, typed
 from tests.fakes.reply import Body, Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_context import FRAME

@@ -15,8 +15,8 @@ from bot.config import Config
 from bot.events import UserError
 from bot.works.story.command_line import take_in
 from bot.works.story.exchange.chat import TURNS, is_chat_log, read_chat_log
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
 
 LINES = [
     {"id": "D1:1", "speaker": "Gina", "text": "I hid the key under the third step.", "time": "2 May", "scene": 1},

@@ -9,9 +9,9 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.llm.base import Prompt
-from bot.works.story import context
-from bot.works.story.context import Frame, action
-from bot.works.story.story import Story
+from bot.works.story.log.story import Story
+from bot.works.story.turn import context
+from bot.works.story.turn.context import Frame, action
 from tests.works.story.tale import Tale, prose
 
 FRAME = Frame(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bot.words import words
-from bot.works.story import attribution, continuity
-from bot.works.story.state import Character
+from bot.works.story.extraction import attribution, continuity
+from bot.works.story.world.state import Character
 from tests.works.story.tale import Tale
 
 BEFORE = {

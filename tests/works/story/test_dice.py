@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 
 from bot.events import Text, UserError
 from bot.words import LOCALES, Words
-from bot.works.story.choices import Before, scene_changed
-from bot.works.story.dice import MOST_DICE, MOST_ROLLS, Roll, Wanted, find, for_people, for_writer, rolled
+from bot.works.story.scene.choices import Before, scene_changed
+from bot.works.story.turn.dice import (
+    MOST_DICE,
+    MOST_ROLLS,
+    Roll,
+    Wanted,
+    find,
+    for_people,
+    for_writer,
+    rolled,
+)
 from tests.works.story.tale import Tale
 
 SAY = {

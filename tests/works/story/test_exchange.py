@@ -20,17 +20,18 @@ from hypothesis.stateful import precondition, rule
 
 from bot.events import UserError
 from bot.words import words
-from bot.works.story import context, nodes
 from bot.works.story.command_line import take_in, write
-from bot.works.story.context import Frame
+from bot.works.story.exchange.json_export import FIELDS, WITHIN, exported
+from bot.works.story.exchange.json_import import LARGEST_MB, Imported, imported
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.json_export import FIELDS, WITHIN, exported
-from bot.works.story.json_import import LARGEST_MB, Imported, imported
-from bot.works.story.logs import Logs
-from bot.works.story.lorebook import LoreEntry
-from bot.works.story.nodes import lineage
-from bot.works.story.order import passed
-from bot.works.story.story import folded
+from bot.works.story.log import nodes
+from bot.works.story.log.logs import Logs
+from bot.works.story.log.nodes import lineage
+from bot.works.story.log.story import folded
+from bot.works.story.table.order import passed
+from bot.works.story.turn import context
+from bot.works.story.turn.context import Frame
+from bot.works.story.world.lorebook import LoreEntry
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.reply import Reply

@@ -23,14 +23,15 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
-from bot.works.story import context, state
 from bot.works.story.config import RecallConfig
-from bot.works.story.logs import PAST, Logs, PlayedStory, node, spot
+from bot.works.story.log.logs import PAST, Logs, PlayedStory, node, spot
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import Act
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
-from bot.works.story.state import chapters, titles
-from bot.works.story.story import Story
-from bot.works.story.turn import Act
+from bot.works.story.turn import context
+from bot.works.story.world import state
+from bot.works.story.world.state import chapters, titles
 from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors

@@ -15,10 +15,10 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig, StoryConfig
-from bot.works.story.lorebook import LoreEntry
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.turn_plan import TurnPlan, called_up
+from bot.works.story.turn.turn_plan import TurnPlan, called_up
+from bot.works.story.world.lorebook import LoreEntry
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.lorebook import ALTERNATIVES, KEY_CHARS, SWEEPS, Logic, LoreEntry, spelt_out, triggered
+from bot.works.story.world.lorebook import (
+    ALTERNATIVES,
+    KEY_CHARS,
+    SWEEPS,
+    Logic,
+    LoreEntry,
+    spelt_out,
+    triggered,
+)
 
 
 def words_in(text: str) -> int:

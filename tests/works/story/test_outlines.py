@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.outlines import Outline, read_outline
+from bot.works.story.turn.outlines import Outline, read_outline
 from tests.fakes.reply import Reply
 from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.works.story.turn_plan import MOST, overused
+from bot.works.story.turn.turn_plan import MOST, overused
 from tests.fakes.reply import Reply
 from tests.works.story.tale import prose
 from tests.works.story.test_scene_verbs import START, Writer, last, playing

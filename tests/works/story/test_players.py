@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.attribution import Players, WatchedScene, forms
+from bot.works.story.extraction.attribution import Players, WatchedScene, forms
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, settings, talking

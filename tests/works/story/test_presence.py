@@ -15,13 +15,13 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.excerpts import as_prompt, excerpts
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
+from bot.works.story.memory.excerpts import as_prompt, excerpts
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.nodes import Part
-from bot.works.story.recall import moments
-from bot.works.story.state import known_as, unknown_to
-from bot.works.story.story import Story, folded
+from bot.works.story.memory.recall import moments
+from bot.works.story.world.state import known_as, unknown_to
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

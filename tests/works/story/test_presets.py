@@ -11,7 +11,7 @@ import pytest
 
 from bot.events import UserError
 from bot.words import LOCALES, Words
-from bot.works.story.presets import BUNDLED, LARGEST_KB, Preset, Presets, parse
+from bot.works.story.world.presets import BUNDLED, LARGEST_KB, Preset, Presets, parse
 
 SAY = {
     locale: Words(locale, Path(f"bot/works/story/{locale}.toml").read_text(encoding="utf-8"))
@@ -88,7 +88,8 @@ async def test_a_file_is_read_when_it_is_asked_for_and_once(tmp_path: Path) -> N
 
 
 def test_yaml_waits_until_a_preset_is_asked_for() -> None:
-    code = "import sys, bot.works.story.presets, bot.works.story.dice, bot.works.story.lorebook; print(*sys.modules)"
+    modules = "bot.works.story.world.presets, bot.works.story.turn.dice, bot.works.story.world.lorebook"
+    code = f"import sys, {modules}; print(*sys.modules)"
     seen = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

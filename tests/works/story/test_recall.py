@@ -10,8 +10,8 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.prompts import PromptFile
-from bot.works.story.recall import OWN_TURN, Since, recap_prompt
-from bot.works.story.turn_plan import TurnPlan
+from bot.works.story.memory.recall import OWN_TURN, Since, recap_prompt
+from bot.works.story.turn.turn_plan import TurnPlan
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.tale import Tale, prose

@@ -11,10 +11,10 @@ import pytest
 
 from bot.events import Author, OptionValue, Place, Request
 from bot.platforms import LogView, Platform
-from bot.works.story.json_export import exported
-from bot.works.story.json_import import imported
-from bot.works.story.nodes import lineage
-from bot.works.story.story import folded
+from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_import import imported
+from bot.works.story.log.nodes import lineage
+from bot.works.story.log.story import folded
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts

@@ -19,9 +19,9 @@ from bot.events import Author, File, Place, Request
 from bot.runs.requests import child_id
 from bot.words import words
 from bot.works.story.config import StoryConfig
-from bot.works.story.json_export import exported
-from bot.works.story.json_import import imported
-from bot.works.story.logs import node
+from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_import import imported
+from bot.works.story.log.logs import node
 from storage.stories import Spot
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES

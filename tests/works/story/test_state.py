@@ -16,13 +16,15 @@ from typing import Any
 import pytest
 
 from bot.llm import json_answers
-from bot.works.story import context, extraction, state
 from bot.works.story.config import StoryConfig
-from bot.works.story.context import Frame
-from bot.works.story.extraction import AT_ONCE, TRIES
-from bot.works.story.findings import Findings
-from bot.works.story.nodes import Part
-from bot.works.story.story import folded
+from bot.works.story.extraction import extraction
+from bot.works.story.extraction.extraction import AT_ONCE, TRIES
+from bot.works.story.extraction.findings import Findings
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import folded
+from bot.works.story.turn import context
+from bot.works.story.turn.context import Frame
+from bot.works.story.world import state
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking

@@ -14,10 +14,10 @@ from typing import Any
 
 from bot.events import Author, Place, Request
 from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.json_import import imported
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.json_import import imported
-from bot.works.story.nodes import Part
-from bot.works.story.story import folded
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import folded
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story import state
 from bot.works.story.exchange.chat import read_chat_log
-from bot.works.story.json_export import exported
-from bot.works.story.json_import import imported
-from bot.works.story.nodes import Part
-from bot.works.story.state import unknown_to
-from bot.works.story.story import Story, folded
-from bot.works.story.stretches import STRETCH_CHARS, lines_back, stretches
+from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_import import imported
+from bot.works.story.extraction.stretches import STRETCH_CHARS, lines_back, stretches
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
+from bot.works.story.world import state
+from bot.works.story.world.state import unknown_to
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.tale import Tale

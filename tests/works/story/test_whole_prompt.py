@@ -15,12 +15,12 @@ from bot.config.settings import EmbeddingConfig
 from bot.llm.base import Prompt
 from bot.prompts import PromptFile
 from bot.retrieval.embedding import Embedding
-from bot.works.story import context
 from bot.works.story.config import RecallConfig, StoryConfig
-from bot.works.story.excerpts import excerpts, query_of
+from bot.works.story.log.turn import Excerpt
+from bot.works.story.memory.excerpts import excerpts, query_of
 from bot.works.story.memory.memory import Memory
-from bot.works.story.turn import Excerpt
-from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, prompt, searched
+from bot.works.story.turn import context
+from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, prompt, searched
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_OID, uuid5
 
 from bot.drawing import COLOURS, PAPER, alone
-from bot.works.story import state
+from bot.works.story.world import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
     from bot.words import Words
-    from bot.works.story.story import Story
-    from bot.works.story.turn import Turn
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
     from storage.stories import StoryRow
 
 _MADE: Final = (1980, 1, 1, 0, 0, 0)

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from bot.events import UserError
 from bot.readers.archive import Archive
-from bot.works.story.cast import NAME_CHARS, STYLE_CHARS
 from bot.works.story.exchange import png
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, lorebook_of
+from bot.works.story.world.cast import NAME_CHARS, STYLE_CHARS
 
 ABOUT_CHARS: Final = 8_000
 """Of who somebody is, as the writer is told it; the card has all of it."""

@@ -21,9 +21,9 @@ from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import UserError
-from bot.works.story.cast import CAST
-from bot.works.story.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
-from bot.works.story.story import Story
+from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from bot.works.story.log.story import Story
+from bot.works.story.world.cast import CAST
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 SWIPES: Final = 100

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
-from bot.works.story.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
+from bot.works.story.world.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
 KEYS: Final = 50
 SOURCE_CHARS: Final = 20_000

@@ -30,8 +30,8 @@ from bot.works.story.exchange.chat import (
     read_plain,
     read_sillytavern,
 )
+from bot.works.story.exchange.json_import import LARGEST_MB, BadLine, Imported, imported, tree_of
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
-from bot.works.story.json_import import LARGEST_MB, BadLine, Imported, imported, tree_of
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 

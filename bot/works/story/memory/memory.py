@@ -23,7 +23,6 @@ from bot.events import UserError
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
 from bot.waiting import in_own_thread
-from bot.works.story import state
 from bot.works.story.memory.index import BranchPieces, Pieces, Reason
 from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, noted_at, pieces_of
 from bot.works.story.memory.ranking import Query, add_extracted, distinctive, scored, too_old
@@ -35,6 +34,7 @@ from bot.works.story.memory.vectors import (
     likeness,
     packed,
 )
+from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from bot.retrieval.embedding import Embedder, Embedding
     from bot.works.story.config import RecallConfig
-    from bot.works.story.story import Story
-    from bot.works.story.turn import Turn
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
     from storage.story_vectors import StoryVectors
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from bot.speech.sentences import Sentences
 from bot.works.story.memory.index import About, Piece
 
 if TYPE_CHECKING:
-    from bot.works.story.story import Story
-    from bot.works.story.turn import Turn
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
 
 LONGEST, SHORTEST = 600, 150
 """Characters: a longer paragraph is split between sentences, a shorter one is joined to the next."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-    from bot.works.story.story import Story
+    from bot.works.story.log.story import Story
 
 CANDIDATES = 20
 """The signs select this many times the vectors wanted."""

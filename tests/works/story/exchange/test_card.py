@@ -20,7 +20,7 @@ from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
 from bot.works.story.exchange.reading import Strangers, Whose, found_in, parse_lines, read
-from bot.works.story.lorebook import LORE_CHARS, LoreEntry, triggered
+from bot.works.story.world.lorebook import LORE_CHARS, LoreEntry, triggered
 
 WHOSE = Whose("local", "story", "Ana")
 BOOK: dict[str, Any] = {

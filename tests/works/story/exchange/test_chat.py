@@ -9,11 +9,11 @@ import pytest
 
 from bot.events import UserError
 from bot.works.story.exchange.chat import sillytavern
+from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.json_import import Imported
-from bot.works.story.nodes import Part
-from bot.works.story.story import Story, folded
-from bot.works.story.turn import Scene
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
+from bot.works.story.log.turn import Scene
 
 WHOSE = Whose("local", "story", "Ana")
 HEADER = {

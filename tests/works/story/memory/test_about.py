@@ -11,14 +11,14 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.excerpts import query_of
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import Story, folded
+from bot.works.story.memory.excerpts import query_of
 from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
-from bot.works.story.nodes import Part
-from bot.works.story.state import chapters, title_at, titles
-from bot.works.story.story import Story, folded
+from bot.works.story.world.state import chapters, title_at, titles
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated

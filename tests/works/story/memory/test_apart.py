@@ -10,10 +10,10 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.nodes import Kind
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.nodes import Kind
 from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors

@@ -11,10 +11,10 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.excerpts import as_prompt, excerpts
+from bot.works.story.log.story import Story
+from bot.works.story.memory.excerpts import as_prompt, excerpts
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.story import Story
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated

@@ -9,7 +9,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.memory.memory import Memory
 from storage.db import Database
 from storage.people import People

@@ -14,9 +14,9 @@ from bot.events import UserError
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
+from bot.works.story.log.story import Story
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
-from bot.works.story.story import Story
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

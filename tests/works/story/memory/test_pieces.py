@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.works.story.exchange.chat import read_chat_log
+from bot.works.story.log.nodes import Part
+from bot.works.story.log.story import folded
 from bot.works.story.memory.pieces import BEFORE_CHARS, LONGEST, embedded, paragraphs, pieces_of
-from bot.works.story.nodes import Part
-from bot.works.story.story import folded
 from tests.works.story.tale import Tale, prose
 
 WORDS = st.lists(st.sampled_from(["lamp", "sea.", "door!", "\n\n", "\n", "“Go.”", "x" * 200]), max_size=80)

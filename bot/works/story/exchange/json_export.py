@@ -1,0 +1,299 @@
+"""Writes a whole story as the JSON of docs/story-format.md: every branch, version and undone turn, and nobody's id.
+
+Nodes, branches and people are numbered within the file, so that a story that was imported is exported as the same
+bytes. Knows no database and no file.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.works.story.exchange.card import key_of
+from bot.works.story.log.nodes import lineage
+from bot.works.story.log.story import folded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from storage.stories import BranchRow, NodeRow, StoryRow
+
+FORMAT: Final = "sutradhar-story"
+PINNED: Final = ("memory", "idea")
+VERSION: Final = 1
+
+FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "act": {
+        "mode": "mode",
+        "text": "text",
+        "name": "text?",
+        "character": "text?",
+        "speaker": "text?",
+        "rolls": "texts?",
+        "dice": "texts?",
+        "when": "text?",
+        "group": "text?",
+        "label": "text?",
+        "source": "text?",
+    },
+    "scene": {
+        "text": "text",
+        "at": "place?",
+        "model": "text?",
+        "stopped": "flag?",
+        "edited": "flag?",
+        "lore": "keys?",
+        "acts_for": "texts?",
+        "source": "text?",
+    },
+    "choices": {"scene": "scene", "choices": "texts"},
+    "flip": {"scene": "scene?", "act": "act?"},
+    "head": {},
+    "set": {
+        "title": "text?",
+        "premise": "text?",
+        "genre": "text?",
+        "tone": "text?",
+        "view": "text?",
+        "length": "text?",
+        "mode": "text?",
+        "note": "text?",
+        "language": "text?",
+        "gm": "person?",
+        "passed": "passed?",
+        "plot_check_mode": "check?",
+        "deadline": "whole number?",
+        "source": "text?",
+        "lore_source": "text?",
+    },
+    "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
+    "lore": {"id": "key", "entry": "entry"},
+    "memory": {"id": "key", "text": "text or null"},
+    "idea": {"id": "key", "text": "text or null"},
+    "preset": {"pair": "pair", "preset": "text", "lines": "texts"},
+    "intent": {"name": "text", "text": "text"},
+    "forgotten": {"node": "act or scene"},
+    "extracted": {
+        "scene": "act or scene",
+        "summary": "text?",
+        "place": "text?",
+        "time": "text?",
+        "state": "list of seen?",
+        "memories": "list of memory?",
+        "events": "texts?",
+        "done": "keys?",
+        "flags": "texts?",
+        "crossed": "texts?",
+        "failed": "whole number?",
+        "turns": "whole number?",
+        "lines": "whole numbers?",
+    },
+    "settled": {"scene": "scene"},
+    "ticked": {"event": "key", "happened": "flag"},
+    "corrected": {"character": "text", "field": "text", "value": "text"},
+    "chapter": {
+        "id": "key",
+        "title": "text",
+        "location": "text?",
+        "time": "text?",
+        "scenario": "text?",
+        "key_events": "list of event?",
+        "climax": "text?",
+        "resolution": "text?",
+        "scene": "scene?",
+    },
+    "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?"},
+    "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
+    "stopcard": {},
+}
+"""What a file holds of each kind of node's body (`nodes.Kind`), and what of: "?" for what may be missing.
+Whispers are in no file: they are for two people.
+
+Nothing else is given away. The run and the stage of a scene are left out: they say which message of a platform
+shows it.
+"""
+
+WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
+    "passed": {"author": "person?", "after": "turn", "count": "whole number?"},
+    "entry": {
+        "keys": "texts",
+        "content": "text",
+        "secondary_keys": "texts?",
+        "logic": "logic?",
+        "name": "text?",
+        "constant": "flag?",
+        "enabled": "flag?",
+        "case_sensitive": "flag?",
+        "whole_words": "flag?",
+        "depth": "whole number or null?",
+        "order": "whole number?",
+        "position": "position?",
+        "probability": "whole number?",
+        "group": "text?",
+        "source": "text?",
+    },
+    "seen": {
+        "name": "text",
+        "where": "text?",
+        "holding": "text?",
+        "wearing": "text?",
+        "mood": "text?",
+        "relations": "pairs?",
+        "dead": "flag?",
+        "present": "flag?",
+    },
+    "memory": {"character": "text", "kind": "sort", "text": "text"},
+    "event": {"id": "key", "text": "text"},
+}
+"""The same for fields that have fields (`bot.works.story.world.lorebook.LoreEntry` of those of a lorebook)."""
+
+
+def exported(
+    story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow], cards: Mapping[str, bytes] = {}
+) -> str:
+    """The file's text. `branches` are in the order in which they were made, `nodes` in that of their numbers; `cards`
+    are the files of characters' cards by their `key_of`.
+    """
+    return _Writer(story, branches, nodes, cards).text()
+
+
+class _Writer:
+    def __init__(
+        self,
+        story: StoryRow,
+        branches: Sequence[BranchRow],
+        nodes: Sequence[NodeRow],
+        cards: Mapping[str, bytes],
+    ) -> None:
+        nodes = [row for row in nodes if row.kind in FIELDS]
+        self._story = story
+        self._branches = _parents_first(branches)
+        self._nodes = nodes
+        self._branch_numbers = {row.id: n for n, row in enumerate(self._branches, 1)}
+        self._node_numbers = {row.id: n for n, row in enumerate(nodes, 1)}
+        self._seqs = [row.seq for row in nodes]
+        self._carded, self._unpinned = self._gone()
+        self._people: dict[str, int] = {}
+        self._keys: dict[str, str] = {}
+        self._cards = cards
+        self._carriers: dict[str, int] = {}
+        """The first node with each of these cards in its sheet."""
+
+    def _gone(self) -> tuple[set[str], set[str]]:
+        """The turns that went with a stop card, and what is in `Story.unpinned`."""
+        if not any(row.kind == "stopcard" for row in self._nodes):
+            return set(), set()
+        branches = {row.id: row for row in self._branches}
+        stories = [folded(lineage(branches, row.id), self._nodes) for row in self._branches]
+        unpinned = set[str]().union(*(story.unpinned for story in stories))
+        # What somebody wanted to do may still wait for a turn on another branch.
+        unpinned = unpinned.difference(*(story.intents for story in stories))
+        return set[str]().union(*(story.carded for story in stories)), unpinned
+
+    def text(self) -> str:
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self._story.title,
+            **self._made(self._story.author_id, self._story.created_at),
+        }
+        lines = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
+        lines += [f'"branches": {_listed(map(self._branch, self._branches))}']
+        lines += [f'"nodes": {_listed(map(self._node, self._nodes))}']
+        cards = [
+            {"node": node, "file": base64.b64encode(self._cards[key]).decode()}
+            for key, node in self._carriers.items()
+        ]
+        lines += [f'"cards": {_listed(cards)}'] if cards else []
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def _made(self, author: str, at: datetime) -> dict[str, Any]:
+        return {**({"author": self._person(author)} if author else {}), "time": at.isoformat()}
+
+    def _branch(self, row: BranchRow) -> dict[str, Any]:
+        tree: dict[str, Any] = {"id": self._branch_numbers[row.id]}
+        if row.parent:
+            tree |= {
+                "name": row.name,
+                "parent": self._branch_numbers[row.parent],
+                "turn": self._node_numbers.get(row.turn, 0),
+                "cut": self._place(row.cut),
+                "until": self._place(row.until),
+            }
+        return tree | self._made(row.author_id, row.created_at)
+
+    def _node(self, row: NodeRow) -> dict[str, Any]:
+        tree: dict[str, Any] = {
+            "id": self._node_numbers[row.id],
+            "branch": self._branch_numbers.get(row.branch_id, 1),
+            "kind": row.kind,
+        }
+        if row.turn != row.id and (turn := self._node_numbers.get(row.turn, 0)):
+            tree["turn"] = turn
+        fields = json.loads(row.body) if row.body else None
+        # Its place stays, as that of words that were taken back.
+        withdrawable = f"{row.kind} {fields['id']}" if fields and row.kind in PINNED else row.id
+        if fields and (row.turn in self._carded or withdrawable in self._unpinned):
+            fields = None
+        body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
+        if row.kind == "cast" and body and (key := key_of(body["sheet"] or {})) in self._cards:
+            self._carriers.setdefault(key, tree["id"])
+        return tree | self._made(row.author_id, row.created_at) | {"body": body}
+
+    def _fields(self, fields: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: self._value(fields[name].removesuffix("?"), value)
+            for name, value in body.items()
+            if name in fields
+        }
+
+    def _value(self, holds: str, value: Any) -> Any:
+        match holds:
+            case "scene" | "act" | "turn" | "act or scene":
+                return self._node_numbers.get(value, 0)
+            case "place":
+                return self._place(value)
+            case "person":
+                return self._person(value)
+            case "key":
+                return self._keys.setdefault(value, str(len(self._keys) + 1))
+            case "keys":
+                return [self._value("key", item) for item in value]
+            case "list of seen" | "list of memory" | "list of event":
+                return [self._fields(WITHIN[holds.removeprefix("list of ")], item) for item in value]
+            case "passed" | "entry":
+                return self._fields(WITHIN[holds], value) if value is not None else None
+            case _:
+                return value
+
+    def _place(self, seq: int) -> int:
+        """How many of the story's nodes come up to this one: another story may have the number itself."""
+        return bisect_right(self._seqs, seq)
+
+    def _person(self, author: str) -> int:
+        return self._people.setdefault(author, len(self._people) + 1) if author else 0
+
+
+def _parents_first(rows: Sequence[BranchRow]) -> list[BranchRow]:
+    """A clock may have stood still, or been set back, between a branch and those that left it."""
+    by_id = {row.id: row for row in rows}
+
+    def depth(row: BranchRow) -> int:
+        steps, at = 0, row
+        while at.parent:
+            steps, at = steps + 1, by_id[at.parent]
+        return steps
+
+    return sorted(rows, key=depth)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _listed(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One a line: for whoever reads it, or compares two exports."""
+    return "[\n" + ",\n".join(map(_json, rows)) + "\n]"

@@ -1,0 +1,304 @@
+"""Who speaks and acts in a scene, told by code; and where it does so for the players' characters, while it is written.
+
+For English and Portuguese, and only in plain cases: a missed sentence costs little, a wrong one costs people a
+question, or stops a good scene. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.works.story.log.turn import Turn
+
+LATELY: Final = 5
+"""How many turns' words a scene may repeat."""
+_FEWEST: Final = 2
+"""The fewest words of a line that counts: a cry decides nothing."""
+_TALKING: Final = re.compile(
+    r"\b(?:say|tell|ask|answer|repl(?:y|ies)|whisper|shout|mutter|call|cry|add|greet|thank|explain|beg|warn|order|offer"
+    r"|introduce|apologi[sz]e|persuade|convince|negotiate|threaten|argue|talk|speak|sing|pray|swear|promise|lie|joke"
+    r"|digo|diz|pergunto|pergunta|respondo|responde|conto|conta|grito|grita|sussurro|sussurra|chamo|chama|cumprimento"
+    r"|agradeço|explico|peço|aviso|ordeno|ofereço|prometo|falo|fala|canto|canta|rezo|juro|convenço|minto)\w*",
+    re.IGNORECASE,
+)
+_TOGETHER: Final = re.compile(
+    r"\b(?:we|us|our|all|both|everyone|everybody|together|party|group|nós|nos|todos|todas|juntos|juntas|grupo|gente)\b",
+    re.IGNORECASE,
+)
+_BINDING: Final = frozenset().union(*FUNCTION_WORDS.values())
+_GAP: Final = re.compile(r"(?<!\s)\s+(?=\S)")
+_PERSONS: Final = {"second": ("you", "você"), "first": ("I",)}
+"""The person in which a story's view has the player's character told."""
+_DASH: Final = ("—", "–")
+_STEM: Final = 4
+"""How many first letters identify a deed: "agree" in "agreed"."""
+
+SHORTEST: Final = 2
+"""The fewest letters of a part of a name."""
+_QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
+_DASHED: Final = re.compile(r"(?:^|\n)\s*[—–]\s*([^—–\n]{1,600})[—–]\s*([^—–\n]{1,80})")
+_BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
+_SAYING: Final = (
+    "say says said ask asks asked answer answers answered reply replies replied whisper whispers whispered "
+    "shout shouts shouted mutter mutters muttered murmur murmurs murmured call calls called cry cries cried "
+    "add adds added tell tells hiss hisses hissed explain explains explained exclaim exclaims exclaimed insist "
+    "insists insisted snarl snarls snarled growl growls growled explica explicou exclama exclamou insiste "
+    "insistiu diz disse pergunta perguntou responde respondeu sussurra sussurrou grita gritou murmura murmurou "
+    "acrescenta acrescentou fala falou"
+)
+_DECIDING: Final = (
+    "decide decides decided agree agrees agreed refuse refuses refused promise promises promised accept accepts "
+    "accepted swear swears swore vow vows vowed admit admits admitted confess confesses confessed decide "
+    "decidiu concorda concordou recusa recusou promete prometeu aceita aceitou jura jurou admite admitiu "
+    "confessa confessou resolve resolveu"
+)
+_DOING: Final = (
+    "nod nods nodded smile smiles smiled laugh laughs laughed walk walks walked run runs ran step steps "
+    "stepped climb climbs climbed take takes took grab grabs grabbed open opens opened pick picks picked turn "
+    "turns turned stand stands stood sit sits sat look looks looked reach reaches reached draw draws drew jump "
+    "jumps jumped raise raises raised kill kills killed scream screams screamed stride strides strode strike "
+    "strikes struck shove shoves shoved mata matou grita gritou golpeia golpeou empurra empurrou acena acenou "
+    "sorri sorriu ri riu anda andou corre correu sobe subiu desce desceu pega pegou abre abriu vira virou "
+    "levanta levantou senta sentou olha olhou salta saltou ergue ergueu"
+)
+_MOVING: Final = (
+    "go goes going gone went walk walks walked walking run runs ran running climb climbs climbed climbing come "
+    "comes came coming step steps stepped stepping leave leaves left leaving enter enters entered entering "
+    "arrive arrives arrived arriving reach reaches reached return returns returned returning follow follows "
+    "followed following ride rides rode sail sails sailed fly flies flew fall falls fell drag drags dragged "
+    "carry carries carried cross crosses crossed descend descends descended rush rushes rushed hurry hurries "
+    "hurried swim swims swam dive dives dived dove row rows rowed head heads headed travel travels travelled "
+    "traveled move moves moved back away upstairs downstairs outside inside later next morning after meanwhile "
+    "tomorrow vai vão foi foram ir indo anda andou caminha caminhou corre correu sobe subiu desce desceu vem "
+    "veio chega chegou sai saiu entra entrou volta voltou segue seguiu atravessa atravessou alcança alcançou "
+    "nada nadou rema remou viaja viajou cai caiu leva levou depois seguinte amanhã manhã fora dentro enquanto"
+)
+_GOING_TOGETHER: Final = frozenset(
+    [
+        "we",
+        "they",
+        "all",
+        "both",
+        "everyone",
+        "everybody",
+        "nós",
+        "eles",
+        "elas",
+        "todos",
+        "todas",
+        "ambos",
+        "gente",
+    ]
+)
+
+
+def _any(words: str) -> str:
+    return "|".join(sorted(dict.fromkeys(words.split()), key=len, reverse=True))
+
+
+_MOVES: Final = re.compile(rf"\b(?:{_any(_MOVING)})\b", re.IGNORECASE)
+
+
+def sentences(text: str) -> list[str]:
+    return [part.strip() for part in _BREAK.split(text) if part and part.strip()]
+
+
+def forms(name: str, others: Iterable[str]) -> tuple[str, ...]:
+    """The character's names in a text: the whole name, and parts of it that no other name has."""
+    theirs = {
+        part.casefold() for other in others if other.casefold() != name.casefold() for part in other.split()
+    }
+    parts = [part for part in name.split() if part[:1].isupper() and len(part) >= SHORTEST]
+    return tuple(dict.fromkeys([name, *(part for part in parts if part.casefold() not in theirs)]))
+
+
+def names_one(sentence: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=200)  # of some 25 KB each
+def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Behind a quotation ("…", Mira said; said Mira), and before one (Mira said: "…")."""
+    speaker, say = re.escape(name), _any(_SAYING)
+    after = re.compile(
+        rf"\s*[,—–]?\s*(?:{speaker}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{speaker})(?!\w)", re.IGNORECASE
+    )
+    before = re.compile(
+        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$|(?:^|\n)\s*{speaker}:\s*$",
+        re.IGNORECASE,
+    )
+    return after, before
+
+
+def speeches(text: str, name: str) -> Iterator[str]:
+    """What the text quotes the character as saying."""
+    after, before = _said_by(name)
+    for quote in _QUOTE.finditer(text):
+        if after.match(text, quote.end()) or before.search(text, max(0, quote.start() - 200), quote.start()):
+            yield quote[0][1:-1]
+    for dashed in _DASHED.finditer(text):
+        if after.match(dashed[2]):
+            yield dashed[1].strip()
+
+
+def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
+    """Verbs whose subject is plainly the character: only of what it decides, or else of all that it does."""
+    for sentence in sentences(_QUOTE.sub(" ", text)):
+        yield from (match[1] for match in _done_by(name, decided).finditer(sentence))
+
+
+@lru_cache(maxsize=200)  # of some 25 KB each
+def _done_by(name: str, decided: bool) -> re.Pattern[str]:
+    verbs = _any(_DECIDING if decided else f"{_DOING} {_DECIDING}")
+    before = r"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s)"
+    return re.compile(rf"{before}{re.escape(name)}\s+(?:\w+ly\s+|se\s+)?({verbs})\b", re.IGNORECASE)
+
+
+def unquoted(text: str) -> str:
+    """The text without quoted speech."""
+    return _DASHED.sub(" ", _QUOTE.sub(" ", text))
+
+
+def moved(text: str, name: str, others: Sequence[str]) -> bool:
+    """Whether some sentence may tell how the character gets elsewhere: it speaks of a way, and not of others alone."""
+    for sentence in sentences(text):
+        if not _MOVES.search(sentence):
+            continue
+        together = not _GOING_TOGETHER.isdisjoint(re.findall(r"\w+", sentence.casefold()))
+        if together or names_one(sentence, name) or not any(names_one(sentence, other) for other in others):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Players:
+    """The characters that people play, and what their players said that they say and do."""
+
+    called: Mapping[str, tuple[str, ...]]
+    """The names that a scene has for each; "you" in a story in the second person."""
+    turn: str
+    """The text of the turn before the scene."""
+    own: Mapping[str, str]
+    """What players do or want to do in it, by character."""
+    said: frozenset[str]
+    """The words of this turn and the last ones."""
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        turn: Turn,
+        before: Sequence[Turn],
+        *,
+        cast: Collection[str] = (),
+        view: str = "",
+    ) -> Players:
+        """`cast` are all characters' names, and `view` is in whose person the story is told."""
+        called = {name: forms(name, cast) for name in names}
+        told_to = turn.act.character if turn.act.character in called else names[0] if len(names) == 1 else ""
+        if told_to and view in _PERSONS:
+            called[told_to] += _PERSONS[view]
+        own = {**dict(turn.intents), **({turn.act.character: turn.act.text} if turn.act.character else {})}
+        texts = [turn.act.text, *own.values(), *(turn.act.text for turn in before[-LATELY:])]
+        return cls(called, turn.act.text, own, frozenset(_words("\n".join(texts))))
+
+    def acted_for(self, passage: str) -> list[str]:
+        """The characters for whom the passage speaks, decides or acts without their players."""
+        folded = passage.casefold()
+        return [
+            name
+            for name, forms in self.called.items()
+            if any(
+                self._speaks(name, form, passage) or self._acts(name, form, passage)
+                for form in forms
+                if form.casefold() in folded
+            )
+        ]
+
+    def _speaks(self, name: str, form: str, passage: str) -> bool:
+        if _TALKING.search(self.own.get(name, "")):
+            return False  # what was told in other words is put into a line here
+        for line in speeches(passage, form):
+            content_words = set(_words(line)) - _BINDING
+            if len(_words(line)) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words):
+                return True
+        return False
+
+    def _acts(self, name: str, form: str, passage: str) -> bool:
+        # What comes of the turn for who takes it, is named in it or goes along, is the scene's to tell; not what they
+        # decide. So it is for everybody where nobody's character takes the turn.
+        along = name in self.own or names_one(self.turn, form) or _TOGETHER.search(self.turn)
+        stems = {word[:_STEM] for word in self.said}
+        # Who is told "you" is told what becomes of them.
+        decided = bool(along) or not self.own or form not in (name, *name.split())
+        return any(verb.casefold()[:_STEM] not in stems for verb in deeds(passage, form, decided=decided))
+
+
+class WatchedScene:
+    """A scene while it streams: passes on what may be shown, until a sentence speaks or acts for a player's character.
+
+    Whatever the pieces are, the same text comes out the same.
+    """
+
+    def __init__(self, players: Players | None, *, stop: bool) -> None:
+        """Without players everything is passed on. Without `stop` sentences are only noted in `acted_for`."""
+        self._players, self._stop = players, stop
+        self._text = ""
+        self._shown = self._read = 0
+        self.acted_for: list[str] = []
+
+    @property
+    def kept_back(self) -> str:
+        """The text that was not passed on."""
+        return self._text[self._shown :]
+
+    def feed(self, piece: str, *, last: bool = False) -> str:
+        if self._players is None:
+            return piece
+        self._text += piece
+        if not (last or piece.strip()):
+            return ""
+        passed = []
+        for end in self._ends(last=last):
+            passage = self._text[self._shown : end]
+            self.acted_for += [
+                name for name in self._players.acted_for(passage) if name not in self.acted_for
+            ]
+            if self.acted_for and self._stop:
+                break
+            passed.append(passage)
+            self._shown = end
+        return "".join(passed)
+
+    def _ends(self, *, last: bool) -> Iterator[int]:
+        """Where sentences end with which nobody's line is still open, or still without who says it."""
+        if self.acted_for and self._stop:
+            return
+        while (gap := _GAP.search(self._text, self._read)) is not None:
+            self._read = gap.end()
+            sentence = self._text[self._shown : gap.start()]
+            if "\n" in gap[0] or (sentence[-1:] in (*".!?…",) and not _open(sentence)):
+                yield gap.end()
+        self._read = max(self._read, len(self._text.rstrip()))
+        if last and self._shown < len(self._text):
+            yield len(self._text)
+
+
+def _open(sentence: str) -> bool:
+    """Whether somebody's line has begun in it and not ended; a line between dashes ends with its paragraph."""
+    if sentence.lstrip().startswith(_DASH):
+        return True
+    return bool(
+        sentence.count('"') % 2
+        or sentence.count("“") > sentence.count("”")
+        or sentence.count("«") > sentence.count("»")
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

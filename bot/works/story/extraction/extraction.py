@@ -1,0 +1,373 @@
+"""Extraction: a small model reads a scene after it was shown: who is where, what happened, what contradicts the rest.
+
+A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes, and
+with the last lines of a chat log that was imported.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from bot import untrusted
+from bot.events import Event, Run, UserError
+from bot.llm.base import Message, Prompt, room
+from bot.words import Words, words
+from bot.works.story.extraction import continuity
+from bot.works.story.extraction.findings import Findings
+from bot.works.story.extraction.stretches import as_scene, is_line, lines_back, stretches
+from bot.works.story.log.logs import node
+from bot.works.story.log.nodes import KINDS
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import KeyEvent, Scene, Turn
+from bot.works.story.scene.choices import scene_changed, words_of
+from bot.works.story.turn import context
+from bot.works.story.world import cast, state
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.events import OptionValue, Request
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.story.config import StoryConfig
+    from bot.works.story.log.logs import Logs
+
+PROMPT: Final = "story_extract"
+AT_ONCE: Final = 5
+"""How many scenes one run reads, the oldest first (all of an interval, if that is longer); the next run continues."""
+SCENE_CHARS: Final = 12_000
+CHARS: Final = 300
+"""The longest text of one finding."""
+FOUND: Final = 20
+"""The most findings of one sort from a scene."""
+NAME_CHARS: Final = 80
+ANSWER_WORDS: Final = 600
+TRIES: Final = 3
+"""How many runs try a scene whose answers cannot be used."""
+OF_SCENE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
+"""Errors that depend on the scene: the next scene is tried."""
+OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
+"""Errors that may depend on the scene: the next scene is tried, and the run ends if that fails, too."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A scene to read, and its turn; or so many `turns` of a chat log, the last of which is `turn`, with its act as
+    `scene`.
+    """
+
+    turn: str
+    scene: str
+    turns: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Whether the scene is still there, and the events to look for in it."""
+
+    there: bool
+    events: list[KeyEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The state before a turn's scene: the turns before, and the characters with their player's corrections."""
+
+    turns: list[Turn]
+    characters: dict[str, state.Character]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    _logs: Logs
+    _models: Models
+    _prompts: Prompts
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _own_names: Callable[[Request], Awaitable[bool]]
+    _settings: StoryConfig
+
+    async def begin(self, run: Run) -> bool:
+        """After a turn: begin a run that reads the branch's scenes; returns whether there is a model for that."""
+        models = self._models.with_roles(await self._roles(run.request))
+        if not self.able(models):
+            return False
+
+        async def branch() -> list[str]:
+            played = await self._logs.here(run.request.place)
+            # The table's agreement is checked in each scene.
+            every = 1 if played is not None and context.agreed(played.story) else self._settings.extract_every
+            if played is None or len(self.missing(played.story)) < every:
+                return []
+            return [played.row.id, played.branch]
+
+        target = await run.step("extracts", branch, list[str])
+        if target:
+            await _extract(run, *target)
+        return True
+
+    def able(self, models: Models) -> bool:
+        can = models.capabilities("extractor")
+        return self._settings.extract and can is not None and not can.demo
+
+    def settled(self, story: Story, of_last: int) -> int:
+        """How many of the first turns wait for no extraction; only the last `of_last` may."""
+        last = story.current_turns[-of_last:]
+        waiting = {version.turn for version in _scenes(last, TRIES)}
+        waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
+        before = next((n for n, turn in enumerate(last) if turn.id in waiting), len(last))
+        return story.length - len(last) + before
+
+    def missing(self, story: Story, *, again: bool = True) -> list[Version]:
+        """What counts and nobody has looked into, the oldest first: scenes, and after these, for which somebody may be
+        waiting, the last lines of a chat log. `again`: with those about which an answer could not be used, unless that
+        was so TRIES times.
+        """
+        tries = TRIES if again else 1
+        logged = [
+            Version(stretch[-1].id, stretch[-1].act.id, len(stretch))
+            for stretch in stretches(story, self._settings.extract_lines)
+            if stretch[-1].failed < tries
+        ]
+        return _scenes(story.current_turns, tries) + logged
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Read the branch's scenes that were not read yet; contradictions are posted under the scene.
+
+        Where more are left than one run looks into, the next one is begun; what failed waits for the next turn's.
+        """
+        request, space = run.request, run.request.place.space
+        story, branch = str(request.options["story"]), str(request.options["branch"])
+
+        async def wanted() -> list[Version]:
+            now = await self._logs.story(space, story, branch)
+            at_once = max(
+                AT_ONCE, self._settings.extract_every
+            )  # otherwise the rest would wait for as many more
+            again = not request.options.get("goes_on")
+            return self.missing(now, again=again)[:at_once]
+
+        async def left() -> int:
+            return len(self.missing(await self._logs.story(space, story, branch), again=False))
+
+        roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
+        models, doubtful = self._models.with_roles(roles), False
+        for number, version in enumerate(await run.step("scenes", wanted, list[Version]), 1):
+            look = partial(self._look, space, story, branch, version)
+            looked = await run.step(f"events-{number}", look, Look)
+            if not looked.there:
+                continue
+            now = await self._logs.story(space, story, branch)
+            prompt = await self.prompt_of(space, now, version, looked.events)
+            try:
+                findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
+            except UserError as error:
+                _log.info("scene %s is not looked into: %s", version.scene, error)
+                if error.key in OF_SCENE:
+                    await self._append(
+                        run, story, branch, version, number, {"failed": _failed(now, version) + 1}
+                    )
+                    continue
+                if doubtful or error.key not in OF_EITHER:  # no service, no money
+                    return  # the next turn's run tries again
+                doubtful = True
+                continue
+            now = await self._logs.story(space, story, branch)
+            say, turn = words(request.locale), now.turns[version.turn]
+            scene = scene_of(now, version)
+            if not context.agreed(now):
+                findings = replace(findings, crossed=[])
+            body = read(findings, before(now, version), looked.events, turn, scene, say)
+            if stretch := stretch_of(now, version):
+                texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
+                body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
+            await self._append(
+                run, story, branch, version, number, body, scene.author if scene is not None else ""
+            )
+            now = await self._logs.story(space, story, branch)
+            turn = now.turns[version.turn]
+            scene = turn.scene
+            # Also under an earlier scene, since the next turn does not wait; its pressed buttons stay disabled.
+            if (
+                scene is not None
+                and scene.id == version.scene
+                and (scene.flags or scene.crossed)
+                and turn.id in now.path[: now.length]
+            ):
+                own = bool(turn.act.speaker) and await self._own_names(request)
+                speaker = cast.speaker(now, turn.act.speaker, own=own)
+                yield scene_changed(now, turn, words_of(now, request), speaker)
+        if not doubtful and await run.step("left", left, int) >= self._settings.extract_every:
+            await _extract(run, story, branch, goes_on=True)
+
+    async def _append(
+        self, run: Run, story: str, branch: str, version: Version, number: int, body: dict[str, Any],
+        author: str = "",
+    ) -> None:  # fmt: skip
+        """`author`: of the words in the scene."""
+        body = body | {"scene": version.scene}
+        extracted_node = node(
+            run.id, f"extracted-{number}", "extracted", body, turn=version.turn, author=author
+        )
+        await self._logs.stories.append(run.request.place.space, story, branch, [extracted_node])
+
+    async def _look(self, space: str, story: str, branch: str, version: Version) -> Look:
+        now = await self._logs.story(space, story, branch)
+        mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
+        events = events_for(now, before(now, version), mode)
+        return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events)
+
+    async def prompt_of(
+        self, space: str, story: Story, version: Version, events: Sequence[KeyEvent]
+    ) -> Prompt:
+        scene, lines = scene_of(story, version), stretch_of(story, version)
+        turn = story.turns[version.turn]
+        text = as_scene(lines) if lines else scene.text if scene is not None else ""
+        characters = state.as_prompt(before(story, version).characters)
+        listed = "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
+        wording = (await self._prompts.wording(space, PROMPT)).text
+        system, task = wording.fill(
+            cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
+            state=characters,
+            events=listed,
+            scene=untrusted.data(text[:SCENE_CHARS]),
+            turn="" if lines else untrusted.data(turn.act.text),
+            agreed=context.agreed(story),
+        )
+        return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
+
+
+async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) -> None:
+    options: dict[str, OptionValue] = {"story": story, "branch": branch, "goes_on": goes_on}
+    await run.begin("extract", "extracted", options=options, line=f"extract:{branch}")
+
+
+def _scenes(turns: Sequence[Turn], tries: int) -> list[Version]:
+    """The scenes that count and were not read yet, except those that failed `tries` times."""
+    return [
+        Version(turn.id, scene.id)
+        for turn in turns
+        if turn.scenes
+        and (scene := turn.scene) is not None
+        and scene.text
+        and scene.extracted is None
+        and scene.failed < tries
+    ]
+
+
+def _failed(story: Story, version: Version) -> int:
+    scene, turn = scene_of(story, version), story.turns.get(version.turn)
+    return scene.failed if scene is not None else turn.failed if turn is not None else 0
+
+
+def scene_of(story: Story, version: Version) -> Scene | None:
+    turn = story.turns.get(version.turn)
+    return (
+        next((scene for scene in turn.versions if scene.id == version.scene), None)
+        if turn is not None
+        else None
+    )
+
+
+def stretch_of(story: Story, version: Version) -> list[Turn]:
+    """The lines of a chat log to read; none for a scene, or where the turn does not count any more."""
+    if version.turn not in story.path[: story.length]:
+        return []
+    end = story.path.index(version.turn) + 1
+    lines = [story.turns[id] for id in story.path[max(0, end - version.turns) : end]]
+    return lines if lines[-1].act.id == version.scene and all(map(is_line, lines)) else []
+
+
+def before_turns(story: Story, turn: str) -> list[Turn]:
+    """The turns that count and came before this one."""
+    turns = story.current_turns
+    return turns[: next((n for n, earlier in enumerate(turns) if earlier.id == turn), len(turns))]
+
+
+def before(story: Story, version: Version) -> Before:
+    """The state before this version was written: corrections made after an earlier version count."""
+    turns = before_turns(story, version.turn)
+    turns = turns[: len(turns) - version.turns + 1]
+    standing, scenes = state.characters(story, turns), story.turns[version.turn].scenes
+    at = next((n for n, scene in enumerate(scenes) if scene.id == version.scene), -1)
+    corrections = story.corrections.get(version.turn, ())
+    state.correct(standing, [correction for correction in corrections if correction.versions <= at])
+    return Before(turns, standing)
+
+
+def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
+    """The events of the chapter to look for in a scene; its climax once all have happened."""
+    if not (chapters := state.chapters(story, before.turns)):
+        return []
+    chapter, happened = chapters[-1], state.done(story, before.turns)
+    if events := state.checked(chapter, happened, mode):
+        return events
+    return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
+
+
+def read(
+    findings: Findings,
+    before: Before,
+    events: Sequence[KeyEvent],
+    turn: Turn,
+    scene: Scene | None,
+    say: Words,
+) -> dict[str, Any]:
+    """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over.
+
+    Of a chat log, whose lines have no `scene`, nothing is flagged: it was played elsewhere.
+    """
+    standing = list[dict[str, Any]]()
+    contradictions = [line for text in findings.contradictions[:FOUND] if (line := _line(text))]
+    for character in findings.characters[:FOUND]:
+        if not (name := _line(character.character)[:NAME_CHARS]):
+            continue
+        earlier = before.characters.get(name.casefold())
+        fields = {part: _line(getattr(character, part)) for part in state.FIELDS}
+        relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in character.relations[:FOUND]]
+        row = {
+            "name": earlier.name if earlier is not None else name,
+            **fields,
+            "dead": character.dead,
+            "present": character.present,
+        }
+        standing.append(row | {"relations": [pair for pair in relations if all(pair)]})
+    memories = [
+        {"character": _line(memory.character)[:NAME_CHARS], "kind": memory.kind, "text": _line(memory.text)}
+        for memory in findings.memories[:FOUND]
+        if memory.kind in KINDS and _line(memory.character) and _line(memory.text)
+    ]
+    happened = {check.number for check in findings.key_events if check.happened}
+    place = _line(findings.place)
+    places = (
+        earlier_turn.extracted.place
+        for earlier_turn in reversed(before.turns)
+        if earlier_turn.extracted is not None
+    )
+    last_place = next(filter(None, places), "")
+    flags = list[str]()
+    if scene is not None:
+        checked = continuity.flags(
+            standing, before.characters, place, last_place, scene.text, turn.act.text, say
+        )
+        flags = list(dict.fromkeys([*checked, *contradictions]))[:FOUND]
+    return {
+        "summary": _line(findings.summary),
+        "place": place,
+        "time": _line(findings.time),
+        "state": standing,
+        "memories": memories,
+        "events": [line for text in findings.events[:FOUND] if (line := _line(text))],
+        "done": [event.id for n, event in enumerate(events, 1) if n in happened],
+        "flags": flags,
+        "crossed": [line for text in findings.crossed[:FOUND] if (line := _line(text))],
+    }
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 2 * CHARS].split())[:CHARS]

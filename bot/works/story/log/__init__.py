@@ -1,0 +1,1 @@
+"""The log of stories: its nodes, folded into a story and its turns."""

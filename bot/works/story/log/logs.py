@@ -1,0 +1,237 @@
+"""The stories of places: found by place, folded from their logs, and cached.
+
+Knows no platform and no model. This process is the only one that appends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from bot.events import Place, Request, UserError
+from bot.works.story.log.nodes import OF_ALL, Kind, lineage
+from bot.works.story.log.story import Story, cut_at, folded
+from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
+
+WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
+"""The verbs for which the writer writes a scene."""
+TAKEN_AWAY = "story.taken_away"
+KEPT, KEPT_CHARS = 64, 40_000_000
+"""How many folded branches stay in memory, and the characters of their nodes in all."""
+PAST = 8
+"""How many earlier states of branches do: a turn's run reads the same several times."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedStory:
+    """The story and the branch that are played in a place."""
+
+    row: StoryRow
+    branch: str
+    story: Story
+    place: PlaceRow | None = None
+    """The thread's row; None before it is stored."""
+
+
+@dataclass(slots=True)
+class _Folded:
+    withdrawn: int
+    story: Story
+    chars: int
+    """Of its nodes."""
+
+
+def logs_of(stories: Stories) -> Logs:
+    """The logs of this storage, with their cache."""
+    return _LOGS.setdefault(stories, Logs(stories))
+
+
+class Logs:
+    def __init__(self, stories: Stories, *, chars: int = KEPT_CHARS) -> None:
+        """`chars`: see KEPT_CHARS; of the past there are half as many."""
+        self.stories = stories
+        self._chars = chars
+        self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
+        self._past: OrderedDict[tuple[str, str, int, int], _Folded] = OrderedDict()
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self.writing: dict[str, set[str]] = {}
+        """The runs that are writing a turn's scene, by turn."""
+
+    @contextmanager
+    def being_written(self, turn: str, run: str) -> Iterator[None]:
+        """Mark the run as writing the turn's scene."""
+        self.writing.setdefault(turn, set()).add(run)
+        try:
+            yield
+        finally:
+            self.writing[turn].discard(run)
+            if not self.writing[turn]:
+                del self.writing[turn]
+
+    async def here(self, place: Place, run: str = "", node: str = "") -> PlayedStory | None:
+        """What is played in this place; as it was before this run appended to it, since a run is repeated after a
+        crash.
+
+        With `node`: before the run appended that node. Raises StorageFault.
+        """
+        if (row_and_branch := await self.stories.played(spot(place))) is None:
+            return None
+        row, played = row_and_branch
+        own = await self.stories.of_run(place.space, run) if run else []
+        own = [row for row in own if node in ("", row.id)]
+        at = own[0].seq - 1 if own else None
+        story = await self.story(place.space, row.id, played.branch_id, at)
+        return PlayedStory(row, played.branch_id, story, played)
+
+    async def played(self, request: Request) -> PlayedStory:
+        """What is played where the request comes from. Raises UserError where nothing is."""
+        played = await self.here(request.place, request.id)
+        if played is None:
+            raise UserError("story.none_here")
+        return played
+
+    async def open_to(self, request: Request) -> list[StoryRow]:
+        """The stories open to whoever asks, the last played first: those of the code or the title that is asked for,
+        else with it in their titles; all where nothing is asked for. Raises UserError where none is called so.
+        """
+        place, folded = request.place, " ".join(request.text.split()).casefold()
+        rows = list(await self.stories.open_to(place.space, request.author.id, spot(place)))
+        if not folded:
+            return rows
+        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
+        matching = matching or [row for row in rows if folded in row.title.casefold()]
+        if not matching:
+            raise UserError("story.no_story", name=request.text.strip())
+        return matching
+
+    async def writable(self, request: Request, *, asks: bool = True) -> PlayedStory:
+        """Like `played`, for a request that changes the story.
+
+        Raises UserError where nothing is played, and TAKEN_AWAY where another thread plays it by now: with the branch,
+        and the run that began it there, "" for none, so that the work `asks` how to go on (`choices.played_elsewhere`).
+        """
+        played = await self.played(request)
+        if played.place is None or not played.place.away:
+            return played
+        if not asks:
+            raise UserError(TAKEN_AWAY)
+        player = await self.stories.player(played.place)
+        run = player.run_id if player is not None else ""
+        raise UserError(TAKEN_AWAY, run=run, branch=played.branch, story=played.row.id)
+
+    async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
+        """A branch as it is now, or as it was at the node `at`.
+
+        Do not change it, and read it before the next await: later turns are added to the same object.
+        """
+        async with self._turns.setdefault((space, branch), asyncio.Lock()):
+            folded = await self._current(space, story, branch)
+        if at is None or folded.story.seq == at:
+            return folded.story
+        key = (space, branch, at, folded.withdrawn)  # withdrawn words must not come from the cache
+        if (past := self._past.get(key)) is None:
+            past = self._past[key] = await self._anew(space, story, branch, folded.withdrawn, at)
+        self._past.move_to_end(key)
+        _shorten(self._past, PAST, self._chars // 2)
+        return past.story
+
+    async def _current(self, space: str, story: str, branch: str) -> _Folded:
+        folded = self._folded.pop((space, branch), None)
+        after = folded.story.seq if folded is not None else None
+        withdrawn, nodes = await self.stories.news(space, story, branch, after)
+        if folded is None or folded.withdrawn != withdrawn:
+            folded = await self._anew(space, story, branch, withdrawn)
+        else:  # its past does not change
+            for node in nodes:
+                folded.story.add(node)
+                folded.chars += len(node.body)
+        self._folded[space, branch] = folded
+        _shorten(self._folded, KEPT, self._chars)
+        return folded
+
+    async def copy(self, space: str, story: str, branch: str) -> Story:
+        """A copy of a branch as it is now: for use in a thread."""
+        return (await self._anew(space, story, branch, 0)).story
+
+    async def _anew(
+        self, space: str, story: str, branch: str, withdrawn: int, at: int | None = None
+    ) -> _Folded:
+        branches = {row.id: row for row in await self.stories.branches(space, story)}
+        parts = lineage(branches, branch, at)
+        nodes = await self.stories.nodes(space, story, [(part.branch, part.until) for part in parts])
+        chars = sum(len(node.body) for node in nodes)
+        fold = await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
+        return _Folded(withdrawn, fold, chars)
+
+    async def append(self, played: PlayedStory, *nodes: Node) -> int:
+        """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.
+
+        Raises KeyError for a deleted story.
+        """
+        seq, space, story = 0, played.row.space, played.row.id
+        for branch in ("", played.branch):
+            if own := [node for node in nodes if (node.kind in OF_ALL) == (branch == "")]:
+                seq = await self.stories.append(space, story, branch, own)
+        return seq
+
+    async def record(
+        self, played: PlayedStory, request: Request, kind: Kind, body: Mapping[str, Any], *, turn: str = ""
+    ) -> None:
+        """Append what a person has said or set: the request's node, which has its kind as its key."""
+        await self.append(played, node(request.id, kind, kind, body, turn=turn, author=request.author.id))
+
+    async def fork(self, played: PlayedStory, id: str, name: str, turn: str, author: str) -> BranchRow:
+        """Make a branch after `turn`, "" for before the first; does nothing if it is there.
+
+        Raises ValueError where the turn is not of this branch.
+        """
+        story, row = played.story, played.row
+        if turn:
+            story.path.index(turn)
+        branch = BranchRow(
+            id,
+            row.space,
+            row.id,
+            name,
+            played.branch,
+            turn,
+            cut_at(story, turn),
+            story.seq,
+            author,
+            datetime.now(UTC),
+        )
+        await self.stories.fork(branch)
+        return branch
+
+
+def _shorten(kept: OrderedDict[Any, _Folded], most: int, chars: int) -> None:
+    """Drop the longest unused, but never the last, until this many with so many characters are left."""
+    while len(kept) > 1 and (len(kept) > most or sum(fold.chars for fold in kept.values()) > chars):
+        kept.popitem(last=False)
+
+
+def spot(place: Place) -> Spot:
+    return Spot(place.space, place.platform, place.channel, place.thread)
+
+
+def node(
+    run: str, key: str, kind: Kind, body: Mapping[str, Any], *, turn: str = "", author: str = ""
+) -> Node:
+    """A node of a run; its id is made from the run's and `key`, so that a repeated run appends it once.
+
+    A turn's first act is the turn itself. `author`: of the words in the body, "" for a model.
+    """
+    id = f"{run}/{key}"
+    return Node(
+        id, kind, turn or (id if kind == "act" else ""), run, author, json.dumps(body, ensure_ascii=False)
+    )
+
+
+_LOGS: WeakKeyDictionary[Stories, Logs] = WeakKeyDictionary()

@@ -1,0 +1,407 @@
+"""A story as it stands, folded from the nodes of its log: the same nodes always give the same story."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import Any, Final
+
+from bot.works.story.log.nodes import SHARED_UP_TO_CUT, Node, Part
+from bot.works.story.log.turn import (
+    SCENE,
+    Act,
+    Chapter,
+    Correction,
+    Excerpt,
+    Scene,
+    Tick,
+    Turn,
+    chapter_of,
+    extracted_of,
+)
+
+QUOTED: Final = 12
+"""Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody who has joined a table or left it, by the node `changed` the last time, `seq` the first time."""
+
+    name: str
+    here: bool
+    plays: str
+    seq: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """From one person, whose `name` is told, to another: by their ids."""
+
+    by: str
+    to: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A character's sheet as of the node `id`; None for a character who has left; see `Kind`, "cast"."""
+
+    id: str
+    seq: int
+    name: str
+    sheet: dict[str, Any] | None
+    turn: str
+    scene: str
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Story:
+    """What has been played on a branch, and how it stands.
+
+    `path` holds every turn of the branch's line in order; the first `length` of them count, those behind were undone.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    sheets: list[_Sheet] = field(default_factory=list)
+    lore: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lore_nodes: dict[str, str] = field(default_factory=dict)
+    """The node of each entry of the lorebook, by the entry's id."""
+    lore_seqs: dict[str, int] = field(default_factory=dict)
+    """The numbers of these nodes."""
+    memories: dict[str, str] = field(default_factory=dict)
+    ideas: dict[str, str] = field(default_factory=dict)
+    presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    intents: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By node: (name, text) of what players want to do and no turn has included yet."""
+    forgotten: set[str] = field(default_factory=set)
+    """Nodes that are never recalled again."""
+    corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
+    ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
+    """Corrections and ticks by the turn after which they were made."""
+    chapters: dict[str, Chapter] = field(default_factory=dict)
+    """By id, also of undone turns: `state.chapters` gives those that count."""
+    turns: dict[str, Turn] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+    length: int = 0
+    seq: int = 0
+    party: dict[str, Member] = field(default_factory=dict)
+    """By the ids of the people."""
+    whispers: list[Whisper] = field(default_factory=list)
+    cards: dict[str, str] = field(default_factory=dict)
+    """The run of a stop card, by the turn under which it was played."""
+    card_at: int = 0
+    """The number of the last stop card's node."""
+    carded: set[str] = field(default_factory=set)
+    """Turns that stop cards have withdrawn: they are shown nowhere."""
+    unpinned: set[str] = field(default_factory=set)
+    """What was withdrawn with them: memories and ideas by kind and id; intents, sheets and lore by node."""
+    changes: list[tuple[int, int]] = field(default_factory=list)
+    """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
+
+    Both ascend: what a later node has changed from an earlier turn on is told by the later one alone.
+    """
+    _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def cast(self) -> dict[str, dict[str, Any]]:
+        """The sheets of the present characters, by name."""
+        if self._cast is None:
+            cast: dict[str, dict[str, Any]] = {}
+            for sheet in self.sheets:
+                if not sheet.scene or self.shows(sheet.turn, sheet.scene):
+                    _put(cast, sheet.name, sheet.sheet)
+            self._cast = cast
+        return self._cast
+
+    def shows(self, turn: str, scene: str) -> bool:
+        """Whether the turn counts, and this version of its scene."""
+        if turn not in self.path[: self.length]:
+            return False
+        current = self.turns[turn].scene
+        return current is not None and current.id == scene
+
+    @property
+    def current_turns(self) -> list[Turn]:
+        """The turns that count, in order."""
+        return [self.turns[id] for id in self.path[: self.length]]
+
+    @property
+    def head(self) -> Turn | None:
+        """The last turn that counts."""
+        return self.turns[self.path[self.length - 1]] if self.length else None
+
+    @property
+    def next(self) -> Turn | None:
+        """The turn that a redo would restore."""
+        return self.turns[self.path[self.length]] if self.length < len(self.path) else None
+
+    def before(self, turn: str) -> str:
+        """The turn before this one of the path, "" before the first. Raises ValueError for one that is not on it."""
+        at = self.path.index(turn)
+        return self.path[at - 1] if at else ""
+
+    def unchanged_since(self, seq: int) -> int:
+        """How many of the first turns have not changed since the node `seq`."""
+        at = bisect_right(self.changes, seq, key=lambda change: change[0])
+        return self.changes[at][1] if at < len(self.changes) else self.length
+
+    def _changed(self, place: int) -> None:
+        while self.changes and self.changes[-1][1] >= place:
+            self.changes.pop()
+        self.changes.append((self.seq, place))
+
+    def end_with(self, turn: str) -> None:
+        """Make this turn the last that counts; "" for none. Does nothing where it is not on the path."""
+        if turn == "" or turn in self.path:
+            before = self.length
+            self.length = self.path.index(turn) + 1 if turn else 0
+            self._changed(min(before, self.length))
+
+    def leave(self, turn: str) -> None:
+        """Begin a branch after this turn: later turns are dropped."""
+        self._cast = None
+        self.end_with(turn)
+        del self.path[self.length :]
+
+    def add(self, node: Node) -> None:
+        """Apply the next node. Kinds of later releases are ignored."""
+        self.seq = max(self.seq, node.seq)
+        self._cast = None
+        if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
+            self._changed(0)
+        elif node.kind not in ("head", "cast") and node.turn in self.turns:
+            places = reversed(range(len(self.path)))  # nearly always it is one of the last
+            place = next((at for at in places if self.path[at] == node.turn), None)
+            if place is not None:
+                self._changed(place)
+        match node.kind:
+            case "act":
+                self._act(node)
+            case "scene":
+                self._scene(node)
+            case "head":
+                self.end_with(node.turn)
+            case "stopcard":
+                self._stopcard(node)
+            case "party" if node.body:
+                body = json.loads(node.body)
+                first = self.party[body["person"]].seq if body["person"] in self.party else node.seq
+                member = Member(body["name"], body["here"], body.get("plays", ""), first, node.seq)
+                self.party[body["person"]] = member
+            case "whisper" if node.body:
+                body = json.loads(node.body)
+                self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
+            case _:
+                if node.body:  # otherwise its author withdrew it
+                    self._more(node.kind, node.turn, json.loads(node.body), node)
+
+    def _act(self, node: Node) -> None:
+        body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
+        act = Act(
+            node.id,
+            node.author_id,
+            str(body.get("name", "")),
+            body["mode"],
+            str(body.get("text", "")),
+            str(body.get("character", "")),
+            str(body.get("speaker", "")),
+            tuple(body.get("rolls", ())),
+            tuple(body.get("dice", ())),
+            withdrawn=not node.body,
+            when=str(body.get("when", "")),
+            group=str(body.get("group", "")),
+            label=str(body.get("label", "")),
+        )
+        if (turn := self.turns.get(node.turn)) is None:
+            # A player's turn includes what others want to do; a character's reply does not.
+            intents = {} if act.speaker else self.intents
+            del self.path[self.length :]
+            after = self.path[-1] if self.path else ""
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, after)
+            turn.intents, turn.intended = tuple(intents.values()), tuple(intents)
+            self.path.append(node.turn)
+            self.length += 1
+            if not act.speaker:
+                self.intents.clear()
+        turn.acts.append(act)
+        if not act.withdrawn or not turn.act_shown:
+            turn.act_shown = act.id
+
+    def gone_with(self, turn: str) -> set[str]:
+        """The turn, and all turns that follow from it."""
+        removed = {turn}
+        for id, later in self.turns.items():  # in the order in which they began
+            if later.after in removed:
+                removed.add(id)
+        return removed
+
+    def _stopcard(self, node: Node) -> None:
+        """Withdraw the turn, the turns that follow from it, and what quotes their words."""
+        self.cards[node.turn], self.card_at = node.run_id, node.seq
+        removed = self.gone_with(node.turn)
+        self.carded |= removed
+        first = next((place for place, id in enumerate(self.path) if id in removed), None)
+        if first is not None:
+            del self.path[first:]
+            self.length = min(self.length, first)
+            self._changed(first)
+            self.unpinned |= self.intents.keys()  # said after a withdrawn turn
+            self.intents.clear()
+        removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
+        self.unpinned.update(id for turn in removed_turns for id in turn.intended)
+        words = [text for turn in removed_turns for text in turn.words]
+        self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
+        quoting = {id for id, text in self.memories.items() if any(_quoted(text, own) for own in words)}
+        self.unpinned |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
+        for id in quoting:
+            del self.memories[id]
+        self.ideas.clear()
+
+    def _unwrite(self, began: int, words: Sequence[str]) -> None:
+        """Withdraw sheets and lore that were written after the node `began` and quote these words."""
+
+        def quotes(text: Any) -> bool:
+            quote = " ".join(str(text).split())
+            return len(quote) >= QUOTED and any(quote in text for text in words)
+
+        sheets = [sheet for sheet in self.sheets if sheet.seq > began and sheet.sheet and not sheet.scene]
+        quoting_ids = {sheet.id for sheet in sheets if any(map(quotes, (sheet.sheet or {}).values()))}
+        self.sheets = [sheet for sheet in self.sheets if sheet.id not in quoting_ids]
+        lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
+        for id in [id for id in lore if quotes(self.lore[id]["content"])]:
+            del self.lore[id]
+            quoting_ids.add(self.lore_nodes.pop(id))
+        self.unpinned |= quoting_ids
+
+    def _scene(self, node: Node) -> None:
+        if (turn := self.turns.get(node.turn)) is None:
+            return
+        body = json.loads(node.body) if node.body else {}
+        recalled = body.get("recalled")
+        turn.scenes.append(
+            Scene(
+                node.id,
+                str(body.get("text", "")),
+                str(body.get("run", node.run_id)),
+                node.author_id,
+                body.get("at"),
+                str(body.get("stage", SCENE)),
+                bool(body.get("stopped")),
+                bool(body.get("edited")),
+                withdrawn=not node.body,
+                recalled=tuple(Excerpt(tuple(turns), start, chars) for turns, start, chars in recalled)
+                if recalled is not None
+                else None,
+                lore=tuple(body["lore"]) if "lore" in body else None,
+                acts_for=tuple(body.get("acts_for", ())),
+            )
+        )
+        turn.moved = ""
+        if node.body:
+            turn.scene_shown = node.id
+
+    def _more(self, kind: str, of: str, body: Mapping[str, Any], node: Node) -> None:
+        turn, id = self.turns.get(of), node.id
+        match kind:
+            case "choices" if turn is not None:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.choices = tuple(body["choices"])
+            case "flip" if turn is not None:
+                turn.scene_shown = body.get("scene", turn.scene_shown)
+                turn.moved = body.get("run", turn.moved)
+                turn.moves += [body["run"]] if "run" in body else []
+                act = body.get("act", turn.act_shown)
+                turn.act_shown = act if any(version.id == act for version in turn.acts) else turn.act_shown
+            case "set" | "safety":
+                self.settings.update(body)
+            case "cast":
+                sheet, behind = body["sheet"], str(body.get("scene", ""))
+                self.sheets.append(_Sheet(id, node.seq, body["name"], sheet, of, behind))
+            case "lore":
+                _put(self.lore, body["id"], body["entry"])
+                _put(self.lore_nodes, body["id"], id if body["entry"] is not None else None)
+                self.lore_seqs[body["id"]] = node.seq
+            case "memory":
+                _put(self.memories, body["id"], body["text"])
+            case "idea":
+                _put(self.ideas, body["id"], body["text"])
+            case "preset":
+                first, second = sorted(body["pair"])
+                _put(self.presets, (first, second), body if body["preset"] else None)
+            case "extracted" if turn is not None and "failed" in body:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.failed = body["failed"]
+                if any(act.id == body["scene"] for act in turn.acts):
+                    turn.failed = body["failed"]
+            case "extracted" if turn is not None:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.extracted = extracted_of(body, id)
+                if any(act.id == body["scene"] for act in turn.acts):
+                    turn.found = extracted_of(body, id)
+            case "settled" if turn is not None:
+                for scene in turn.scenes:
+                    scene.settled = scene.settled or scene.id == body["scene"]
+            case "corrected":
+                correction = Correction(
+                    body["character"],
+                    body["field"],
+                    body["value"],
+                    len(turn.scenes) if turn is not None else 0,
+                )
+                self.corrections[of] = (*self.corrections.get(of, ()), correction)
+            case "ticked":
+                versions = len(turn.scenes) if turn is not None else 0
+                ticked = Tick(body["event"], body["happened"], versions)
+                self.ticks[of] = (*self.ticks.get(of, ()), ticked)
+            case "chapter":
+                self.chapters[body["id"]] = chapter_of(of, body)
+            case "forgotten":
+                self.forgotten.add(body["node"])
+            case "intent":
+                self.intents[id] = (body["name"], body["text"])
+
+
+def _quoted(text: str, source: str) -> bool:
+    """Whether a memory quotes these words, as a pinned passage does ("Scene 3: …")."""
+    quote = " ".join(text.partition(": ")[2].removesuffix(" …").split())
+    return len(quote) >= QUOTED and quote in source
+
+
+def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
+    if value is None:
+        entries.pop(name, None)
+    else:
+        entries[name] = value
+
+
+def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
+    """The story of these parts; `nodes` are all of theirs, in the order of their numbers."""
+    story, by_branch = Story(), dict[str, list[Node]]()
+    for node in nodes:
+        by_branch.setdefault(node.branch_id, []).append(node)
+    of_all = by_branch.get("", [])
+    for part in parts:
+        for node in merge(by_branch.get(part.branch, ()), of_all, key=lambda node: node.seq):
+            late = part.cut is not None and node.seq > part.cut and node.kind in SHARED_UP_TO_CUT
+            if not late and (part.until is None or node.seq <= part.until):
+                story.add(node)
+        if part.turn is not None:
+            story.leave(part.turn)
+            # Later nodes of the whole story belong to the part after this one.
+            of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
+    return story
+
+
+def cut_at(story: Story, turn: str) -> int:
+    """The last node whose settings count for a branch that begins after `turn`: the one before the next turn."""
+    after = story.path.index(turn) + 1 if turn else 0
+    return story.turns[story.path[after]].first - 1 if after < len(story.path) else story.seq

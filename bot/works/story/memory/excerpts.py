@@ -1,0 +1,132 @@
+"""Excerpts of past scenes that are relevant to a turn, and their form in the prompt.
+
+Chosen once for each turn, and kept with the scene, so that another version is written from the same words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from bot import untrusted
+from bot.budget import text_tokens
+from bot.works.story.log.turn import Excerpt
+from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.ranking import Query
+from bot.works.story.world import state
+
+if TYPE_CHECKING:
+    from bot.works.story.config import RecallConfig
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
+    from bot.works.story.memory.memory import Memory, Recalled
+
+AROUND = 2
+"""How many turns of a chat log before and after a match belong to its excerpt."""
+
+
+async def excerpts(
+    memory: Memory,
+    space: str,
+    id: str,
+    branch: str,
+    story: Story,
+    query: Query,
+    by: RecallConfig,
+    tokens: int,
+    without: Collection[str],
+) -> list[Excerpt]:
+    """The excerpts that match the query best, in the order of the story, in at most `tokens` tokens.
+
+    None of the turns `without`, which are in the prompt anyway.
+    """
+    pieces_found = await memory.recall(space, id, branch, story, query, by.pieces, without)
+    by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
+    for piece in pieces_found:
+        if piece.score >= by.least * pieces_found[0].score and piece.turn in story.turns:
+            by_turn[piece.turn].append(piece)
+    path = story.path[: story.length]
+    chosen: dict[int, Excerpt] = {}
+    used, tokens_free = set[str](without), tokens
+    for turn, pieces in by_turn.items():
+        if turn in used or len(chosen) == by.scenes:
+            continue
+        at = pieces[0].number - 1
+        turns = _beside(story, path, at, used)
+        used.update(turns)
+        text = _text(story, turns)
+        # With a match of a distinctive word a longer excerpt is worth its room.
+        chars = by.most_chars if pieces[0].keyword else by.least_chars
+        start = _start(story.turns[turn], text, pieces[0], chars)
+        excerpt = Excerpt(turns, start, chars)
+        needed = text_tokens(_shown(story, excerpt))
+        if needed > tokens_free:  # cut to the remaining room, unless that is too little
+            excerpt = Excerpt(turns, start, chars * tokens_free // needed)
+            needed = text_tokens(_shown(story, excerpt))
+            if excerpt.chars < by.least_chars // 2 or needed > tokens_free:
+                break
+        tokens_free -= needed
+        chosen[at] = excerpt
+    return [chosen[at] for at in sorted(chosen)]
+
+
+def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
+    """The excerpts for the prompt, without what was withdrawn or forgotten since; "" for none."""
+    parts = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
+    return "\n".join(["<related>", *parts, "</related>"]) if parts else ""
+
+
+def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
+    """The query for a turn: the player's text, or else the end of the last scene; with the last scenes as context."""
+    at = story.path.index(turn.id)
+    path = story.path[:at]
+    before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
+    scenes = [turn_before.scene.text for turn_before in before if turn_before.scene is not None]
+    last = scenes[-1][-by.context_chars :] if scenes else ""
+    context = "\n".join(scene[: by.context_chars] for scene in scenes)
+    chapter = state.title_at(state.titles(story, path), at)
+    return Query(turn.act.text or last, context, chapter=chapter)
+
+
+def _beside(story: Story, path: list[str], at: int, used: Collection[str]) -> tuple[str, ...]:
+    """The turn; in a chat log also those around it in the same scene."""
+    group = story.turns[path[at]].act.group
+    if not group:
+        return (path[at],)
+    near = path[max(0, at - AROUND) : at + AROUND + 1]
+    return tuple(turn for turn in near if story.turns[turn].act.group == group and turn not in used)
+
+
+def _text(story: Story, turns: Collection[str]) -> str:
+    """The text of the turns, without forgotten parts."""
+    parts = []
+    for turn in (story.turns[id] for id in turns if id in story.turns):
+        if turn.act.text and turn.act.id not in story.forgotten:
+            parts.append(f"{turn.act.character or turn.act.name}: {turn.act.text}")
+        if turn.scene is not None and turn.scene.text and turn.scene.id not in story.forgotten:
+            parts.append(turn.scene.text)
+    return "\n".join(parts)
+
+
+def _start(turn: Turn, text: str, piece: Recalled, chars: int) -> int:
+    """Where the excerpt begins so that it includes the piece: at the beginning of a paragraph."""
+    parts = pieces_of(turn).get(piece.node, [])
+    at = text.find(parts[piece.part].text.split("\n", 1)[0]) if piece.part < len(parts) else 0
+    if at + len(parts[piece.part].text if parts else "") <= chars:
+        return 0
+    return max(0, text.rfind("\n", 0, max(0, at)) + 1)
+
+
+def _shown(story: Story, excerpt: Excerpt) -> str:
+    text = _text(story, excerpt.turns)[excerpt.start :]
+    if not text.strip():
+        return ""
+    cut = text[: excerpt.chars]
+    if len(cut) < len(text):
+        cut = cut.rsplit(" ", 1)[0] + " …"
+    number = story.path.index(excerpt.turns[0]) + 1
+    when = story.turns[excerpt.turns[0]].act.when
+    about = f' when="{untrusted.data(when)}"' if when else ""
+    begins = "… " if excerpt.start else ""
+    return f'<past scene="{number}"{about}>\n{begins}{untrusted.data(cut)}\n</past>'

@@ -1,0 +1,164 @@
+"""The buttons of a story: each acts on the scene that it stands under, or says that the story has gone on from there.
+
+What a button belongs to is its `Choice.under`: a version of a scene, or a turn for which nothing was written. A press
+is checked when it comes, so that only the person who pressed is told, and again when its run begins: by then somebody
+may have typed a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bot.commands import RUN, UNDER
+from bot.events import Choice, Choices, Event, Link, PressedLate, Request, Run, Stage, Text, UserError
+from bot.words import words
+from bot.works.story.log.logs import Logs, PlayedStory
+from bot.works.story.scene.choices import fork_here, under
+
+if TYPE_CHECKING:
+    from storage.stories import NodeRow
+
+AT_HEAD: Final = frozenset(("act", "say", "continue", "retry", "flip", "undo", "redo", "edit"))
+"""The verbs that go on from the present scene: behind a button they are for the scene above it alone."""
+LATE: Final = "late"
+"""The verb whose run tells the person who pressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatePress:
+    """Where a late press was, and where the story is now. `key` is of the sentence about it; `n` and `scene` are the
+    scene's number and node, 0 where no branch can leave it; `story` is the code of another story. `link` is the run
+    that shows the present scene.
+    """
+
+    key: str
+    n: int = 0
+    scene: str = ""
+    story: str = ""
+    link: str = ""
+    link_n: int = 0
+
+
+class Buttons:
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+
+    async def arrived(self, request: Request, going: Sequence[Request]) -> Request:
+        """See `bot.kind.Pressed`."""
+        if not request.answers:  # the button that repeats a run
+            return await self._repeated(request)
+        if request.verb not in AT_HEAD:
+            return request
+        played = await self._logs.here(request.place)
+        if await self._late(request, played):
+            raise self._told_late(request)
+        for other in going:
+            same = other.options.get(UNDER) == request.options[UNDER] and other.place == request.place
+            if same and other.verb in AT_HEAD and other.id != request.id:
+                raise self._told_late(request, by=other)
+        return request
+
+    def _told_late(self, request: Request, *, by: Request | None = None) -> PressedLate:
+        options = {UNDER: request.options[UNDER]}
+        first = {"by": by.author.name, "run": by.id} if by is not None else {}
+        return PressedLate("story.stale", LATE, options | first)
+
+    async def _repeated(self, request: Request) -> Request:
+        """A run once more: where it has taken a turn, another version of that turn's scene. Raises PressedLate."""
+        node = await self._node(request)
+        if node is None:
+            return replace(request, options={k: v for k, v in request.options.items() if k != UNDER})
+        played = await self._logs.here(request.place)
+        head = played.story.head if played is not None else None
+        if played is None or head is None or head.id != node.turn or head.shown_by not in ("", node.run_id):
+            raise self._told_late(request)
+        soften = {name: value for name, value in request.options.items() if name == "soften"}
+        options = soften | {UNDER: under(played.story, played.row.id)}
+        return replace(request, verb="retry", text="", options=options)
+
+    async def late(self, request: Request) -> bool:
+        """Whether another scene than the one above the pressed button is the present one, as its run begins."""
+        return await self._late(request, await self._logs.here(request.place, request.id))
+
+    async def _late(self, request: Request, played: PlayedStory | None) -> bool:
+        if request.verb not in AT_HEAD or UNDER not in request.options:
+            return False
+        if played is None or (played.place is not None and played.place.away):
+            return False  # the verb itself says so
+        named = str(request.options[UNDER])
+        if not named.startswith(RUN):
+            return named != under(played.story, played.row.id)
+        # A button of an earlier release: where no run is known to show the present scene, it may be any other.
+        story, run = played.story, named.removeprefix(RUN)
+        shows_card = any(story.turns[id].shown_by == run for id in story.carded & story.turns.keys())
+        since_card = story.card_at > (story.head.first if story.head is not None else 0)
+        return not (shows_card and since_card) and (story.head is None or story.head.shown_by != run)
+
+    async def _node(self, request: Request) -> NodeRow | None:
+        """The scene or the turn that a button belongs to."""
+        named, space = str(request.options[UNDER]), request.place.space
+        if not named.startswith(RUN):
+            return await self._logs.stories.node(space, named)
+        nodes = await self._logs.stories.of_run(space, named.removeprefix(RUN))
+        return next((node for node in reversed(nodes) if node.kind in ("act", "scene")), None)
+
+    async def tell(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Say that the story has gone on, with the ways: a branch from there, and the present scene."""
+        request, say = run.request, words(run.request.locale)
+        press = await run.step("where", lambda: self._where(request), LatePress)
+        yield Stage(LATE, "")
+        yield Text(say(press.key, name=str(request.options.get("by") or "")))
+        if request.text.strip():
+            yield Text("\n\n" + "\n".join(f"> {line}" for line in request.text.strip().splitlines()))
+        if press.link:
+            title = say("story.scene", n=press.link_n) if press.link_n else say("story.where_it_goes_on")
+            yield Link(press.link, title)
+        if press.scene:
+            way = fork_here(press.scene, press.n, say)
+            apart = Choice(say("story.fork_apart"), f"{way.command} --thread", under=press.scene)
+            yield Choices(say("story.fork_instead"), (way, apart))
+        elif press.story:
+            yield Choices("", (Choice(say("story.button_open"), f"/story open {press.story}"),))
+
+    async def _where(self, request: Request) -> LatePress:
+        space, stories = request.place.space, self._logs.stories
+        played, node = await self._logs.here(request.place), await self._node(request)
+        head = played.story.head if played is not None else None
+        now = LatePress("story.stale")
+        if played is not None and head is not None and head.shown_by:
+            now = LatePress("story.stale", link=head.shown_by, link_n=played.story.length)
+        if node is None:
+            return now
+        if played is None or node.story_id != played.row.id:
+            row = await stories.story(space, node.story_id)
+            return replace(now, key="story.another_played", story=row.alias if row is not None else "")
+        if node.turn in played.story.carded:
+            return replace(now, key="story.gone")
+        own = played.story
+        if node.turn not in own.path:
+            own = await self._logs.story(space, node.story_id, node.branch_id)
+        if node.turn not in own.path:
+            return replace(now, key="story.gone")
+        now = replace(now, n=own.path.index(node.turn) + 1, scene=node.id)
+        if request.options.get("by"):
+            return replace(now, key="story.pressed_first", link=str(request.options["run"]), link_n=0)
+        if head is not None and head.id == node.turn:
+            return replace(now, key="story.another_version", n=0, scene="")
+        return (
+            now if node.turn in played.story.path[: played.story.length] else replace(now, key="story.gone")
+        )
+
+    async def scene(self, request: Request, played: PlayedStory) -> tuple[PlayedStory, str]:
+        """The turn that a pressed button belongs to, and a branch of the story that is played here which has it.
+
+        Raises UserError where there is none.
+        """
+        node = await self._node(request)
+        if node is not None and node.story_id == played.row.id and node.turn not in played.story.path:
+            story = await self._logs.story(played.row.space, played.row.id, node.branch_id)
+            played = replace(played, branch=node.branch_id, story=story)
+        if node is None or node.turn not in played.story.path:
+            raise UserError("story.gone")
+        return played, node.turn

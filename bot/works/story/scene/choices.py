@@ -1,0 +1,260 @@
+"""The choices under a scene: parsed from a model's text, offered as buttons, and disabled later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.events import Changed, Choice, Choices, Event, Link, Notice, Request, Speaker, Stage, Text
+from bot.words import Words, words
+from bot.works.story.log.logs import TAKEN_AWAY
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import SCENE, Act, Scene, Turn
+from storage.stories import ALIAS
+
+LABEL_CHARS = 75
+"""The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
+CHOICE_CHARS = 300
+_BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
+_WORDS = re.compile(r"^(\s*(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)*)(\S.*?)(\s*)$", re.MULTILINE)
+"""A line's marks, its words, and the blanks behind them."""
+
+CODE: Final = 8
+"""How many characters of the end of a run's id name a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The message of the scene before: of the turn that was the last one, or, `again`, of the version that another one
+    takes the place of. `n` is the scene's number; `by` is the name of the person who asked for the other version.
+    """
+
+    run: str
+    text: str
+    stage: str = SCENE
+    speaker: Speaker | None = None
+    turn: str = ""
+    n: int = 0
+    again: bool = False
+    by: str = ""
+
+    def passed_over(self, story: Story, say: Words) -> Changed | None:
+        """The new content of its message; None where a stop card has withdrawn it meanwhile."""
+        if (turn := story.turns.get(self.turn)) is None or self.turn in story.carded:
+            return None
+        if not self.again:
+            return scene_changed(story, turn, say, self.speaker) if turn.shown_by else None
+        title = f"{say('story.scene', n=self.n)} · {_by(say('story.replaced'), self.by)}"
+        contents = (Text(struck(below_dice(turn, self.text).text)), Choices("", (stopcard(self.turn, say),)))
+        return Changed(self.run, self.stage, title, contents, in_place=True, speaker=self.speaker)
+
+
+def read_choices(text: str, most: int) -> list[str]:
+    """Parses the choices that a model wrote: the lines of its list, or without a list its short lines; each once."""
+    lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
+    listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
+    listed_lines = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
+    labels = [" ".join(line.split())[:CHOICE_CHARS] for line in listed_lines]
+    return list(dict.fromkeys(line for line in labels if any(map(str.isalnum, line))))[:most]
+
+
+def words_of(story: Story, request: Request) -> Words:
+    """The story's language: its scenes keep it, whoever presses a button."""
+    return words(str(story.settings.get("language") or request.locale))
+
+
+def under(story: Story, id: str) -> str:
+    """What the buttons of the present scene belong to: the version of it that counts, or its turn where nothing was
+    written. `id` is the story's, for one in which nothing has been told.
+    """
+    return under_turn(story.head) or id
+
+
+def under_turn(turn: Turn | None) -> str:
+    return "" if turn is None else turn.scene.id if turn.scene is not None else turn.id
+
+
+def played_elsewhere(run: str, branch: str, under: str, say: Words) -> tuple[Event, ...]:
+    """The events that tell a thread that its branch is played in another one, where the run has begun it."""
+    ways = (
+        Choice(say("story.button_take_back"), f"/story switch {branch[-ALIAS:]}"),
+        Choice(say("story.button_fork"), "/story fork", under=under),
+    )
+    link = (Link(run, say("story.where_it_goes_on")),) if run else ()
+    return (Stage(SCENE, ""), Text(say(TAKEN_AWAY)), *link, Choices(say("story.what_now"), ways))
+
+
+def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
+    """The buttons after a scene: the choices, "something else", another version, back, on."""
+    groups, of = [], under_turn(turn)
+    own, card = something_else(say, of), (stopcard(turn.id, say),) if turn is not None else ()
+    if choices and votes:
+        groups.append(
+            Choices(say("story.vote"), tuple(Choice(label(choice), "") for choice in choices), votes=True)
+        )
+        winner = Choice(say("story.play_winner"), "/story continue", under=of)
+        groups.append(Choices(say("story.vote_over"), (winner, own, *card)))
+    else:
+        groups.append(Choices(say("story.what_now"), (*acts(choices, of), own, *card)))
+    buttons = []
+    if turn is not None and len(turn.versions) > 1 and turn.scene is not None:
+        at, count = turn.versions.index(turn.scene) + 1, len(turn.versions)
+        buttons += [
+            Choice(f"◀ {at}/{count}", "/story flip back", under=of),
+            Choice(f"{at}/{count} ▶", "/story flip next", under=of),
+        ]
+    buttons += [
+        Choice(say("story.button_continue"), "/story continue", under=of),
+        Choice(say("story.button_retry"), "/story retry", under=of),
+        Choice(say("story.button_undo"), "/story undo", under=of),
+    ]
+    groups.append(Choices(say("story.or"), tuple(buttons)))
+    return groups
+
+
+def ways_after_refusal(turn: str, say: Words) -> Choices:
+    """The buttons after the model has refused to write the turn's scene."""
+    return Choices(
+        say("story.refused_what"),
+        (
+            Choice(say("story.button_retry"), "/story retry", under=turn),
+            Choice(say("story.button_soften"), "/story retry --soften", under=turn),
+            Choice(say("story.button_own_words"), "/story edit", say("story.own_words_ask"), under=turn),
+            Choice(say("story.button_model"), "/settings set model.writer", say("story.model_ask")),
+        ),
+    )
+
+
+def scene_changed(
+    story: Story, turn: Turn, say: Words, speaker: Speaker | None = None, *, by: str = ""
+) -> Changed:
+    """The content of a scene's message as the story stands: with its open flags, and the ways to go on from the present
+    scene; of one that others have followed, which way was taken; of one that was taken back, `by` somebody, the text
+    struck out. The stop card is always there. The turn has a scene.
+    """
+    scene, at = turn.scene, _number(story, turn) - 1
+    assert scene is not None
+    title, last = say("story.scene", n=at + 1), story.head is turn
+    card = Choices("", (stopcard(turn.id, say),))
+    text = below_dice(turn, scene.text)
+    if turn.id not in story.path[: story.length]:
+        title = f"{title} · {_by(say('story.taken_back'), by)}"
+        contents: tuple[Text | Choices | Notice, ...] = (Text(struck(text.text)), card)
+        return Changed(turn.shown_by, turn.stage, title, contents, in_place=True, speaker=speaker)
+    stopped = (Notice(say("story.scene_stopped")),) if scene.stopped else ()
+    groups: Sequence[Choices]
+    if last:
+        groups = ways(scene.choices, turn, say, votes=story.settings.get("mode") == "vote")
+    else:
+        groups = (*_taken(scene, story.turns[story.path[at + 1]].act, say), card)
+    contents = (text, *stopped, *flagged(scene, at + 1, say, last=last), *groups)
+    return Changed(
+        turn.shown_by, turn.stage, title, contents, in_place=not last, speaker=speaker, answer=True
+    )
+
+
+def carded(story: Story, id: str, say: Words) -> Changed | None:
+    """Takes the buttons from where the last stop card was played, once the turn has gone on from there; None where
+    other turns came in between, or no card was played.
+    """
+    if (turn := story.turns.get(id)) is None:
+        return None
+    before = story.turns.get(turn.after)
+    if not (before.first if before is not None else 0) < story.card_at < turn.first:
+        return None
+    last = next((id for id in reversed(story.turns) if id in story.carded), "")
+    run = story.turns[last].shown_by or last.partition("/")[0] if last else ""
+    text = (Text(say("story.carded")),)
+    return Changed(run, story.turns[last].stage, "", text, in_place=True) if run else None
+
+
+def _taken(scene: Scene, act: Act, say: Words) -> tuple[Choices, ...]:
+    """The choices under a scene, and which of them the next turn was; none where nothing was offered."""
+    options = [*acts(scene.choices), something_else(say)]
+    taken = len(options) - 1
+    if act.text in scene.choices:
+        taken = scene.choices.index(act.text)
+    elif act.mode == "continue":
+        options.append(Choice(say("story.button_continue"), "/story continue"))
+        taken = -1 if act.speaker else len(options) - 1
+    elif not scene.choices:
+        return ()
+    return (Choices(say("story.what_now"), tuple(options), taken=taken, by=act.name),)
+
+
+def _by(what: str, name: str) -> str:
+    return f"{what} · {name}" if name else what
+
+
+def _number(story: Story, turn: Turn) -> int:
+    """The number of its scene, also of one that is on no line any more."""
+    number, id = 0, turn.id
+    while id and id in story.turns:
+        number, id = number + 1, story.turns[id].after
+    return number
+
+
+def struck(text: str) -> str:
+    """Markdown with each line struck out."""
+    return _WORDS.sub(lambda line: f"{line[1]}~~{line[2].replace('~~', '')}~~{line[3]}", text)
+
+
+def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tuple[Notice | Choices, ...]:
+    """What goes beyond the table's agreement or contradicts the state, and what can be done about it; nothing once
+    somebody has decided.
+
+    Behind a scene that is not the `last` a branch can go on; the last one can be written another way (`ways`).
+    """
+    acts_for = (Notice(say("story.acts_for", names=", ".join(scene.acts_for))),)
+    notices = acts_for if last and scene.acts_for else ()
+    of_flags = [
+        Notice("\n".join([say(f"story.{name}"), *(f"- {flag}" for flag in flags)]))
+        for name, flags in (("crossed", scene.crossed), ("flagged", scene.flags))
+        if flags
+    ]
+    if not of_flags:
+        return notices
+    correct = Choice(
+        say("story.flag_correct"), "/story correct", say("story.flag_correct_how"), under=scene.id
+    )
+    how = (
+        Choice(say("story.flag_keep"), f"/story keep {scene.id}", under=scene.id),
+        *((correct,) if scene.flags else ()),
+        *(() if last else (fork_here(scene.id, number, say),)),
+    )
+    return (*notices, *of_flags, Choices(say("story.flag_what"), how))
+
+
+def below_dice(turn: Turn | None, text: str) -> Text:
+    """The text of a scene, below the dice of its turn."""
+    dice = turn.act.dice if turn is not None else ()
+    return Text("".join(f"🎲 {line}\n\n" for line in dice) + text)
+
+
+def acts(choices: Sequence[str], under: str = "") -> tuple[Choice, ...]:
+    return tuple(Choice(label(choice), f"/story act -- {choice}", under=under) for choice in choices)
+
+
+def fork_here(under: str, number: int, say: Words) -> Choice:
+    """`number` is for those who type the line; the button knows its scene."""
+    return Choice(say("story.fork_here"), f"/story fork --scene {number}", under=under)
+
+
+def stopcard(turn: str, say: Words) -> Choice:
+    return Choice(say("story.button_stopcard"), f"/story stopcard {card_code(turn)}", under=turn)
+
+
+def card_code(turn: str) -> str:
+    """The end of a turn's id, to be typed where there are no buttons; unique within a story."""
+    run, _, key = turn.rpartition("/")
+    return f"{run[-CODE:]}/{key}"
+
+
+def something_else(say: Words, under: str = "") -> Choice:
+    return Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"), under=under)
+
+
+def label(text: str) -> str:
+    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1].rstrip() + "…"

@@ -1,0 +1,100 @@
+"""Who is at a table, and whose turn it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.works.story.log.story import Story
+
+if TYPE_CHECKING:
+    from bot.events import Author
+    from bot.works.story.config import StoryConfig
+
+
+def mode_of(story: Story, settings: StoryConfig) -> str:
+    return str(story.settings.get("mode") or settings.mode)
+
+
+def everybody(story: Story) -> dict[str, str]:
+    """All people who have taken a turn or joined, in that order: names by id."""
+    acts = [
+        (turn.first, act.author, act.name)
+        for turn in story.current_turns
+        if (act := turn.act).mode != "open" and act.author and not act.speaker
+    ]
+    arrivals = sorted([*acts, *((member.seq, id, member.name) for id, member in story.party.items())])
+    names: dict[str, str] = {}
+    for _, id, name in arrivals:
+        names.setdefault(id, name)
+    return names
+
+
+def names_of(story: Story) -> dict[str, str]:
+    """The names by id of all who are or were at the table, the story's author included."""
+    acts = {turn.act.author: turn.act.name for turn in story.current_turns if turn.act.author}
+    return acts | everybody(story)
+
+
+def members(story: Story) -> dict[str, str]:
+    """Those of `everybody` who have not left, or have taken a turn since."""
+    last = {turn.act.author: turn.first for turn in story.current_turns}
+    return {
+        id: name
+        for id, name in everybody(story).items()
+        if (member := story.party.get(id)) is None or member.here or last.get(id, 0) > member.changed
+    }
+
+
+def whose(story: Story) -> tuple[str, str] | None:
+    """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
+    present, order = members(story), list(everybody(story))
+    if len(present) < 2:
+        return None
+    acts = (turn.act for turn in story.current_turns)
+    acted = [act.author for act in acts if act.mode != "open" and not act.speaker and act.author in order]
+    after = order.index(acted[-1]) + 1 if acted else 0
+    waiting = [id for id in (*order[after:], *order[:after]) if id in present]
+    following = waiting[passed(story) % len(waiting)]
+    return following, present[following]
+
+
+def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
+    """Who keeps the story waiting, as an id and a name, both "" for the table and its votes; None for nobody.
+
+    Nobody is waited for any more once all have been passed over: then it rests until somebody plays.
+    """
+    match mode_of(story, settings):
+        case "round-robin":
+            return whose(story) if passed(story) < len(members(story)) else None
+        case "gm":
+            master = game_master(story)
+            waits = story.intents and master and not passed(story)
+            return (master, names_of(story).get(master, "")) if waits else None
+        case "vote":
+            scene = story.head.scene if story.head is not None else None
+            return ("", "") if scene is not None and scene.choices and not passed(story) else None
+    return None
+
+
+def game_master(story: Story) -> str:
+    """The game master's id; "" for none, as in an imported story."""
+    return str(story.settings.get("gm") or "")
+
+
+def masters(story: Story, author: Author) -> bool:
+    """Whether they may act as game master: they are it, or an admin, or nobody at the table is."""
+    master = game_master(story)
+    here = any(turn.act.author == master for turn in story.current_turns) or master in story.party
+    return author.admin or author.id == master or not here
+
+
+def passed(story: Story) -> int:
+    """How many turns were passed on since the last one that was taken."""
+    stored = story.settings.get("passed") or {}
+    # An earlier release kept who was passed, one turn at most.
+    return int(stored.get("count", 1)) if (last := last_taken(story)) and stored.get("after") == last else 0
+
+
+def last_taken(story: Story) -> str:
+    """The last turn that a player took, "" for none: a character who replies takes none."""
+    return next((turn.id for turn in reversed(story.current_turns) if not turn.act.speaker), "")

@@ -1,0 +1,237 @@
+"""Safety at the table: its agreement, where mature stories may be told, and the stop card.
+
+The card takes a scene out of the story for good, on all branches, and what was played on from it. Nobody is asked who
+plays it or why, and nothing that is shown or kept with the story says who did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bot.events import (
+    Answered,
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Hush,
+    Link,
+    Notice,
+    Request,
+    Run,
+    Stage,
+    Text,
+    Unquoted,
+    UserError,
+)
+from bot.words import Words, words
+from bot.works.story.limits import AGREED_CHARS
+from bot.works.story.log.logs import Logs, PlayedStory, node
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import SCENE
+from bot.works.story.scene.choices import CODE, something_else, words_of
+from bot.works.story.turn.context import AGREED
+
+if TYPE_CHECKING:
+    from bot.kind import Runs
+    from storage.stories import NodeRow
+
+MATURE: Final = "mature"
+"""The longest lines, and the longest veils."""
+NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
+
+Adults = Callable[[Request], Awaitable[bool]]
+"""Whether there are only adults where a request comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a stop card withdraws. `again`: an earlier card has withdrawn it already."""
+
+    story: str
+    branch: str
+    turn: str
+    n: int
+    again: bool = False
+
+
+async def check_rating(story: Story, request: Request, adults: Adults) -> None:
+    """Raises UserError for a mature story in a place that is not for adults only."""
+    if story.settings.get("rating") == MATURE and not await adults(request):
+        raise UserError("story.not_for_all")
+
+
+def agreement(request: Request) -> dict[str, str]:
+    """The parts of the agreement in a request's options; "" removes a part. Raises UserError if one is too long."""
+    limits = {}
+    for name in AGREED:
+        if (value := request.options.get(name)) is not None:
+            text = " ".join(str(value).split())
+            if len(text) > AGREED_CHARS:
+                raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+            limits[name] = "" if text.casefold() in NOTHING else text
+    return limits
+
+
+def agreed_lines(story: Story, say: Words) -> list[str]:
+    """The agreement, for people."""
+    limits = {name: str(story.settings.get(name) or "") for name in AGREED}
+    if limits["rating"]:
+        limits["rating"] = say(f"names.rating_{limits['rating']}")
+    return [f"**{say(f'story.agreed_{name}')}:** {value}" for name, value in limits.items() if value]
+
+
+class Safety:
+    def __init__(
+        self, logs: Logs, runs: Runs, adults: Adults, *, checks: Callable[[Request], Awaitable[bool]]
+    ) -> None:
+        """`checks`: whether scenes are checked in a request's place."""
+        self._logs = logs
+        self._runs = runs
+        self._adults = adults
+        self._checks = checks
+        self._playing_card = asyncio.Lock()
+
+    async def agree(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Show the table's agreement, or change it from the next scene on, on all branches."""
+        request, say = run.request, words(run.request.locale)
+
+        async def agreed() -> list[str]:
+            logs = self._logs
+            played = await (logs.writable(request, asks=False) if limits else logs.played(request))
+            if limits.get("rating") == MATURE and not await self._adults(request):
+                raise UserError("story.not_for_all")
+            if limits:
+                await logs.record(played, request, "safety", limits)
+            now = await logs.story(request.place.space, played.row.id, played.branch)
+            return agreed_lines(now, say)
+
+        limits = agreement(request)
+        lines = await run.step("agreed", agreed, list[str])
+        yield Stage("safety", say("story.safety"))
+        yield Text("\n".join(lines) or say("story.nothing_agreed"))
+        if lines and not await run.step("checks", lambda: self._checks(request), bool):
+            yield Notice(say("story.unchecked"))
+
+    async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Withdraw a scene, once, however many cards are played, and what quotes the turn. Runs that are writing it are
+        stopped.
+        """
+        request, say = run.request, words(run.request.locale)
+        card = await run.step("card", lambda: self._card(request), Card)
+        yield Stage("stopcard", "")
+        yield Text(say("story.card_again" if card.again else "story.card_played", n=card.n))
+        if card.again:
+            return
+        yield Answered()
+        messages = await run.step(
+            "shown", lambda: self._withdrawn(request.place.space, card), list[list[str]]
+        )
+        story = await self._logs.story(request.place.space, card.story, card.branch)
+        say = words_of(story, request)
+        for shown_by, stage in messages:
+            yield Hush(shown_by, stage)
+        for asked_by in dict.fromkeys(shown_by for shown_by, _ in messages):
+            yield Unquoted(asked_by)
+        for shown_by, stage in messages[:-1]:
+            yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
+        for shown_by, stage in messages[-1:]:
+            head = story.head
+            back = (
+                (Link(head.shown_by, say("story.scene", n=story.length)),) if head and head.shown_by else ()
+            )
+            on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
+            notice = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
+            then = Choices(say("story.what_now"), on)
+            yield Changed(shown_by, stage, "", (notice, *back, then))
+
+    async def _card(self, request: Request) -> Card:
+        """Raises UserError."""
+        space = request.place.space
+        async with self._playing_card:  # of ten who play it at once, one comes first
+            played, turn = await self._meant(request)
+            story = played.story
+            card = Card(played.row.id, played.branch, turn, _number(story, turn))
+            if turn in story.carded:
+                again = story.cards.get(turn) != request.id
+                return Card(card.story, card.branch, turn, card.n, again=again)
+            await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
+        await self._stopped(space, card)  # before anything is said about it
+        return card
+
+    async def _meant(self, request: Request) -> tuple[PlayedStory, str]:
+        """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
+        space, typed = request.place.space, request.text.strip()
+        if "/" in typed:
+            played_here = await self._logs.here(request.place)
+            act = await self._of_code(space, played_here, typed)
+            row = await self._logs.stories.story(space, act.story_id) if act is not None else None
+            if act is None or row is None or act.kind != "act":
+                raise UserError("story.gone")
+            story = await self._logs.story(space, row.id, act.branch_id)
+            if played_here is not None and played_here.row.id == row.id and act.id in played_here.story.turns:
+                return played_here, act.id
+            return PlayedStory(row, act.branch_id, story), act.id
+        played = await self._logs.played(request)
+        story = played.story
+        if mine := next((turn for turn, run in story.cards.items() if run == request.id), ""):
+            return played, mine
+        if typed:
+            number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 9 else 0
+            if not 1 <= number <= story.length:
+                raise UserError("story.no_scene", n=typed[:9], count=story.length)
+            return played, story.path[number - 1]
+        if story.cards and (story.head is None or story.head.first < story.card_at):
+            # Nothing was played since: who typed it at the same time meant the same scene.
+            raise UserError("story.card_just_played", n=story.length)
+        if story.head is None:
+            raise UserError("story.nothing_yet")
+        return played, story.head.id
+
+    async def _of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
+        """The act of a turn, by its id or by the end of it, of the story that is played here before all others."""
+        stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE
+        own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []
+        node_row = await stories.node(space, own[0] if len(own) == 1 else code)
+        return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
+
+    async def _stopped(self, space: str, card: Card) -> set[str]:
+        """Stop the runs that are writing withdrawn turns; returns them."""
+        story = await self._logs.story(space, card.story, card.branch)
+        turns = story.gone_with(card.turn)
+        writing = {run for turn, runs in self._logs.writing.items() if turn in turns for run in runs}
+        for id in writing:
+            await self._runs.stop_run(space, id)
+        return writing
+
+    async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
+        """The messages of all withdrawn turns, each as its run and stage, once none is being written."""
+        writing = await self._stopped(space, card)  # once more, should a crash have come in between
+        for shown_by in {*writing, *(shown_by for shown_by, _ in await self._messages(space, card))}:
+            await self._runs.ended(shown_by)
+        return [list(message) for message in await self._messages(space, card)]
+
+    async def _messages(self, space: str, card: Card) -> list[tuple[str, str]]:
+        """Whether or not their scenes are kept: one that was stopped at its first word is not."""
+        messages: dict[tuple[str, str], None] = {}
+        for branch in await self._logs.stories.branches(space, card.story):
+            story = await self._logs.story(space, card.story, branch.id)
+            turns = story.gone_with(card.turn)
+            for turn in (turn for id, turn in story.turns.items() if id in turns):
+                own = [
+                    (turn.id.partition("/")[0], SCENE),
+                    *((scene.run, scene.stage) for scene in turn.scenes),
+                ]
+                messages |= dict.fromkeys([*own, *((run, SCENE) for run in turn.moves)])
+        return [message for message in messages if message[0]]
+
+
+def _number(story: Story, turn: str) -> int:
+    """The number of its scene, as it was told; 0 where it is on another line."""
+    number, id = 0, turn
+    while id and id in story.turns:
+        number, id = number + 1, story.turns[id].after
+    return number

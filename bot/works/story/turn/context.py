@@ -1,0 +1,315 @@
+"""What the writer is told of a story, in the order of seed 000: what stays the same first, what changes with every turn
+last, so that a service's cache holds most of it.
+
+Scene, another version of it, choices and questions to the game master share all of the prompt but its last turn.
+Knows no database and no model; the same story and the same frame always give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Final
+
+from bot import untrusted
+from bot.budget import MESSAGE_TOKENS, text_tokens
+from bot.llm.base import Message, Prompt
+from bot.text_cache import cached
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import Act, Turn
+from bot.works.story.world import state
+
+READ: Final = "I have read it."
+"""An assistant's message between two of the user's: some models require that they alternate."""
+
+AGREED: Final = ("rating", "lines", "veils")
+"""What the table has agreed on for its safety."""
+
+_KEPT_FREE = 0.5
+"""The share of the window that is filled after the oldest batches are dropped: seldom, since that voids the cache."""
+
+
+DEALINGS: Final = 5
+"""How many of the last scenes with both show the writer how a pair deals with each other."""
+DEALING_CHARS: Final = 200
+DEALING_TOKENS: Final = 120
+"""At most for each, with the two names."""
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+COUNTED: Final = 300_000
+"""The most turns whose tokens are remembered."""
+_counts: dict[int, int] = {}
+"""The tokens of turns, by the hash of what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The parts of a prompt besides the story, decided once in each run.
+
+    `system` and `task` are wordings of prompts.yml, filled in; `begins` stands before all. `tokens` are those that the
+    story may take, and `answer` those of the answer. `recalled` is what the writer gets to remember of long ago, filled
+    in by recall; `pacing` is a nudge of the chapter's; both are "" for nothing. `lore` are the entries of the lorebook
+    that come up, `overused` phrases that have come too often.
+    """
+
+    system: str
+    task: str
+    tokens: int
+    answer: int
+    begins: str = ""
+    recent: int = 5
+    batch: int = 5
+    lore: tuple[str, ...] = ()
+    recalled: str = ""
+    pacing: str = ""
+    overused: tuple[str, ...] = ()
+
+
+def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
+    """The prompt for a task. `before` names the turn that is being written: what came before it is told, with all of
+    the story if it is None; `last` is what the final turn says behind the task, such as the player's action.
+
+    Raises ValueError where the turn is not of this story.
+    """
+    turns = story.current_turns
+    if before is not None:
+        turns = turns[: [turn.id for turn in turns].index(before)]
+    foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
+    styles = "\n".join(part for part in (styles, state.chapter_prompt(story, turns)) if part)
+    # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
+    fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
+    fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
+    settled = turns[: max(0, len(turns) - frame.recent) // frame.batch * frame.batch]
+    before_recent = state.characters(story, settled)
+    standing = state.as_prompt(before_recent)
+    # The same for the state, which changes with the batches, too.
+    fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
+    focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
+    batches, recent = _parted(turns, frame, frame.tokens - fixed)
+    older = [message for batch in batches for turn in batch for message in _turn(turn)]
+    messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
+    # --- the cache's break: all before changes no more than once in `batch` turns ---
+    messages += _marked(older)
+    later = [message for turn in recent for message in _turn(turn)]
+    if focus:
+        messages += [_user(focus), _assistant(READ)]
+    # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
+    messages += _marked(later, 2)
+    changed = state.since(story, turns, len(settled), before_recent, before or "")
+    frame = replace(frame, recalled="\n".join(filter(None, (frame.recalled, changed))))
+    messages.append(_user(_tail(frame, last), cache=True))
+    return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
+
+
+def told_in(story: Story, asked: Prompt) -> set[str]:
+    """The turns that a prompt contains word for word."""
+    texts = {message.text for message in asked.messages}
+    last = story.current_turns[-len(asked.messages) :]  # no others have a message of their own
+    return {turn.id for turn in last if _turn(turn)[0].text in texts}
+
+
+def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
+    """A task about the scene that answered `asked`, after the same prompt, which is in the service's cache."""
+    messages = (*asked.messages, _assistant(scene or READ), _user(task))
+    return Prompt(asked.system, messages, max_tokens=answer)
+
+
+def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
+    """The prompt for the demo model, which continues a text and understands little else."""
+    turns = story.current_turns
+    before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
+    scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
+    premise = untrusted.data(str(story.settings.get("premise", "")))
+    player = untrusted.data(turn.act.character or turn.act.name or "The hero")
+    deed = {"open": "", "continue": ""}.get(turn.act.mode, f"{player}: {untrusted.data(turn.act.text)}")
+    task = "Tell what happens next, in four sentences."
+    if speaker := untrusted.data(turn.act.speaker):
+        task = f"Write only what {speaker} answers, in two sentences."
+    parts = [f"A story about this: {premise}", *map(untrusted.data, scenes), deed]
+    text = "\n\n".join([*(part for part in parts if part), task])
+    system = "You are a storyteller. You write short scenes of a story, in plain prose."
+    return Prompt(system, (_user(text),), max_tokens=min(answer, 200), temperature=0.8)
+
+
+def _user(text: str, *, cache: bool = False) -> Message:
+    return Message("user", text, cache=cache)
+
+
+def _assistant(text: str) -> Message:
+    return Message("assistant", text)
+
+
+def _marked(messages: list[Message], last: int = 1) -> list[Message]:
+    """The messages, the last actions marked for the cache: not every service takes a mark on a model's own words."""
+    actions = [n for n, message in enumerate(messages) if message.role == "user"][-last:]
+    return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
+
+
+def _parted(turns: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequence[Turn]], Sequence[Turn]]:
+    """Turns as they are told: in batches, as many of the last ones as there is room for, and the recent ones.
+
+    Where they outgrow the room, so many of the oldest batches go that half of it is free, and the next go only when it
+    is full again. That is decided turn by turn from the first on, and only where a batch becomes full: between two of
+    these points the beginning stays the same, and a story that is folded anew comes out the same.
+    """
+    size = frame.batch
+    sums = list(accumulate(map(_tokens, turns), initial=0))
+    full = max(0, len(turns) - frame.recent) // size
+    first = 0
+    for n in range(1, full + 1):
+        start = n * size
+        recent = sums[min(start + frame.recent, len(turns))] - sums[start]
+        growing = recent * (frame.recent + size) // frame.recent
+        if sums[start] - sums[first * size] + growing > room:
+            while first < n and sums[start] - sums[first * size] + growing > room * _KEPT_FREE:
+                first += 1
+    batches = [turns[at : at + size] for at in range(first * size, full * size, size)]
+    later = list(turns[full * size :])
+    free = room - (sums[-1] - sums[first * size])
+    while free < 0 and batches:
+        free += sum(map(_tokens, batches.pop(0)))
+    while free < 0 and len(later) > 1:
+        free += _tokens(later.pop(0))
+    return batches, later
+
+
+def _tokens(turn: Turn) -> int:
+    """Counted once by what it says: all turns of a chat log are counted for each prompt, by a new object each time.
+
+    What is kept is a number by a number, as the texts would be many times larger than the messages of all prompts.
+    """
+    words = turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
+    if (tokens := _counts.get(key := hash(words))) is None:
+        if len(_counts) >= COUNTED:
+            _counts.clear()
+        tokens = _counts[key] = sum(text_tokens(told.text) + MESSAGE_TOKENS for told in _messages(*words))
+    return tokens
+
+
+def _turn(turn: Turn) -> tuple[Message, Message]:
+    """A player's action, and the scene that came of it."""
+    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
+
+
+def _messages(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[Message, Message]:
+    """The two messages of a turn."""
+    return _user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…")
+
+
+_told = cached(8_000_000)(_messages)
+
+
+def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
+    """A player's action as the writer reads it, after what others want to do."""
+    intended = "".join(
+        f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
+    )
+    plays = f' plays="{_name(act.character)}"' if act.character else ""
+    dice = "".join(f"\n<dice>{untrusted.data(line)}</dice>" for line in act.rolls)
+    text_done = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
+    if act.speaker:
+        plays, text_done = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
+    by = _name(act.name or "a player")
+    return f'{intended}<turn by="{by}"{plays} how="{act.mode}">\n{text_done}{dice}\n</turn>'
+
+
+def _name(text: str) -> str:
+    """Text that is safe between quotation marks."""
+    return " ".join(untrusted.data(text).replace('"', "'").split())
+
+
+def agreed(story: Story) -> str:
+    """The table's safety agreement for a prompt; "" for none."""
+    settings = story.settings
+    return "\n".join(
+        f"{name}: {untrusted.data(str(settings[name]))}" for name in AGREED if settings.get(name)
+    )
+
+
+def _foundation(story: Story, begins: str) -> str:
+    names = ("title", "premise", "genre", "tone", "view", "length", *AGREED)
+    lines = [
+        f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
+    ]
+    cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
+    constant = [
+        untrusted.data(str(entry["content"])) for entry in story.lore.values() if entry.get("constant")
+    ]
+    parts = [begins, "<foundation>", *lines, "</foundation>"]
+    if cast:
+        parts += ["<cast>", *cast, "</cast>"]
+    if constant:
+        parts += ["<lore>", *constant, "</lore>"]
+    return "\n".join(parts)
+
+
+def _sheet(name: str, sheet: dict[str, object]) -> str:
+    fields = [
+        f"{key}: {value}"
+        for key, value in sheet.items()
+        if value and key not in ("style", "player", "picture", "muted", "card")
+    ]
+    lines = "\n".join(untrusted.data(str(line)) for line in fields)
+    return f'<character name="{_name(name)}">\n{lines}\n</character>'
+
+
+def _styles(story: Story) -> str:
+    lines = [
+        f'<style of="{_name(name)}">{untrusted.data(str(sheet["style"]))}</style>'
+        for name, sheet in story.cast.items()
+        if sheet.get("style")
+    ]
+    return "\n".join(["<styles>", *lines, "</styles>"]) if lines else ""
+
+
+def _interactions(story: Story, settled: Sequence[Turn]) -> str:
+    """How pairs with a preset have dealt with each other: a sentence of each of the last scenes with both.
+
+    `settled` are the turns whose batch is full, so that this stays the same between two of these points.
+    """
+    scenes = [(n, turn.scene.text) for n, turn in enumerate(settled, 1) if turn.scene is not None]
+    lines = []
+    for (first, second), preset in story.presets.items():
+        sentences = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
+        pair = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
+        lines += [untrusted.data(f"{pair}, scene {n}: {sentence}") for n, sentence in sentences[-DEALINGS:]]
+    return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
+
+
+@cached(8_000_000)
+def _between(scene: str, first: str, second: str) -> str:
+    """The first sentence of a scene that names both; "" for none."""
+    if first not in scene or second not in scene:
+        return ""
+    sentences = (part for part in _SENTENCE.split(scene) if first in part and second in part)
+    return " ".join(next(sentences, "").split())[:DEALING_CHARS]
+
+
+def _focus(story: Story) -> str:
+    """What stays the same for a while: how characters deal with each other, who is to keep quiet, what is pinned, the
+    author's note.
+    """
+    parts = []
+    if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
+        parts += ["<relations>", *map(untrusted.data, relations), "</relations>"]
+    if muted := [_name(name) for name, sheet in story.cast.items() if sheet.get("muted")]:
+        parts.append(f"<silent>{', '.join(muted)}</silent>")
+    if story.memories:
+        parts += [
+            "<memories>",
+            *(f"- {untrusted.data(text)}" for text in story.memories.values()),
+            "</memories>",
+        ]
+    if note := str(story.settings.get("note") or ""):
+        parts += ["<note>", untrusted.data(note), "</note>"]
+    return "\n".join(parts)
+
+
+def _tail(frame: Frame, last: str) -> str:
+    """Relevant context, related past scenes, overused phrases, pacing, the task; and what the task is about."""
+    lore = ["<lore>", *map(untrusted.data, frame.lore), "</lore>"] if frame.lore else []
+    phrases = "; ".join(map(untrusted.data, frame.overused))
+    overused = f"<overused>{phrases}</overused>" if phrases else ""
+    parts = (frame.recalled, overused, frame.pacing, frame.task, last)
+    return "\n".join([*lore, *(part for part in parts if part)])

@@ -1,0 +1,161 @@
+"""Questions to the writer beside the story: to the game master, and for ideas; and its prompts as files.
+
+None of them is part of the story.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot import untrusted
+from bot.events import Attachment, Choice, Choices, Event, Notice, Run, Stage, Text, UserError
+from bot.llm.base import room
+from bot.words import words
+from bot.works.story.extraction.extraction import Version, before, events_for
+from bot.works.story.log.logs import node
+from bot.works.story.log.story import Story
+from bot.works.story.scene.choices import label, read_choices
+from bot.works.story.turn import context
+from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed
+
+if TYPE_CHECKING:
+    from bot.llm.base import Prompt
+    from bot.works.story.extraction.extraction import Extraction
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+
+ANSWER_WORDS = 200
+"""Words of the game master's answer, and of a list of ideas."""
+IDEAS = 5
+EVENTS = 4
+"""How many events a chapter made from an idea has."""
+
+
+class Questions:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs, extraction: Extraction) -> None:
+        self._extraction = extraction
+        self._logs = logs
+        self._scene_verbs = scene_verbs
+
+    async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A question to the game master: answered from the story, and no part of it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def question() -> TurnPlan:
+            played = await self._logs.played(request)
+            if played.story.head is None:
+                raise UserError("story.nothing_yet")
+            return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
+
+        plan = await run.step("turn", question, TurnPlan)
+        yield Stage("answer", say("story.out_of_story"), answer=True)
+        if plan.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        frame = framed(plan, "story_question", question=untrusted.data(request.text))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+        models = self._scene_verbs.models.with_roles(plan.roles)
+        async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Text(piece)
+
+    async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Ideas for a story or, in one, for what could happen next: these are kept with it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def begun() -> TurnPlan:
+            if (played := await self._logs.here(request.place)) is None or played.story.head is None:
+                return await self._scene_verbs.plan(request, None, "", 0)
+            return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
+
+        plan = await run.step("turn", begun, TurnPlan)
+        yield Stage("ideas", say("story.ideas"), answer=True)
+        if plan.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = Story()
+        if plan.story:
+            story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        frame = framed(
+            plan,
+            "story_ideas",
+            about=untrusted.data(request.text[: self._scene_verbs.settings.premise_chars]),
+        )
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+
+        async def thought_of() -> list[str]:
+            asked = context.prompt(story, frame)
+            answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "ideas", asked)
+            ideas = read_choices(answer.text, IDEAS)
+            if plan.story and ideas:
+                nodes = [
+                    node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
+                    for n, idea in enumerate(ideas)
+                ]
+                await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
+            return ideas
+
+        ideas = await run.step("ideas", thought_of, list[str])
+        if not ideas:
+            yield Text(say("story.no_ideas"))
+            return
+        yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
+        if plan.story:
+            yield Notice(say("story.ideas_kept"))
+        if plan.story:
+            chapters = tuple(
+                Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
+                for n, idea in enumerate(ideas, 1)
+            )
+            yield Choices(say("story.idea_chapter"), chapters)
+        lines = tuple(
+            Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
+        )
+        yield Choices(say("story.idea_begin"), lines)
+
+    async def prompts(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The writer's prompts for the last scene and its choices, and the extractor's, for whoever runs the bot.
+
+        Made anew from the log, so that words that were withdrawn since are in none of them.
+        """
+        request, say = run.request, words(run.request.locale)
+        space, scene_verbs = request.place.space, self._scene_verbs
+
+        async def last() -> TurnPlan:
+            played = await self._logs.played(request)
+            head = played.story.head
+            if head is None or head.scene is None:
+                raise UserError("story.nothing_yet")
+            plan = await scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
+            return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
+
+        plan = await run.step("turn", last, TurnPlan)
+        prompts = {"prompt_sent.json": await scene_verbs.prompt_of(space, plan)}
+        now = await self._logs.story(space, plan.story, plan.branch)
+        scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
+        prompts["prompt_sent_choices.json"] = context.then(
+            prompts["prompt_sent.json"], scene.text if scene is not None else "", task, answer=plan.answer
+        )
+        if scene is not None and self._extraction.able(scene_verbs.models.with_roles(plan.roles)):
+            version = Version(plan.turn, scene.id)
+            events = events_for(now, before(now, version), plan.check)
+            prompts["prompt_plot_extraction.json"] = await self._extraction.prompt_of(
+                space, now, version, events
+            )
+        yield Stage("prompt", say("story.prompt_of"))
+        for name, prompt in prompts.items():
+            yield Attachment(name, "application/json", _as_json(prompt))
+
+
+def _as_json(prompt: Prompt) -> bytes:
+    messages = [
+        {"role": message.role, "text": message.text, "cache": message.cache} for message in prompt.messages
+    ]
+    tree = {"system": prompt.system, "max_tokens": prompt.max_tokens, "messages": messages}
+    return json.dumps(tree, ensure_ascii=False, indent=2).encode()

@@ -1,0 +1,552 @@
+"""The turns of a story: each is appended to the log, its scene written by a model, shown while it comes, and stored.
+
+Knows no platform. What a run decides, it decides in its first step (`TurnPlan`); the prompt is made from the log as it
+stood then, so that a replay, and another version of the scene, read the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot import untrusted
+from bot.conversation import session_for, title_of
+from bot.events import (
+    Author,
+    Choices,
+    Event,
+    Hush,
+    Notice,
+    Request,
+    Run,
+    Speak,
+    Speaking,
+    Stage,
+    Text,
+    UserError,
+)
+from bot.llm.base import Message, Prompt, room
+from bot.words import Words, words
+from bot.works.story.extraction import continuity
+from bot.works.story.log.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import SCENE, Excerpt, Mode
+from bot.works.story.memory.excerpts import excerpts, query_of
+from bot.works.story.scene.choices import (
+    Before,
+    carded,
+    read_choices,
+    stopcard,
+    ways,
+    ways_after_refusal,
+    words_of,
+)
+from bot.works.story.table.order import mode_of, passed, whose
+from bot.works.story.table.party import plays
+from bot.works.story.table.safety import agreement, check_rating
+from bot.works.story.turn import context, dice
+from bot.works.story.turn.scene_draft import SceneDraft
+from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
+from bot.works.story.world import cast
+from bot.works.story.world.state import unknown_to
+
+if TYPE_CHECKING:
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.story.config import RecallConfig, StoryConfig
+    from bot.works.story.memory.memory import Memory
+    from bot.works.story.table.safety import Adults
+    from storage.buttons import Votes
+    from storage.sessions import Sessions
+    from storage.stories import Node
+
+NEVER = 10**9
+"""More scenes than any story has."""
+PROMPTS = (
+    "story",
+    "story_opening",
+    "story_scene",
+    "story_speak",
+    "story_again",
+    "story_soften",
+    "story_cast",
+    "story_chapter",
+    "story_choices",
+    "story_question",
+    "story_ideas",
+    "story_recap",
+    "story_parts",
+)
+PARTED = 5
+"""The fewest words of a turn that is split into sub-queries."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SceneVerbs:
+    """The verbs for which the writer writes a scene.
+
+    `_roles`: the models that a place has chosen. `_own_names`: whether characters post under their own names
+    there.
+    """
+
+    _logs: Logs
+    models: Models
+    _prompts: Prompts
+    _sessions: Sessions
+    _votes: Votes
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _own_names: Callable[[Request], Awaitable[bool]]
+    settings: StoryConfig
+    _memory: Memory
+    _recall: RecallConfig
+    _adults: Adults
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        take = {
+            "start": self._start,
+            "retry": self._retry,
+            "act": self._act,
+            "say": self._act,
+            "continue": self._act,
+        }[request.verb]
+        plan = await run.step("turn", lambda: take(request), TurnPlan)
+        if plan.intent:
+            yield Stage(SCENE, "")
+            yield Text(say("story.intent"))
+            return
+        async with aclosing(self.scene(run, plan)) as events:
+            async for event in events:
+                yield event
+
+    async def _start(self, request: Request) -> TurnPlan:
+        """Raises UserError."""
+        limits, space = self.settings, request.place.space
+        premise = request.text.strip()
+        if not any(map(str.isalnum, premise)):
+            raise UserError("story.no_premise")
+        if len(premise) > limits.premise_chars:
+            raise UserError("story.long_premise", length=len(premise), limit=limits.premise_chars)
+        options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
+        title, agreed = title_of(options.get("title") or premise), agreement(request)
+        await check_rating(Story(settings={**agreed}), request, self._adults)
+        await session_for(self._sessions, request, title)
+        await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
+        row = await self._logs.stories.story(space, request.id)
+        assert row is not None, "it was made just now"
+        roles = {
+            name: options[name] for name in ("genre", "tone", "view", "length", "mode") if options.get(name)
+        }
+        author = request.author.id
+        settings = {"title": title, "premise": premise, "gm": author, "language": request.locale, **roles}
+        nodes = [node(request.id, "set", "set", settings, author=author)]
+        if agreed:
+            nodes.append(node(request.id, "safety", "safety", agreed, author=author))
+        for n, (name, sheet) in enumerate(people(options.get("cast", ""))):
+            nodes.append(node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author))
+        opening = node(
+            request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name}, author=author
+        )
+        played = PlayedStory(row, request.id, Story())
+        at = await self._logs.append(played, *nodes, opening)
+        story = await self._logs.story(space, row.id, row.id, at)
+        return await self.plan(request, PlayedStory(row, row.id, story), opening.id, at)
+
+    async def _act(self, request: Request) -> TurnPlan:
+        """Raises UserError."""
+        played = await self._logs.writable(request)
+        story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
+        await check_rating(story, request, self._adults)
+        if request.verb != "continue" and not text:
+            raise UserError("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
+        if len(text) > limit:
+            raise UserError("story.long_turn", length=len(text), limit=limit)
+        if request.verb == "continue" and mode_of(story, self.settings) == "vote":
+            return await self._tally(request, played)
+        if story.settings.get("zero"):  # the table begins without the rest of its session zero
+            await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
+        mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
+        self._may(request, story)
+        body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
+        rolls = [dice.rolled(roll) for roll in dice.find(text)]
+        if rolls:
+            body["rolls"] = [dice.for_writer(roll) for roll in rolls]
+            body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
+        if character := plays(story, request.author):
+            body["character"] = character
+        author = request.author.id
+        waits = mode_of(story, self.settings) == "gm" and not passed(story)
+        if waits and story.settings.get("gm") not in (author, None):
+            intent = {"name": character or request.author.name, "text": text}
+            await self._logs.record(played, request, "intent", intent)
+            return TurnPlan(intent=True)
+        return await self._append_act(request, played, body)
+
+    async def _append_act(self, request: Request, played: PlayedStory, body: dict[str, Any]) -> TurnPlan:
+        act = node(request.id, "act", "act", body, author=request.author.id)
+        return await self.append_turn(request, played, act, body["text"])
+
+    async def append_turn(self, request: Request, played: PlayedStory, act: Node, text: str = "") -> TurnPlan:
+        """Append the turn `act`, and plan its scene; `text` may be one of the choices under the scene before.
+
+        Raises UserError where the story may not be told.
+        """
+        story, head = played.story, played.story.head
+        await check_rating(story, request, self._adults)
+        own = await self._own_names(request)
+        # Dead characters stay dead unless a player says otherwise; that is stored before the scene is written.
+        lives = [
+            node(request.id, f"lives-{n}", "corrected", body, turn=act.id, author=request.author.id)
+            for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
+            if (body := {"character": name, "field": "dead", "value": "no"})
+        ]
+        # The story is in the language of the person who leads it; nobody else's press changes that.
+        leads, language = story.settings.get("gm") == request.author.id, {"language": request.locale}
+        spoken: list[Node] = []
+        if leads and story.settings.get("language") != request.locale:
+            spoken.append(node(request.id, "language", "set", language, author=request.author.id))
+        at = await self._logs.append(played, *spoken, act, *lives)
+        story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+        before = None
+        if head is not None and (scene := head.scene) is not None:
+            speaker = cast.speaker(story, head.act.speaker, own=own)
+            before = Before(head.shown_by, scene.text, head.stage, speaker, head.id)
+        return replace(await self.plan(request, replace(played, story=story_then), act.id, at), before=before)
+
+    async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Write the scene of the choice with the most votes. Raises UserError without any vote."""
+        request = run.request
+
+        async def turn() -> TurnPlan:
+            return await self._tally(request, await self._logs.played(request))
+
+        plan = await run.step("turn", turn, TurnPlan)
+        async with aclosing(self.scene(run, plan)) as events:
+            async for event in events:
+                yield event
+
+    async def _tally(self, request: Request, played: PlayedStory) -> TurnPlan:
+        """Append the choice with the most votes as the table's turn; with equal votes the first. Raises UserError."""
+        head = played.story.head
+        choices = head.scene.choices if head is not None and head.scene is not None else ()
+        # The buttons under an earlier version are no votes.
+        if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
+            raise UserError("story.no_votes")
+        # The scene's choices are the first group that its run has offered.
+        counts = await self._votes.counts(request.place.space, head.shown_by, 0)
+        counted = [counts.get(n, 0) for n in range(len(choices))]
+        if not any(counted):
+            raise UserError("story.no_votes")
+        winner = counted.index(max(counted))
+        say = words(request.locale)
+        voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
+        body = {"mode": "act", "text": choices[winner], "name": say("story.table"), "dice": [voted]}
+        return await self._append_act(replace(request, author=Author("", "")), played, body)
+
+    async def _retry(self, request: Request) -> TurnPlan:
+        """Plan another version, from the same prompt as the present one unless the turn or the state was changed since.
+
+        Raises UserError.
+        """
+        played = await self._logs.writable(request)
+        head = played.story.head
+        if head is None:
+            raise UserError("story.nothing_yet")
+        at = head.scene.at if head.scene is not None else None
+        if at is not None:
+            then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+            same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
+            same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
+            # A safety agreement made since applies to the new version, too.
+            same = same and context.agreed(then) == context.agreed(played.story)
+            at = at if same and head.act == then.turns[head.id].act else None
+        plan = await self.plan(request, played, head.id, at or played.story.seq)
+        plan = replace(plan, soften=bool(request.options.get("soften")))
+        scene = head.scene
+        if at is not None and scene is not None and scene.recalled is not None:
+            plan = replace(plan, recalled=list(scene.recalled))
+        if at is not None and scene is not None:
+            plan = replace(plan, lore=list(scene.lore or ()))
+        if scene is None or head.shown_by == request.id:
+            return plan
+        by = request.author.name
+        before = Before(
+            head.shown_by, scene.text, head.stage, plan.speaker, head.id, plan.n, again=True, by=by
+        )
+        return replace(plan, before=before)
+
+    def _may(self, request: Request, story: Story) -> None:
+        """Raises UserError where it is somebody else's turn."""
+        if mode_of(story, self.settings) == "round-robin" and (expected := whose(story)) is not None:
+            author, name = expected
+            if author != request.author.id:
+                raise UserError("story.not_your_turn", name=name)
+
+    async def task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
+        """A plan for a task that adds to the story; `may` raises a UserError where that is not allowed.
+
+        Raises UserError.
+        """
+        played = await self._logs.writable(request)
+        may(played.story)
+        return await self.plan(request, played, "", played.story.seq)
+
+    async def plan(self, request: Request, played: PlayedStory | None, turn: str, at: int) -> TurnPlan:
+        """`played` is None for a task that is about no story; `turn` is then "".
+
+        Raises UserError where the story may not be told.
+        """
+        story, limits = played.story if played is not None else Story(), self.settings
+        await check_rating(story, request, self._adults)
+        speaks = story.turns[turn].act.speaker if turn else ""
+        own = bool(speaks) and await self._own_names(request)
+        roles = await self._roles(request)
+        models = self.models.with_roles(roles)
+        writer = models.describe("writer")
+        can = models.capabilities("writer") if writer is not None else None
+        demo = can is not None and can.demo
+        window = (await models.window("writer") if writer is not None else None) or limits.window
+        length = str(story.settings.get("length") or limits.length)
+        target_words = {"short": limits.short, "medium": limits.medium, "long": limits.long}.get(
+            length, limits.medium
+        )
+        answer = min(room(target_words, None), window // 3)
+        number = story.path.index(turn) + 1 if turn else 0
+        recalls = self._recall.share if self._recall.strategy == "hybrid" and not demo else 0.0
+        return TurnPlan(
+            story=played.row.id if played is not None else "",
+            branch=played.branch if played is not None else "",
+            turn=turn,
+            at=at,
+            n=number,
+            opening=number == 1,
+            writer=writer,
+            demo=demo,
+            rolls=list(story.turns[turn].act.dice) if turn else [],
+            prompts=await self._prompts.texts(request.place.space, PROMPTS),
+            roles=roles,
+            tokens=int(window * (limits.share - recalls - (limits.lore_share if story.lore else 0))) - answer,
+            recall_tokens=int(window * recalls),
+            answer=answer,
+            words=min(target_words, limits.short) if speaks else target_words,
+            speaker=cast.speaker(story, speaks, own=own),
+            recent=limits.recent,
+            batch=limits.aligned,
+            lore_depth=limits.lore_depth,
+            lore_tokens=int(window * limits.lore_share),
+            lore_near=limits.lore_near if story.lore and not demo else 0,
+            choices=limits.choices,
+            check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
+            # Without extraction no event is ever known to have happened.
+            nudge_after=limits.nudge_after if limits.extract else NEVER,
+            phrase_scenes=limits.phrase_scenes,
+            phrase_times=limits.phrase_times,
+            ask_again=limits.ask_again and not demo,
+            seconds=limits.choices_seconds,
+            votes=mode_of(story, limits) == "vote",
+        )
+
+    async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
+        """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
+        with self._logs.being_written(plan.turn, run.id):
+            story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+            say = words_of(story, run.request)
+            if plan.turn in story.carded:  # a crash came in between
+                yield Stage(plan.stage, "")
+                yield Text(say("story.carded"))
+                return
+            async with aclosing(self._scene(run, plan, say)) as events:
+                async for event in events:
+                    yield event
+
+    async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
+        space = run.request.place.space
+        if plan.lore is None and plan.lore_near:
+            lore = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
+            plan = replace(plan, lore=lore)
+        if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
+            recalled = await run.step(
+                f"recalled-{plan.turn}", lambda: self._recalled(run, plan), list[Excerpt]
+            )
+            plan = replace(plan, recalled=recalled)
+        prompt_sent = await self.prompt_of(space, plan)
+        card = stopcard(plan.turn, say)
+        yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
+        if run.request.files:
+            yield Notice(say("story.file_unread"))
+        if plan.branched:
+            yield Notice(say("story.edited_branched", name=plan.branched))
+        for line in plan.rolls:
+            yield Text(f"🎲 {line}\n\n")
+        if plan.demo and plan.opening:
+            yield Notice(say("story.demo"))
+        if plan.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        draft = SceneDraft(self.models.with_roles(plan.roles), run, plan, players(story, plan))
+        narrator = plan.speaker.name if plan.speaker else "narrator"
+        if plan.before is not None and plan.before.again:
+            yield Hush(plan.before.run, plan.before.stage)
+        yield Speaking(plan.stage, narrator)
+        try:
+            async with aclosing(draft.events(prompt_sent, say)) as events:
+                async for event in events:
+                    yield event
+        except UserError as error:
+            yield Notice(say(error.key, **error.values))
+        finally:
+            # Also when stopped: what was shown is part of the story.
+            if text := draft.text:
+                await self._keep(run, plan, text, draft.acted_for, stopped=draft.completion is None)
+        if not (plan.before is not None and plan.before.again):
+            now = await self._logs.story(space, plan.story, plan.branch)
+            if (cleared := carded(now, plan.turn, say)) is not None:
+                yield cleared
+        if plan.before is not None:  # not sooner: on some platforms it would keep the first words waiting
+            now = await self._logs.story(space, plan.story, plan.branch)
+            if (passed_over := plan.before.passed_over(now, say)) is not None:
+                yield passed_over
+        text, completion = draft.text, draft.completion
+        if draft.acted_for:
+            yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
+        if completion is not None and completion.finish == "refusal":
+            yield Notice(say("story.finish_refusal"))
+            yield ways_after_refusal(plan.turn, say)
+        elif not text:
+            yield Notice(say("story.nothing_written"))
+        elif completion is not None and completion.finish in ("length", "cut") and not plan.demo:
+            yield Notice(say(f"story.finish_{completion.finish}"))
+        elif text in (message.text for message in prompt_sent.messages[-4:]):
+            yield Notice(say("story.repeated"))
+        if text:
+            yield Speak(text, plan.stage, narrator)
+        if plan.more:
+            yield Choices("", (card,))
+            return
+        offered: list[str] = []
+        if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
+            offered = await run.step(
+                "choices", lambda: self._choices(run, plan, prompt_sent, text), list[str]
+            )
+        story_now = await self._logs.story(space, plan.story, plan.branch)
+        turn = story_now.turns.get(plan.turn)
+        for group in ways(offered, turn, say, votes=plan.votes):
+            yield group
+
+    async def prompt_of(self, space: str, plan: TurnPlan) -> Prompt:
+        """The prompt for the turn. A lorebook may be long, so it is searched in a thread."""
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        lore: list[str] = []
+        if story.lore:
+            lore = await asyncio.to_thread(called_up, *searched(story, plan), plan)
+            # The story may have changed while the thread ran.
+            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        return prompt(story, plan, lore)
+
+    async def _near(self, space: str, plan: TurnPlan) -> list[str]:
+        """The ids of the lorebook's entries that are nearest to the turn in meaning."""
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        text = query_of(story, story.turns[plan.turn], self._recall).text
+        return await self._memory.lore(
+            space, plan.story, story, text, plan.lore_near, self.settings.lore_likeness
+        )
+
+    async def _recalled(self, run: Run, plan: TurnPlan) -> list[Excerpt]:
+        """The past scenes that are relevant to the turn and not in its prompt."""
+        space = run.request.place.space
+        prompt_sent = await self.prompt_of(space, plan)
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        turn = story.turns[plan.turn]
+        without = {turn.id, *context.told_in(story, prompt_sent)}
+        if turn.act.speaker:  # a character knows only what it was present for
+            without |= unknown_to(story, turn.act.speaker)
+        query = query_of(story, turn, self._recall)
+        query = replace(query, parts=await self._parts(run, plan, query.text))
+        return await excerpts(
+            self._memory,
+            space,
+            plan.story,
+            plan.branch,
+            story,
+            query,
+            self._recall,
+            plan.recall_tokens,
+            without,
+        )
+
+    async def _parts(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
+        """The turn's sub-queries; none without a separate small model, or where it is late."""
+        models, by = self.models.with_roles(plan.roles), self._recall
+        can = models.capabilities("extractor")
+        if can is None or can.demo or models.describe("extractor") == plan.writer:
+            return ()  # another answer of the writer would delay the first words
+        if not by.decomposition or len(text.split()) < PARTED:
+            return ()
+        system, task = plan.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
+        prompt_of_parts = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
+        try:
+            answer = await models.ask(run, "extractor", "parts", prompt_of_parts, within=by.seconds)
+        except UserError as error:
+            _log.info("a turn of %s is searched for as a whole: %s", run.id, error)
+            return ()
+        return tuple(read_choices(answer.text, by.sub_queries))
+
+    async def _keep(
+        self, run: Run, plan: TurnPlan, text: str, acted_for: Sequence[str], *, stopped: bool
+    ) -> None:
+        body: dict[str, Any] = {"text": text, "at": plan.at}
+        if acted_for:
+            body["acts_for"] = list(acted_for)
+        if plan.recalled is not None:
+            body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
+        if plan.lore is not None:
+            body["lore"] = plan.lore
+        if plan.stage != SCENE:
+            body["stage"] = plan.stage
+        if stopped:
+            body["stopped"] = True
+        scene_node = node(run.id, plan.stage, "scene", body, turn=plan.turn)
+        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [scene_node])
+
+    async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
+        """Choices of how to go on, stored with the scene; none where the writer is late."""
+        story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+        if plan.demo:
+            return words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
+        task = choices_task(story, plan)
+        # As text, not by a schema: on some services another format of answer voids the cache.
+        later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
+        try:
+            models = self.models.with_roles(plan.roles)
+            completion = await models.ask(run, "writer", "choices", later, within=plan.seconds)
+        except UserError as error:
+            _log.info("no choices for %s: %s", run.id, error)
+            return []
+        choices = read_choices(completion.text, plan.choices)
+        if choices:
+            body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
+            choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
+            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
+        return choices
+
+
+def people(listed: str) -> list[tuple[str, dict[str, str]]]:
+    """Parses characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
+    sheets.
+    """
+    cast = []
+    for part in listed.split(";"):
+        names, _, about = part.partition(":")
+        tidy = [" ".join(name.split())[:80] for name in names.split(",")]
+        *others, last = [name for name in tidy if name] or [""]
+        cast += [(name, {"about": ""}) for name in others]
+        if last:
+            cast.append((last, {"about": about.strip()[:2_000]}))
+    return cast

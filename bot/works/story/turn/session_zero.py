@@ -1,0 +1,270 @@
+"""Session zero: a table agrees on a story before it begins, one question a message.
+
+Anybody answers, with a button or in words, or skips the question. Where it stands is kept in the story's log, so that
+it goes on after a week, or a restart, as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bot.conversation import session_for, title_of
+from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
+from bot.markdown import harmless
+from bot.words import Words, words
+from bot.works.story.limits import AGREED_CHARS
+from bot.works.story.log.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.nodes import MODES, RATINGS, Kind
+from bot.works.story.log.story import Story
+from bot.works.story.table.safety import NOTHING, agreed_lines, check_rating
+from bot.works.story.turn.scene_verbs import people
+from bot.works.story.turn.turn_plan import TurnPlan
+from bot.works.story.world import cast
+
+if TYPE_CHECKING:
+    from bot.works.story.table.safety import Adults
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+    from storage.sessions import Sessions
+    from storage.stories import Node, Stories
+
+STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "mode")
+BEGIN: Final = "begin"
+"""The step after the last question."""
+SKIP: Final = ("skip", "pular", "pula", *NOTHING)
+YES: Final = ("yes", "y", "ok", "go", "begin", "start", "sim", "s", "vamos", "começa", "começar", "pode")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The question that comes `next`; of the one before the step, the run that shows it, and what was said to it.
+
+    `act` is the turn that begins the story, "" while there is none; the story was told up to the node `at` then.
+    """
+
+    story: str
+    branch: str
+    next: str
+    before: str = ""
+    shown_by: str = ""
+    said: str = ""
+    act: str = ""
+    at: int = 0
+
+
+class SessionZero:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs, sessions: Sessions, adults: Adults) -> None:
+        self._logs = logs
+        self._scene_verbs = scene_verbs
+        self._sessions = sessions
+        self._adults = adults
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        now = await run.step("zero", lambda: self._progress(request, say), Progress)
+        if now.shown_by and now.shown_by != run.id:
+            text = f"{say(f'story.zero_{now.before}')}\n\n{now.said}".strip()
+            title = say("story.zero", n=_number(now.before), of=len(STEPS))
+            yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
+        if now.act:
+            plan = await run.step("turn", lambda: self._begun(request, now), TurnPlan)
+            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
+                async for event in events:
+                    yield event
+            return
+        yield Stage(f"zero-{now.next}", say("story.zero", n=_number(now.next), of=len(STEPS)))
+        story = await self._logs.story(request.place.space, now.story, now.branch)
+        if now.next == BEGIN:
+            yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
+        else:
+            so_far = _so_far(story, now.next, say)
+            yield Text(say(f"story.zero_{now.next}"))
+            yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
+        yield Choices("", _ways(now.next, say))
+
+    async def _begun(self, request: Request, now: Progress) -> TurnPlan:
+        row = await self._logs.stories.story(request.place.space, now.story)
+        if row is None:
+            raise UserError("story.none_here")
+        story = await self._logs.story(request.place.space, now.story, now.branch, now.at)
+        return await self._scene_verbs.plan(request, PlayedStory(row, now.branch, story), now.act, now.at)
+
+    async def _progress(self, request: Request, say: Words) -> Progress:
+        """Begin, or take the answer in. Raises UserError."""
+        played = await self._logs.here(request.place, request.id)
+        step = str(request.options.get("step") or "")
+        if played is None or played.story.path or not played.story.settings.get("zero"):
+            if step:
+                raise UserError("story.zero_over")
+            return await self._new(request)
+        await check_rating(played.story, request, self._adults)
+        story, text = played.story, request.text.strip()
+        now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
+        # A button of a question that was answered, or of another table's.
+        if step and (step != now or request.answers not in ("", shown_by)):
+            raise UserError("story.zero_answered")
+        nodes: list[Node] = []
+        skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
+        if request.options.get("back"):
+            following, line = _before(now), f"← {say('story.zero_left')}"
+        elif now == BEGIN:
+            if step or text.casefold() in YES:
+                return await self._open(request, played, shown_by)
+            following, line = BEGIN, ""
+        elif skips or text:
+            nodes = [] if skips else await self._answer(request, now, text, say)
+            answered = {name for part in nodes for name in _given(part)}
+            following = _next(story, now, answered)
+            said = text if text and not skips else say("story.zero_skipped")
+            line = f"✓ {said} · {harmless(request.author.name)}"
+        else:  # it is asked again, as after a week
+            following, line = now, ""
+        where = {"zero": following, "zero_run": request.id}
+        await self._logs.append(
+            played, *nodes, node(request.id, "zero", "set", where, author=request.author.id)
+        )
+        return Progress(played.row.id, played.branch, following, now, shown_by, line)
+
+    async def _new(self, request: Request) -> Progress:
+        """Begin a story without scenes; what the request already says is not asked."""
+        say, premise, space = words(request.locale), request.text.strip(), request.place.space
+        nodes: list[Node] = []
+        options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
+        for step, answer in (("premise", premise), *((name, options.get(name, "")) for name in STEPS[1:])):
+            if answer.strip():
+                nodes += await self._answer(request, step, answer.strip(), say)
+        title = title_of(options.get("title") or premise or say("story.zero_untitled"))
+        await session_for(self._sessions, request, title, over=True)
+        await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
+        row = await self._logs.stories.story(space, request.id)
+        assert row is not None, "it was made just now"
+        following = _next(Story(), "", {name_answered for part in nodes for name_answered in _given(part)})
+        optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
+        where = {
+            "zero": following,
+            "zero_run": request.id,
+            "gm": request.author.id,
+            "language": request.locale,
+        }
+        where |= optional
+        settings_node = node(request.id, "zero", "set", where, author=request.author.id)
+        await self._logs.append(PlayedStory(row, row.id, Story()), *nodes, settings_node)
+        return Progress(row.id, row.id, following)
+
+    async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
+        """The nodes for an answer. Raises UserError for an empty one, or one that is too long."""
+        author, limits = request.author.id, self._scene_verbs.settings
+        if step == "premise":
+            if len(text) > limits.premise_chars:
+                raise UserError("story.long_premise", length=len(text), limit=limits.premise_chars)
+            body = {"premise": text, "title": title_of(text)}
+            return [node(request.id, step, "set", body, author=author)]
+        if len(text) > AGREED_CHARS:
+            raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+        if step == "cast":
+            return [
+                node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
+                for n, (name, sheet) in enumerate(people(text)[: cast.CAST])
+            ]
+        if step in ("rating", "mode"):
+            text = _one_of(text, step, say)
+        if step == "rating":
+            await check_rating(Story(settings={"rating": text}), request, self._adults)
+        kind: Kind = "safety" if step in ("rating", "lines", "veils") else "set"
+        return [node(request.id, step, kind, {step: text}, author=author)]
+
+    async def _open(self, request: Request, played: PlayedStory, shown_by: str) -> Progress:
+        author, row = request.author, played.row
+        # By an id that `is_open` knows; it is this run's, which a crash has do all of it again.
+        begin_node = replace(node(row.id, "begun", "set", {"zero": ""}, author=author.id), run_id=request.id)
+        opening = {"mode": "open", "text": "", "name": author.name}
+        act = node(request.id, "act", "act", opening, author=author.id)
+        at = await self._logs.append(played, begin_node, act)
+        return Progress(row.id, played.branch, BEGIN, BEGIN, shown_by, "", act.id, at)
+
+
+async def is_open(stories: Stories, place: Place) -> bool:
+    """Whether the table there is in its session zero: then what is written answers it."""
+    row_and_branch = await stories.played(spot(place))
+    if row_and_branch is None:
+        return False
+    space, id = place.space, row_and_branch[0].id
+    return await stories.node(space, f"{id}/zero") is not None and (
+        await stories.node(space, f"{id}/begun") is None
+    )
+
+
+def _given(part: Node) -> set[str]:
+    """The steps that a node answers."""
+    return {"cast"} if part.kind == "cast" else set(json.loads(part.body))
+
+
+def _next(story: Story, step: str, answered: set[str]) -> str:
+    """The next step that is not answered yet."""
+    settled = {*answered, *(name for name, value in story.settings.items() if value)}
+    settled |= {"cast"} if story.cast else set()
+    later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
+    return next((later_step for later_step in later if later_step not in settled), BEGIN)
+
+
+def _before(step: str) -> str:
+    """The question before this one, whether or not it was answered or asked; the first one's is itself."""
+    return STEPS[max(0, (*STEPS, BEGIN).index(step) - 1)]
+
+
+def _so_far(story: Story, step: str, say: Words) -> str:
+    """The earlier answer to a question that is asked again; "" for none."""
+    if step == "cast":
+        return ", ".join(story.cast)
+    setting = str(story.settings.get(step) or "")
+    return (
+        say(f"names.{step}_{setting.replace('-', '_')}")
+        if setting and step in ("rating", "mode")
+        else setting
+    )
+
+
+def _number(step: str) -> int:
+    return STEPS.index(step) + 1 if step in STEPS else len(STEPS)
+
+
+def _one_of(text: str, step: str, say: Words) -> str:
+    """A rating or a mode, by its own name or as people read it. Raises UserError."""
+    options = RATINGS if step == "rating" else MODES
+    by_label = {say(f"names.{step}_{option.replace('-', '_')}").casefold(): option for option in options}
+    folded = "-".join(text.casefold().split())
+    if (
+        option := by_label.get(folded)
+        or by_label.get(text.casefold())
+        or (folded if folded in options else "")
+    ):
+        return option
+    raise UserError("story.zero_one_of", names=", ".join(by_label))
+
+
+def _ways(step: str, say: Words) -> tuple[Choice, ...]:
+    line, by_label = f"/story zero --step {step}", dict[str, str]()
+    back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()
+    if step == BEGIN:
+        return (Choice(say("story.zero_button_begin"), line), *back)
+    if step == "tone":
+        by_label = {tone: tone for tone in say("story.zero_tones").split("|")}
+    elif step in ("rating", "mode"):
+        names = RATINGS if step == "rating" else MODES
+        by_label = {say(f"names.{step}_{option.replace('-', '_')}"): option for option in names}
+    choices = [Choice(label, f"{line} -- {value}") for label, value in by_label.items()]
+    if step not in ("rating", "mode"):
+        choices.append(Choice(say("story.button_own_words"), line, say(f"story.zero_{step}")))
+    return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"), *back)
+
+
+def _summary(story: Story, say: Words) -> list[str]:
+    lines_of_settings = [
+        f"**{say(f'story.about_{name}')}:** {story.settings[name]}"
+        for name in ("premise", "tone", "mode")
+        if story.settings.get(name)
+    ]
+    return [*lines_of_settings, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]

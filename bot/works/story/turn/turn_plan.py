@@ -1,0 +1,240 @@
+"""The plan of a turn: what its run decides in its first step; and the prompts made from it. Pure.
+
+A replay, and another version of the scene, get the same prompt. Phrases that the writer uses too often are counted by
+code: models fall into them and do not notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final
+
+from bot.budget import text_tokens
+from bot.events import Speaker
+from bot.llm.base import Prompt
+from bot.prompts import PromptText
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.works.story.extraction.attribution import Players
+from bot.works.story.extraction.extraction import before_turns
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import SCENE, Excerpt, Turn
+from bot.works.story.memory.excerpts import as_prompt
+from bot.works.story.scene.choices import Before
+from bot.works.story.turn import context
+from bot.works.story.turn.context import Frame
+from bot.works.story.world.lorebook import LoreEntry, triggered
+from bot.works.story.world.state import guidance, idle
+
+SHORTEST, LONGEST = 3, 8
+"""The fewest and the most words of a phrase."""
+CONTENT_WORDS: Final = 2
+"""Words of a phrase that say something: "out of the" is no manner of writing."""
+MOST: Final = 6
+"""The most phrases in the prompt."""
+
+_CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_BINDING = frozenset().union(*FUNCTION_WORDS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlan:
+    """What a turn's run decides in its first step. `at`: the last node of the log that the prompt includes. `n`: the
+    scene's number. `lore`: at most `lore_near` entries of the lorebook that are near the turn in meaning, None before
+    the search.
+
+    `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
+    people read them. `tokens`: how many the story may take. `speaker`: the character who replies, None for a scene;
+    shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler words. `branched`: the
+    name of the branch that begins with the turn, "" for none.
+    """
+
+    story: str = ""
+    branch: str = ""
+    turn: str = ""
+    at: int = 0
+    n: int = 0
+    opening: bool = False
+    writer: str | None = None
+    demo: bool = False
+    prompts: dict[str, PromptText] = field(default_factory=dict)
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    tokens: int = 0
+    answer: int = 0
+    words: int = 0
+    recent: int = 5
+    batch: int = 5
+    lore_depth: int = 4
+    lore_tokens: int = 0
+    lore_near: int = 0
+    lore: list[str] | None = None
+    choices: int = 0
+    check: str = "all"
+    nudge_after: int = 3
+    phrase_scenes: int = 0
+    phrase_times: int = 4
+    ask_again: bool = False
+    seconds: float = 20.0
+    votes: bool = False
+    rolls: list[str] = field(default_factory=list)
+    before: Before | None = None
+    intent: bool = False
+    stage: str = SCENE
+    speaker: Speaker | None = None
+    more: bool = False
+    soften: bool = False
+    branched: str = ""
+    recall_tokens: int = 0
+    recalled: list[Excerpt] | None = None
+
+
+def framed(plan: TurnPlan, task: str, **values: str) -> Frame:
+    """The frame of a prompt for a task, a key of prompts.yml."""
+    system, begins = plan.prompts["story"].fill()
+    return Frame(
+        system,
+        "\n".join(part.strip() for part in plan.prompts[task].fill(**values)),
+        tokens=plan.tokens,
+        answer=plan.answer,
+        begins=begins.strip(),
+        recent=plan.recent,
+        batch=plan.batch,
+    )
+
+
+def prompt(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Prompt:
+    """The writer's prompt for the turn; `lore`: texts of the lorebook's entries that apply."""
+    turn = story.turns[plan.turn]
+    if plan.demo:
+        return context.briefly(story, turn, answer=plan.answer)
+    task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
+    frame = framed(plan, task, words=str(plan.words))
+    if plan.soften:
+        gentler = "\n".join(part.strip() for part in plan.prompts["story_soften"].fill())
+        frame = replace(frame, task=f"{frame.task}\n{gentler}")
+    turns = before_turns(story, turn.id)
+    pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
+    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
+    scenes = (
+        [earlier.scene.text for earlier in turns[-plan.phrase_scenes :] if earlier.scene]
+        if plan.phrase_scenes
+        else []
+    )
+    frame = replace(frame, overused=tuple(overused(scenes, story.cast, plan.phrase_times)))
+    return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+
+
+def players(story: Story, plan: TurnPlan) -> Players | None:
+    """The players' characters for whom the scene must not speak or act; None for none."""
+    names = [name for name, sheet in story.cast.items() if sheet.get("player")]
+    if not (plan.ask_again and names):
+        return None
+    turn = story.turns[plan.turn]
+    view = str(story.settings.get("view") or "")
+    return Players.of(names, turn, before_turns(story, turn.id), cast=story.cast, view=view)
+
+
+def choices_task(story: Story, plan: TurnPlan) -> str:
+    """The task of offering choices, which lead towards the chapter's open events."""
+    task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
+    goals = guidance(story, story.current_turns, plan.check)
+    return (
+        f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
+        if goals
+        else task
+    )
+
+
+def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
+    """A hint for the writer once no event of the chapter has happened for `after` scenes; else ""."""
+    if not (goals := guidance(story, turns, mode)) or idle(story, turns) < after:
+        return ""
+    hint = "Where it fits what the players do, let the story move a little towards these."
+    return f"<pacing>\n{goals}\n{hint}\n</pacing>"
+
+
+def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str]]:
+    """The entries of the lorebook that may apply, and the texts searched for their keywords: the turn, then those
+    before it. Entries that always apply are in the prompt's foundation.
+    """
+    entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
+    turn, turns = story.turns[plan.turn], story.current_turns
+    before = (
+        turns[: [earlier.id for earlier in turns].index(turn.id)][-plan.lore_depth :]
+        if plan.lore_depth
+        else []
+    )
+    texts = [turn.act.text]
+    for earlier in reversed(before):
+        texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]
+    return entries, texts
+
+
+def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan) -> list[str]:
+    """The texts of the entries that apply: by keywords, and in the remaining room by meaning."""
+    entries_found = triggered(
+        entries,
+        texts,
+        depth=2 * plan.lore_depth + 1,
+        budget=plan.lore_tokens,
+        recursive=True,
+        tokens=text_tokens,
+    )
+    tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
+    by_id = {entry.id: entry for entry in entries}
+    chosen = {entry.id for entry in entries_found}
+    for entry in (by_id[id] for id in plan.lore or () if id in by_id and id not in chosen):
+        if (cost := text_tokens(entry.content)) <= tokens_free:
+            entries_found.append(entry)
+            tokens_free -= cost
+    return [entry.content for entry in sorted(entries_found, key=lambda entry: entry.order)]
+
+
+def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
+    """Phrases that stand in at least `least` of these scenes, the most frequent first, at most MOST.
+
+    What holds a word of a name is passed over: who and where a story is about comes in each scene. Of phrases that
+    share a word that says something only the longest is told.
+    """
+    if not least or len(scenes) < least:
+        return []
+    words_of_names = {word for name in names for word in _WORD.findall(name.casefold())}
+    clauses = [(n, clause) for n, scene in enumerate(scenes) for clause in _clauses(scene)]
+    places = [(n, clause, at) for n, clause in clauses for at in range(len(clause) - SHORTEST + 1)]
+    often: dict[tuple[str, ...], int] = {}
+    for length in range(SHORTEST, LONGEST + 1):
+        # What stands in few scenes stands in no more of them with a word behind it.
+        scenes_of = defaultdict[tuple[str, ...], set[int]](set)
+        for n, clause, at in places:
+            if at + length <= len(clause):
+                scenes_of[clause[at : at + length]].add(n)
+        frequent = {phrase: len(scenes) for phrase, scenes in scenes_of.items() if len(scenes) >= least}
+        places = [(n, clause, at) for n, clause, at in places if clause[at : at + length] in frequent]
+        often |= frequent
+    distinctive = [
+        phrase for phrase in often if _is_distinctive(phrase) and not words_of_names.intersection(phrase)
+    ]
+    chosen: list[tuple[str, ...]] = []
+    for phrase in sorted(distinctive, key=lambda phrase: (-len(phrase), -often[phrase], phrase)):
+        if not any(set(phrase) & set(longer) - _BINDING for longer in chosen):
+            chosen.append(phrase)
+    return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
+
+
+def _is_distinctive(phrase: tuple[str, ...]) -> bool:
+    return all(phrase) and sum(word not in _BINDING for word in phrase) >= CONTENT_WORDS
+
+
+@lru_cache(maxsize=256)
+def _clauses(scene: str) -> tuple[tuple[str, ...], ...]:
+    """The words of a scene between its marks of punctuation; "" for one with a capital within a clause, a name."""
+    clauses = (_WORD.findall(clause) for clause in _CLAUSE.split(scene))
+    return tuple(
+        tuple(word.casefold() if n == 0 or word[0].islower() else "" for n, word in enumerate(words))
+        for words in clauses
+        if len(words) >= SHORTEST
+    )

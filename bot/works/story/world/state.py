@@ -1,0 +1,314 @@
+"""How a story's characters and chapters stand after the turns that count, out of what was extracted and corrected.
+
+Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with them the state. Also who was present in
+which turn, and so what a character may know: whoever played or replied was there, and whom the extractor has seen in
+the scene. To be spoken of is not to be there: of a scene that nobody has looked into yet, as of a new version, the
+others know nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final
+
+from bot import untrusted
+from bot.budget import text_tokens
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Tick, Turn
+from bot.works.story.world.cast import called
+
+FIELDS: Final = ("where", "holding", "wearing", "mood")
+STATE_TOKENS: Final = 1_000
+"""Of all characters in a prompt, at most; room is kept for as many, so that what else is told stays the same."""
+SUMMARY_CHARS: Final = 200
+"""Of a past chapter's ending in a prompt."""
+
+
+@dataclass(slots=True)
+class Character:
+    """`fields` are FIELDS by name; `relations` are texts by the other's name. It was last there in the turn `turn`,
+    and in so many `scenes`.
+    """
+
+    name: str
+    fields: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, str] = field(default_factory=dict)
+    dead: bool = False
+    turn: str = ""
+    scenes: int = 0
+
+
+def characters(
+    story: Story, turns: Sequence[Turn] | None = None, before: Mapping[str, Character] | None = None
+) -> dict[str, Character]:
+    """By casefolded name, after these turns of the story (all that count by default); `begun` is how they stood
+    before the first of these.
+    """
+    standing: dict[str, Character] = {}
+    if before is None:
+        correct(standing, story.corrections.get("", ()))
+    else:
+        standing |= {
+            key: replace(character, fields={**character.fields}, relations={**character.relations})
+            for key, character in before.items()
+        }
+    for turn in story.current_turns if turns is None else turns:
+        corrections, at = story.corrections.get(turn.id, ()), _version(turn)
+        if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
+            continue
+        # What was corrected before this version was written is older than what happens in it.
+        correct(standing, [correction for correction in corrections if correction.versions <= at])
+        if (extracted := turn.extracted) is not None:
+            _take(standing, turn.id, extracted)
+        correct(standing, [correction for correction in corrections if correction.versions > at])
+    return standing
+
+
+def _version(turn: Turn) -> int:
+    """Which of the turn's versions counts, from 0 on; -1 for none."""
+    scene = turn.scene
+    return next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
+
+
+def _take(standing: dict[str, Character], turn: str, extracted: Extracted) -> None:
+    for seen in extracted.state:
+        character = standing.setdefault(seen.name.casefold(), Character(seen.name))
+        character.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
+        character.relations |= dict(seen.relations)
+        character.dead = character.dead or seen.dead
+        if seen.present:
+            character.turn, character.scenes = turn, character.scenes + 1
+
+
+def correct(standing: dict[str, Character], corrections: Sequence[Correction]) -> None:
+    """Have the characters stand as people say."""
+    for correction in corrections:
+        character = standing.setdefault(correction.character.casefold(), Character(correction.character))
+        if correction.field == "dead":
+            character.dead = correction.value == "yes"
+        elif correction.field in FIELDS:
+            character.fields[correction.field] = correction.value
+        else:
+            character.relations[correction.field] = correction.value
+
+
+def as_prompt(standing: dict[str, Character]) -> str:
+    """The state as the writer reads it, those who were seen last first to stay; "" for none."""
+    lines: list[str] = []
+    tokens_free = STATE_TOKENS
+    for character in reversed(standing.values()):
+        facts = [f"{name}: {value}" for name, value in character.fields.items() if value]
+        facts += [f"towards {other}: {value}" for other, value in character.relations.items() if value]
+        facts = ["dead, and stays so", *facts] if character.dead else facts
+        line = " ".join(untrusted.data(f"{character.name}: {'; '.join(facts)}").split())
+        tokens_free -= text_tokens(line) + 1
+        if tokens_free < 0:
+            break
+        if facts:
+            lines.append(line)
+    return "\n".join(["<state>", *reversed(lines), "</state>"]) if lines else ""
+
+
+def since(
+    story: Story, turns: Sequence[Turn], settled: int, before: Mapping[str, Character], current: str = ""
+) -> str:
+    """Who has died, and what people have corrected, in the turns that are not in the prompt's beginning: those from
+    number `settled` on (`before`: the characters before them), and in the turn `current` whose scene is written.
+    """
+    now = characters(story, turns[settled:], before)
+    if current:
+        correct(now, story.corrections.get(current, ()))
+    died = [
+        character.name
+        for name, character in now.items()
+        if character.dead and not (name in before and before[name].dead)
+    ]
+    lines = [f"{name} is dead, and stays so." for name in died]
+    ids = [*(turn.id for turn in turns[settled:]), *([""] if not settled else []), *filter(None, [current])]
+    corrected = (correction for id in ids for correction in story.corrections.get(id, ()))
+    lines += [f"{correction.character}, {correction.field}: {correction.value}" for correction in corrected]
+    return (
+        "\n".join(["<state>", *(" ".join(untrusted.data(line).split()) for line in lines), "</state>"])
+        if lines
+        else ""
+    )
+
+
+def chapters(story: Story, turns: Sequence[Turn] | None = None) -> list[Chapter]:
+    """The chapters that have begun, the current one last."""
+    ids = {turn.id for turn in (story.current_turns if turns is None else turns)}
+    return [
+        chapter
+        for chapter in story.chapters.values()
+        if not chapter.turn or (chapter.turn in ids and _stands(story, chapter))
+    ]
+
+
+def _stands(story: Story, chapter: Chapter) -> bool:
+    """Whether the version of the scene for which the writer invented the chapter still counts."""
+    turn = story.turns.get(chapter.turn)
+    current = turn.scene if turn is not None else None
+    return not chapter.scene or (current is not None and current.id == chapter.scene)
+
+
+def titles(story: Story, path: Sequence[str]) -> list[tuple[int, str]]:
+    """The titles of the chapters of these turns, each with the place of its first turn."""
+    chapters = [chapter for chapter in story.chapters.values() if _stands(story, chapter)]
+    begins = {chapter.turn: (number, chapter.title) for number, chapter in enumerate(chapters)}
+    starts, last = list[tuple[int, str]](), -1
+    for at, turn in enumerate(chain(("",), path) if begins else ()):
+        number, title = begins.get(turn, (-1, ""))
+        if number > last:  # as in `chapters`: where turns were undone, a later one may begin before another
+            starts.append((at, title))
+            last = number
+    return starts
+
+
+def title_at(titles: Sequence[tuple[int, str]], at: int) -> str:
+    """The title of the chapter of the turn at this place; "" for none."""
+    number = bisect_right(titles, at, key=lambda title: title[0])
+    return titles[number - 1][1] if number else ""
+
+
+def done(story: Story, turns: Sequence[Turn] | None = None) -> set[str]:
+    """The ids of key events that have happened, and of chapters whose climax has, as extracted and as corrected."""
+    happened = set[str]()
+    _tick(happened, story.ticks.get("", ()))
+    for turn in story.current_turns if turns is None else turns:
+        ticks, at = story.ticks.get(turn.id, ()), _version(turn)
+        if not (ticks or turn.scenes or turn.found):
+            continue
+        _tick(happened, [tick for tick in ticks if tick.versions <= at])
+        if (extracted := turn.extracted) is not None:
+            happened.update(extracted.done)
+        _tick(happened, [tick for tick in ticks if tick.versions > at])
+    return happened
+
+
+def _tick(happened: set[str], ticks: Sequence[Tick]) -> None:
+    for tick in ticks:
+        if tick.happened:
+            happened.add(tick.event)
+        else:
+            happened.discard(tick.event)
+
+
+def memories(story: Story, name: str) -> list[tuple[Turn, CharacterMemory]]:
+    """What a character remembers, each memory with its turn, in order."""
+    key = name.casefold()
+    return [
+        (turn, memory)
+        for turn in story.current_turns
+        if (extracted := turn.extracted) is not None
+        for memory in extracted.memories
+        if memory.character.casefold() == key
+    ]
+
+
+def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
+    """The open events that are looked for next: one, three, or ("all") as many as the chapter's progress allows.
+
+    "all": two in the first third of the chapter, four in the second, then all open ones: late events seldom happen
+    early, and each event that is asked for can be answered wrongly.
+    """
+    open_events = [event for event in chapter.key_events if event.id not in happened]
+    if mode in ("1", "3"):
+        return open_events[: int(mode)]
+    progress = 1 - len(open_events) / len(chapter.key_events) if chapter.key_events else 1.0
+    return open_events[: 2 if progress < 1 / 3 else 4 if progress < 2 / 3 else len(open_events)]
+
+
+def guidance(story: Story, turns: Sequence[Turn], mode: str) -> str:
+    """Where the current chapter may go next: its open events, then its climax, then its resolution; "" for nothing."""
+    if not (opened := chapters(story, turns)):
+        return ""
+    chapter, happened = opened[-1], done(story, turns)
+    goals = [event.text for event in checked(chapter, happened, mode)]
+    if not goals and (chapter.key_events or chapter.climax):
+        goals = [chapter.climax if chapter.climax and chapter.id not in happened else chapter.resolution]
+    lines = [f"- {untrusted.data(' '.join(goal.split()))}" for goal in goals if goal]
+    return "\n".join(["<milestones>", *lines, "</milestones>"]) if lines else ""
+
+
+def idle(story: Story, turns: Sequence[Turn]) -> int:
+    """For how many scenes no event of the current chapter has happened."""
+    opened, happened = chapters(story, turns), done(story, turns)
+    count = 0
+    for turn in reversed(turns):
+        extracted = turn.extracted
+        if (opened and turn.id == opened[-1].turn) or (
+            extracted is not None and not happened.isdisjoint(extracted.done)
+        ):
+            break
+        count += 1
+    return count
+
+
+def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
+    """What has been and which chapter it is, as it stands behind the foundation; "" where there are no chapters."""
+    opened, happened = chapters(story, turns), done(story, turns)
+    if not opened:
+        return ""
+    past = []
+    for chapter in opened[:-1]:
+        events = [event.text for event in chapter.key_events if event.id in happened]
+        if chapter.climax and chapter.id in happened:
+            events.append(chapter.climax)
+        # It came to its resolution only where all that leads there has happened.
+        is_over = len(events) == len(chapter.key_events) + bool(chapter.climax) and events
+        text = "; ".join([*events, *([chapter.resolution] if chapter.resolution and is_over else [])])[
+            :SUMMARY_CHARS
+        ]
+        past.append(" ".join(untrusted.data(f"{chapter.title}: {text}" if text else chapter.title).split()))
+    now = opened[-1]
+    about = [
+        f"{name}: {untrusted.data(value)}"
+        for name, value in (
+            ("title", now.title), ("location", now.location), ("time", now.time), ("scenario", now.scenario)
+        )
+        if value
+    ]  # fmt: skip
+    parts = ["<history>", *past, "</history>"] if past else []
+    return "\n".join([*parts, "<chapter>", *about, "</chapter>"])
+
+
+def known_as(story: Story, name: str) -> str:
+    """The character's name as the cast has it, or the scenes, or the lines of a chat log; "" for nobody's."""
+    plain_name = " ".join(name.split())
+    if character := called(story, plain_name):
+        return character
+    key = plain_name.casefold()
+    if (seen := characters(story).get(key)) is not None:
+        return seen.name
+    return next((turn.act.name for turn in story.current_turns if _speaks(turn) == key), "")
+
+
+def unknown_to(story: Story, character: str) -> set[str]:
+    """The turns of which the character knows nothing: it was in none of their scenes."""
+    key = character.casefold()
+    # Of a chat log the lines of one group are a scene.
+    groups = {turn.act.group for turn in story.current_turns if turn.act.group and _was_there(turn, key)}
+    return {
+        turn.id for turn in story.current_turns if turn.act.group not in groups and not _was_there(turn, key)
+    }
+
+
+def _was_there(turn: Turn, key: str) -> bool:
+    if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _speaks(turn)):
+        return True
+    extracted = turn.extracted
+    if (
+        turn.scene is None and not turn.act.group
+    ):  # whoever was seen in some stretch of a log was not in all of it
+        return False
+    return extracted is not None and any(
+        character.present and character.name.casefold() == key for character in extracted.state
+    )
+
+
+def _speaks(turn: Turn) -> str:
+    """Who says the line, of a chat log's; a player's own name is nobody's in the story."""
+    return turn.act.name.casefold() if turn.act.label else ""

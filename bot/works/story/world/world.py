@@ -1,0 +1,356 @@
+"""Shows a story's state to its players: characters, where they were last seen, chapters; and takes corrections.
+
+Asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.commands import UNDER
+from bot.events import Event, Link, Request, Run, Stage, Text, UserError
+from bot.words import Words, words
+from bot.works.story import limits
+from bot.works.story.log.logs import node
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import KeyEvent, Turn
+from bot.works.story.scene.choices import scene_changed, words_of
+from bot.works.story.world import cast, state
+
+if TYPE_CHECKING:
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.scene.buttons import Buttons
+    from storage.stories import Node
+
+VALUE_CHARS: Final = limits.VALUE_CHARS
+TEXT_CHARS: Final = limits.TEXT_CHARS
+TITLE_CHARS: Final = limits.TITLE_CHARS
+EVENTS: Final = 20
+CHAPTERS: Final = 200
+OPTIONS: Final = ("location", "time", "scenario", "climax", "resolution")
+_FIELDS: Final = {
+    "where": "where", "holding": "holding", "wearing": "wearing", "mood": "mood", "dead": "dead",
+    "onde": "where", "segura": "holding", "segurando": "holding", "veste": "wearing", "vestindo": "wearing",
+    "humor": "mood", "morto": "dead", "morta": "dead",
+}  # fmt: skip
+MEMORIES: Final = 20
+"""Of a character that are shown, the last ones, and the scenes of the last of them that are linked to."""
+LINKS: Final = 5
+_YES: Final = ("yes", "sim", "true", "x")
+_NO: Final = ("no", "não", "nao", "false", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A title, a text, and links: each a run and what its line says."""
+
+    title: str = ""
+    text: str = ""
+    links: list[list[str]] = field(default_factory=list)
+    turn: str = ""
+    """The turn whose scene is not flagged any more."""
+
+
+class World:
+    def __init__(self, logs: Logs, own_names: Callable[[Request], Awaitable[bool]], buttons: Buttons) -> None:
+        self._logs = logs
+        self._buttons = buttons
+        self._own_names = own_names
+
+    async def show(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        do = {
+            "state": self._state,
+            "correct": self._state,
+            "keep": self._keep,
+            "characters": self._characters,
+            "plot": self._plot,
+            "chapter": self._chapter,
+        }[request.verb]
+        answer = await run.step("told", lambda: do(request, say), Answer)
+        yield Stage(request.verb, answer.title)
+        yield Text(answer.text)
+        for shown_by, title in answer.links:
+            yield Link(shown_by, title)
+        if answer.turn:
+            played = await self._logs.here(request.place)
+            assert played is not None, "it has just been changed"
+            story = played.story
+            turn = story.turns[answer.turn]
+            own = bool(turn.act.speaker) and await self._own_names(request)
+            speaker = cast.speaker(story, turn.act.speaker, own=own)
+            yield scene_changed(story, turn, words_of(story, request), speaker)
+
+    async def _state(self, request: Request, say: Words) -> Answer:
+        """Show the state, or correct a field of one character."""
+        field, colon, value = request.text.partition(":")
+        if colon or request.verb == "correct":
+            return await self._correct(request, field, value, say)
+        played = await self._logs.played(request)
+        characters = state.characters(played.story)
+        if name := " ".join(request.text.split()):
+            if (character := characters.get(name.casefold())) is None:
+                names = ", ".join(known.name for known in characters.values()) or "…"
+                raise UserError("story.no_state_of", name=name[: cast.NAME_CHARS], names=names)
+            characters = {name: character}
+        if not characters:
+            return Answer(text=say("story.no_state"))
+        parts = [_card(known, say) for known in characters.values()]
+        return Answer(say("story.state"), "\n\n".join(parts))
+
+    async def _correct(self, request: Request, field: str, value: str, say: Words) -> Answer:
+        """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
+        played = await self._logs.writable(request, asks=False)
+        characters, typed = state.characters(played.story), field.split()
+        names = {name: character.name for name, character in characters.items()} | {
+            name.casefold(): name for name in played.story.cast
+        }
+        # A name may have several words: the longest that is known, else all but the last word.
+        lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
+        if len(typed) < 2:
+            raise UserError("story.correct_how")
+        cut = lengths[0] if lengths else len(typed) - 1
+        name, of = " ".join(typed[:cut]), " ".join(typed[cut:])
+        character = names.get(name.casefold(), name)[: cast.NAME_CHARS]
+        field_name = _FIELDS.get(of.casefold()) or names.get(of.casefold())
+        if field_name is None:
+            raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
+        typed_value = " ".join(value.split())[:VALUE_CHARS]
+        typed_value = (
+            ("no" if typed_value.casefold() in (*_NO, "") else "yes") if field_name == "dead" else typed_value
+        )
+        body = {"character": character, "field": field_name, "value": typed_value}
+        head, turn = played.story.head, None
+        if UNDER in request.options:  # under a scene that was flagged the notes are what was wrong
+            _, id = await self._buttons.scene(request, played)
+            if id not in played.story.path[: played.story.length]:
+                raise UserError("story.gone")
+            turn = head = played.story.turns[id]
+        correction = node(
+            request.id, "corrected", "corrected", body,
+            turn=head.id if head is not None else "", author=request.author.id,
+        )  # fmt: skip
+        settled = _settled(request, turn)
+        await self._logs.append(played, correction, *settled)
+        return Answer(
+            text=say("story.corrected", name=character),
+            turn=turn.id if turn is not None and settled else "",
+        )
+
+    async def _keep(self, request: Request, say: Words) -> Answer:
+        """Settle the flags of a scene: it is not flagged again."""
+        played = await self._logs.writable(request, asks=False)
+        scene_id = request.text.strip()
+        turn = next(
+            (
+                earlier
+                for earlier in played.story.current_turns
+                if earlier.scene is not None and earlier.scene.id == scene_id
+            ),
+            None,
+        )
+        if turn is None:
+            raise UserError("story.gone")
+        if settled := _settled(request, turn):
+            await self._logs.append(played, *settled)
+        number = played.story.path.index(turn.id) + 1
+        return Answer(text=say("story.kept", n=number), turn=turn.id)
+
+    async def _characters(self, request: Request, say: Words) -> Answer:
+        """Who is in the story, and the message of the scene where each was last seen; or all about one of them."""
+        story = (await self._logs.played(request)).story
+        if name_typed := " ".join(request.text.split()):
+            return _character(story, name_typed, say)
+        characters, lines, links = state.characters(story), list[str](), list[list[str]]()
+        for name in dict.fromkeys([*(character.name for character in characters.values()), *story.cast]):
+            character = characters.get(name.casefold())
+            if name in story.cast and character is not None and character.name != name:
+                continue
+            if character is None or not character.turn:
+                lines.append(f"- **{name}**: {say('story.not_seen')}")
+                continue
+            number = story.path.index(character.turn) + 1
+            place = character.fields.get("where", "")
+            dead = f" ({say('story.dead')})" if character.dead else ""
+            seen = say("story.last_seen", n=number, count=character.scenes)
+            lines.append(f"- **{character.name}**{dead}: {seen}{' · ' + place if place else ''}")
+            if shown_by := story.turns[character.turn].shown_by:
+                links.append([shown_by, f"{character.name}: {say('story.scene', n=number)}"])
+        title = say("story.characters", n=len(lines))
+        return Answer(title, "\n".join(lines) or say("story.no_state"), links)
+
+    async def _plot(self, request: Request, say: Words) -> Answer:
+        """Show the plot, or set whether one event has happened."""
+        if request.text.strip():
+            return await self._tick(request, say)
+        story = (await self._logs.played(request)).story
+        happened, parts = state.done(story), list[str]()
+        for n, chapter in enumerate(state.chapters(story), 1):
+            lines = [
+                f"{m}. {_box(event.id, happened)} {event.text}"
+                for m, event in enumerate(chapter.key_events, 1)
+            ]
+            # Showing a climax that is still to come would spoil it.
+            if chapter.climax and happened.issuperset(event.id for event in chapter.key_events):
+                climax = f"**{say('story.chapter_climax')}:** {_box(chapter.id, happened)} {chapter.climax}"
+                lines.append(f"\n{climax}")
+            parts.append("\n".join([f"**{n}. {chapter.title}**\n", *lines]))
+        loose = [
+            f"- {event}"
+            for turn in story.current_turns
+            if (extracted := turn.extracted) is not None
+            for event in extracted.events
+        ]
+        if loose:
+            parts.append("\n".join([f"**{say('story.events')}**", *loose[-EVENTS:]]))
+        return Answer(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
+
+    async def _tick(self, request: Request, say: Words) -> Answer:
+        """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
+        played = await self._logs.writable(request, asks=False)
+        event_typed, _, answer_typed = request.text.rpartition(":")
+        folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
+        event = _event(played.story, folded) if folded and answer in (*_YES, *_NO) else None
+        if event is None:
+            raise UserError("story.tick_how")
+        head, happened = played.story.head, answer in _YES
+        body = {"event": event.id, "happened": happened}
+        await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
+        return Answer(text=say("story.ticked" if happened else "story.unticked", event=event.text))
+
+    async def _chapter(self, request: Request, say: Words) -> Answer:
+        """Show the chapter, change it, or begin the next one."""
+        options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
+        fields = {
+            name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in OPTIONS if options.get(name)
+        }
+        events = _events(str(options.get("events") or ""))
+        check = str(options.get("check") or "")
+        if not (title or fields or events or check):
+            story = (await self._logs.played(request)).story
+            return shown_chapter(story, say)
+        played = await self._logs.writable(request, asks=False)
+        story, author = played.story, request.author.id
+        chapters = state.chapters(story)
+        nodes = [node(request.id, "set", "set", {"plot_check_mode": check}, author=author)] if check else []
+        now = chapters[-1] if chapters else None
+        if title and (now is None or title.casefold() != now.title.casefold()):
+            if len(chapters) >= CHAPTERS:
+                raise UserError("story.many_chapters", limit=CHAPTERS)
+            id, turn = request.id, story.head.id if story.head is not None else ""
+            body: dict[str, Any] = {"id": id, "title": title}
+        elif now is not None:
+            id, turn = now.id, now.turn
+            # Whoever changes it makes it theirs.
+            body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
+        elif fields or events:
+            raise UserError("story.chapter_title")
+        else:
+            body = {}
+        if body and (title or fields or events):
+            if events:
+                ids = {event["text"]: event["id"] for event in body.get("key_events", ())}
+                body["key_events"] = [
+                    {"id": ids.get(text, f"{request.id}/{n}"), "text": text}
+                    for n, text in enumerate(events, 1)
+                ]
+            nodes.append(node(request.id, "chapter", "chapter", body | fields, turn=turn, author=author))
+        await self._logs.append(played, *nodes)
+        now_played = await self._logs.here(request.place)
+        return shown_chapter(now_played.story if now_played is not None else story, say)
+
+
+def _settled(request: Request, turn: Turn | None) -> list[Node]:
+    if turn is None or turn.scene is None or not (turn.scene.flags or turn.scene.crossed):
+        return []
+    body = {"scene": turn.scene.id}
+    return [node(request.id, "settled", "settled", body, turn=turn.id, author=request.author.id)]
+
+
+def _events(text: str) -> list[str]:
+    parts = (" ".join(part.split())[:VALUE_CHARS] for part in text.split(";"))
+    return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
+
+
+def shown_chapter(story: Story, say: Words) -> Answer:
+    """The chapter that is being played."""
+    if not (chapters := state.chapters(story)):
+        return Answer(text=say("story.no_chapter"))
+    chapter, happened = chapters[-1], state.done(story)
+    lines = [
+        f"**{say(f'story.chapter_{name}')}:** {value}"
+        for name in OPTIONS
+        if (value := getattr(chapter, name))
+    ]
+    lines += [f"- {_box(event.id, happened)} {event.text}" for event in chapter.key_events]
+    return Answer(
+        say("story.chapter", n=len(chapters), title=chapter.title), "\n".join(lines) or chapter.title
+    )
+
+
+def _event(story: Story, text: str) -> KeyEvent | None:
+    """The event of this number in the present chapter, or that begins so, those of the last chapters first; or the
+    present chapter's climax.
+    """
+    chapters = state.chapters(story)
+    if not chapters:
+        return None
+    now = chapters[-1]
+    if text.isdecimal():
+        number = int(text[:9])
+        return now.key_events[number - 1] if 1 <= number <= len(now.key_events) else None
+    if now.climax and text in ("climax", "clímax"):
+        return KeyEvent(now.id, now.climax)
+    events = [event for chapter in reversed(chapters) for event in chapter.key_events]
+    return next((event for event in events if " ".join(event.text.casefold().split()).startswith(text)), None)
+
+
+def _box(event: str, happened: Container[str]) -> str:
+    return "☑" if event in happened else "☐"
+
+
+def _character(story: Story, name_typed: str, say: Words) -> Answer:
+    """A character's state and memories, with links to the scenes. Raises UserError for an unknown name."""
+    key, characters, remembered = (
+        name_typed.casefold(),
+        state.characters(story),
+        state.memories(story, name_typed),
+    )
+    names = {
+        name.casefold(): name
+        for name in [*(character.name for character in characters.values()), *story.cast]
+    }
+    if remembered:
+        names.setdefault(key, remembered[0][1].character)
+    if key not in names:
+        all_names = ", ".join(names.values()) or "…"
+        raise UserError("story.no_state_of", name=name_typed[: cast.NAME_CHARS], names=all_names)
+    parts, links = [_card(characters.get(key) or state.Character(names[key]), say)], dict[str, str]()
+    if remembered:
+        lines = [f"**{say('story.remembers', n=len(remembered))}**"]
+        for turn, memory in remembered[-MEMORIES:]:
+            number = story.path.index(turn.id) + 1
+            kind = say(f"story.remembers_{memory.kind}")
+            lines.append(f"- {say('story.remembers_line', n=number, kind=kind)} {memory.text}")
+            if turn.shown_by:
+                links[turn.shown_by] = say("story.scene", n=number)
+        parts.append("\n".join(lines))
+    latest = [[run, title] for run, title in list(links.items())[-LINKS:]]
+    return Answer(names[key], "\n\n".join(parts), latest)
+
+
+def _card(character: state.Character, say: Words) -> str:
+    lines: Sequence[str] = [
+        f"- {say(f'story.state_{name}')}: {character.fields[name]}"
+        for name in state.FIELDS
+        if character.fields.get(name)
+    ]
+    towards = [
+        f"- {say('story.state_towards', name=other)}: {text}"
+        for other, text in character.relations.items()
+        if text
+    ]
+    dead = f" ({say('story.dead')})" if character.dead else ""
+    return "\n".join([f"**{character.name}**{dead}", *lines, *towards])
