@@ -31,8 +31,8 @@ from bot.works.privacy.work import COUNTED
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.index import Reason
-from bot.works.story.turn.context import AGREED
 from bot.works.story.turn.session_zero import BEGIN, STEPS
+from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.state import FIELDS
 from bot.works.story.world.world import OPTIONS
 from storage.councils import CouncilKind

@@ -430,6 +430,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
+    from bot.works.story.turn.recap import Recap
     from bot.works.story.turn.scene_verbs import SceneVerbs
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.work import Stories
@@ -471,7 +472,6 @@ def make(resources: Resources, runs: Runs) -> Work:
         presets.read()  # a bot should not start with a broken file
     buttons = Buttons(logs)
     table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults, buttons)
-    recall_verbs = Recall(logs, memory, scene_verbs, resources.settings.zone, recall)
     extraction = Extraction(
         logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
     )
@@ -484,7 +484,8 @@ def make(resources: Resources, runs: Runs) -> Work:
         CastVerbs(logs, scene_verbs),
         EditedMessages(logs, scene_verbs, runs),
         table,
-        recall_verbs,
+        Recall(logs, memory, recall),
+        Recap(logs, scene_verbs, resources.settings.zone),
         logs,
         memory,
         extraction,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
+    from bot.works.story.turn.recap import Recap
     from bot.works.story.turn.scene_verbs import SceneVerbs
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.world.world import World
@@ -68,6 +69,7 @@ class Stories:
     edited_messages: EditedMessages
     table: Table
     recall_verbs: Recall
+    recap_verbs: Recap
     logs: Logs
     memory: Memory
     extraction: Extraction
@@ -120,9 +122,9 @@ class Stories:
             "posted": self.table.posted,
             LATE: self.buttons.tell,
             "recall": self.recall_verbs.recall,
-            "recap": self.recall_verbs.recap,
+            "recap": self.recap_verbs.recap,
             "forget": self.recall_verbs.forget,
-            "nudge": self.recall_verbs.nudge,
+            "nudge": self.recap_verbs.nudge,
             **dict.fromkeys(("state", "correct", "keep", "characters", "plot", "chapter"), self.world.show),
             "extracted": self.extraction.run,
             "import": self.imports.files,
@@ -134,7 +136,7 @@ class Stories:
             **dict.fromkeys(("join", "leave", "play", "gm", "deadline", "whisper"), self.party.run),
             "whispered": self.party.whispered,
             "overdue": self.party.overdue,
-            "missed": self.recall_verbs.recap,
+            "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,
             **({"fork": self.table.apart} if run.request.options.get("thread") else {}),

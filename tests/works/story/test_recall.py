@@ -10,7 +10,7 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.prompts import PromptFile
-from bot.works.story.memory.recall import OWN_TURN, Since, recap_prompt
+from bot.works.story.turn.recap import OWN_TURN, Since, recap_prompt
 from bot.works.story.turn.turn_plan import TurnPlan
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events

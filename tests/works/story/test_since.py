@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.works.story.exchange.json_import import imported
-from bot.works.story.memory.recall import point_in_time
+from bot.works.story.turn.recap import point_in_time
 from tests.fakes.reply import Reply
 from tests.works.story.test_exchange import SMALL
 from tests.works.story.test_recall import failed

@@ -22,8 +22,8 @@ from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.lorebook import world_info
 from bot.works.story.log.logs import Logs
 from bot.works.story.table.safety import check_rating
-from bot.works.story.turn.context import AGREED
 from bot.works.story.world import cast, state
+from bot.works.story.world.agreement import AGREED
 from storage.stories import BranchRow, NodeRow
 
 if TYPE_CHECKING:

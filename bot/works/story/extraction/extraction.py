@@ -24,8 +24,8 @@ from bot.works.story.log.nodes import KINDS
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent, Scene, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
-from bot.works.story.turn import context
 from bot.works.story.world import cast, state
+from bot.works.story.world.agreement import agreed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -101,7 +101,7 @@ class Extraction:
         async def branch() -> list[str]:
             played = await self._logs.here(run.request.place)
             # The table's agreement is checked in each scene.
-            every = 1 if played is not None and context.agreed(played.story) else self._settings.extract_every
+            every = 1 if played is not None and agreed(played.story) else self._settings.extract_every
             if played is None or len(self.missing(played.story)) < every:
                 return []
             return [played.row.id, played.branch]
@@ -180,7 +180,7 @@ class Extraction:
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[version.turn]
             scene = scene_of(now, version)
-            if not context.agreed(now):
+            if not agreed(now):
                 findings = replace(findings, crossed=[])
             body = read(findings, before(now, version), looked.events, turn, scene, say)
             if stretch := stretch_of(now, version):
@@ -237,7 +237,7 @@ class Extraction:
             events=listed,
             scene=untrusted.data(text[:SCENE_CHARS]),
             turn="" if lines else untrusted.data(turn.act.text),
-            agreed=context.agreed(story),
+            agreed=agreed(story),
         )
         return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
 

@@ -33,7 +33,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import CODE, something_else, words_of
-from bot.works.story.turn.context import AGREED
+from bot.works.story.world.agreement import AGREED
 
 if TYPE_CHECKING:
     from bot.kind import Runs

@@ -20,12 +20,10 @@ from bot.text_cache import cached
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act, Turn
 from bot.works.story.world import state
+from bot.works.story.world.agreement import AGREED
 
 READ: Final = "I have read it."
 """An assistant's message between two of the user's: some models require that they alternate."""
-
-AGREED: Final = ("rating", "lines", "veils")
-"""What the table has agreed on for its safety."""
 
 _KEPT_FREE = 0.5
 """The share of the window that is filled after the oldest batches are dropped: seldom, since that voids the cache."""
@@ -217,14 +215,6 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
 def _name(text: str) -> str:
     """Text that is safe between quotation marks."""
     return " ".join(untrusted.data(text).replace('"', "'").split())
-
-
-def agreed(story: Story) -> str:
-    """The table's safety agreement for a prompt; "" for none."""
-    settings = story.settings
-    return "\n".join(
-        f"{name}: {untrusted.data(str(settings[name]))}" for name in AGREED if settings.get(name)
-    )
 
 
 def _foundation(story: Story, begins: str) -> str:

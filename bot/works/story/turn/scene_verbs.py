@@ -52,6 +52,7 @@ from bot.works.story.turn import context, dice
 from bot.works.story.turn.scene_draft import SceneDraft
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
 from bot.works.story.world import cast
+from bot.works.story.world.agreement import agreed
 from bot.works.story.world.state import unknown_to
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class SceneVerbs:
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
             same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
             # A safety agreement made since applies to the new version, too.
-            same = same and context.agreed(then) == context.agreed(played.story)
+            same = same and agreed(then) == agreed(played.story)
             at = at if same and head.act == then.turns[head.id].act else None
         plan = await self.plan(request, played, head.id, at or played.story.seq)
         plan = replace(plan, soften=bool(request.options.get("soften")))

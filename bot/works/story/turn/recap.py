@@ -1,0 +1,222 @@
+"""The verbs that tell what was played: a recap since a scene or somebody's last turn, and the nudge of a party at rest.
+
+Neither is part of the story.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from bot import untrusted
+from bot.budget import text_tokens
+from bot.dates import read_date
+from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.llm.base import Message, Prompt, room
+from bot.words import words
+from bot.works.story.table.order import whose
+from bot.works.story.turn.turn_plan import TurnPlan
+
+if TYPE_CHECKING:
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+
+LAST_CHARS: Final = 300
+"""Of the last scene, as much as a nudge quotes."""
+SHOWN_TIME = "%Y-%m-%d %H:%M"
+OWN_TURN = re.compile(
+    r"(?:(?:since|desde) )?(?:me|mine|mim|eu|(?:(?:the|my|o|meu|last|[úu]ltimo) )*(?:turn|turno))"
+)
+"""Since the asker's last turn: "my turn", "desde o meu último turno"."""
+BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
+RECAP_WORDS = 200
+IDLE_DAYS = 2
+"""Without a turn, after which a party is nudged; a schedule of an earlier release did not always say."""
+LONGEST_RECAP = 2_000
+BRIEF_CHARS = 320
+"""The longest part of a scene for which a recap's prompt has no full room."""
+_SINCE: Final = re.compile(
+    r"(?:since|from|for|desde|há|ha|faz|(?:in |over )?the (?:last|past)|(?:[oa]s )?últim[oa]s)\s+"
+    r"|[oa]\s+(?=\w+ passad)",
+    re.IGNORECASE,
+)
+_OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b", re.IGNORECASE)
+_MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
+_NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
+"""Scenes, perhaps: "3", "2-3"."""
+POINT_CHARS: Final = 100
+"""A longer text is no point in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The range of a recap: the turns from the number `first` on; `taken`: the plan of the story's last turn."""
+
+    taken: TurnPlan = field(default_factory=TurnPlan)
+    first: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    _logs: Logs
+    _scene_verbs: SceneVerbs
+    _zone: Callable[[Request], Awaitable[tzinfo]]
+
+    async def recap(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Tell what has happened since a scene or the asker's last turn, in the requested length."""
+        request, say = run.request, words(run.request.locale)
+        since = await run.step("since", lambda: self._since(request), Since)
+        plan = since.taken
+        yield Stage("recap", say("story.recap", first=since.first, last=plan.n))
+        if plan.writer is None or plan.demo:
+            yield Notice(say("story.no_recap"))
+            return
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        prompt = recap_prompt(story, since, _length(request))
+        models = self._scene_verbs.models.with_roles(plan.roles)
+        async with aclosing(models.stream(run, "writer", "recap", prompt)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Text(piece)
+
+    async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Remind a party that has not played for a number of days, on that day only."""
+        request, say = run.request, words(run.request.locale)
+        days = int(str(request.options.get("idle") or IDLE_DAYS))
+
+        async def idle() -> list[str]:
+            played = await self._logs.here(request.place)
+            if played is None or (datetime.now(UTC) - played.row.updated_at).days != days:
+                return []
+            head, following = played.story.head, whose(played.story)
+            last = head.scene.text if head is not None and head.scene is not None else ""
+            return [played.row.title, last[-LAST_CHARS:], following[1] if following is not None else ""]
+
+        if not (idle_story := await run.step("idle", idle, list[str])):
+            return
+        title, last, name = idle_story
+        yield Stage("nudge", say("story.nudge", title=title))
+        yield Text(say("story.nudged", n=days))
+        if last:
+            yield Text("\n\n> … " + " ".join(last.split()))
+        if name:
+            yield Text("\n\n" + say("story.nudge_whose", name=name))
+        how = (
+            Choice(say("story.button_continue"), "/story continue"),
+            Choice(say("story.button_recap"), "/story recap"),
+        )
+        yield Choices("", how)
+
+    async def _since(self, request: Request) -> Since:
+        """Raises UserError."""
+        played = await self._logs.played(request)
+        story = played.story
+        if story.head is None:
+            raise UserError("story.nothing_yet")
+        plan = await self._scene_verbs.plan(request, played, story.head.id, story.seq)
+        plain = " ".join(request.text.casefold().split())
+        match [part for part in plain.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
+            case [digits] if digits.isdecimal():
+                number = int(digits[:9])
+                if not 1 <= number <= story.length:
+                    raise UserError("story.no_scene", n=number, count=story.length)
+                return Since(plan, number)
+        if request.verb == "missed" or OWN_TURN.fullmatch(plain):
+            own = [
+                at for at, turn in enumerate(story.current_turns, 1) if turn.act.author == request.author.id
+            ]
+            if request.verb == "missed" and own and own[-1] == story.length:
+                raise UserError("story.nothing_missed")
+            # Of who has just taken the last turn, all that there is to tell came before.
+            return Since(plan, min(own[-1] + 1, story.length) if own else 1)
+        if not plain:
+            return Since(plan)
+        zone = await self._zone(request)
+        since = await asyncio.to_thread(point_in_time, plain, datetime.now(zone), request.locale)
+        if since is None:
+            raise UserError("story.recap_since")
+        turns = enumerate(story.current_turns, 1)
+        if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
+            last = _played_at(story.head, zone)
+            raise UserError("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
+        return Since(plan, first)
+
+
+def _played_at(turn: Turn, zone: tzinfo) -> datetime:
+    """When it was played; of a chat log's line when that was written, where the log says it as a machine does."""
+    try:
+        played = datetime.fromisoformat(turn.act.when)
+    except ValueError:
+        played = turn.made
+    return played.astimezone(zone) if played.tzinfo else played.replace(tzinfo=zone)
+
+
+def _length(request: Request) -> int:
+    words_asked = request.options.get("words")
+    return min(max(words_asked, 30), LONGEST_RECAP) if isinstance(words_asked, int) else RECAP_WORDS
+
+
+def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
+    """The prompt of a recap: all scenes from the first on, and as many of the last ones in full as there is room
+    for.
+    """
+    plan, turns = since.taken, list(enumerate(story.current_turns, 1))[since.first - 1 :]
+    for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
+        parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
+        cost = sum(map(text_tokens, parts.values()))
+        if cost <= plan.tokens // 2:
+            break
+    else:  # not even their beginnings fit: take every second scene, third, …
+        step = -(-cost // (plan.tokens // 2))
+        parts = {number: parts[number] for number, _ in turns[::step]}
+        cost = sum(map(text_tokens, parts.values()))
+    for number, turn in reversed(turns):
+        in_full = _told(number, _whole(turn))
+        cost += text_tokens(in_full) - text_tokens(parts.get(number, ""))
+        if cost > plan.tokens:
+            break
+        parts[number] = in_full
+    system, task = plan.prompts["story_recap"].fill(words=str(count))
+    scenes = "\n".join(["<story>", *(parts[number] for number in sorted(parts)), "</story>"])
+    answer = min(room(count, None), plan.answer * 4)
+    return Prompt(system, (Message("user", f"{scenes}\n{task.strip()}"),), max_tokens=answer)
+
+
+def _told(number: int, text: str) -> str:
+    return f'<scene n="{number}">\n{untrusted.data(text)}\n</scene>'
+
+
+def _whole(turn: Turn) -> str:
+    speaker, scene = turn.act.character or turn.act.name, turn.scene.text if turn.scene is not None else ""
+    return "\n".join(part for part in (f"{speaker}: {turn.act.text}" if turn.act.text else "", scene) if part)
+
+
+def _briefly(turn: Turn, chars: int) -> str:
+    """The extracted summary of a turn, else its beginning."""
+    extracted = turn.extracted
+    text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
+    return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
+
+
+def point_in_time(point: str, now: datetime, locale: str) -> datetime | None:
+    """When that is, in the time zone of `now`: of a day or a month its beginning, of one without a year the last one.
+
+    None for what is no point in time, or still to come. Takes tens of milliseconds at first.
+    """
+    text = _SINCE.sub("", " ".join(point[: 2 * POINT_CHARS].split()), count=1).strip(" .")
+    now_local = now.replace(tzinfo=None)
+    if len(text) > POINT_CHARS or _NUMBERS.fullmatch(text):
+        return None
+    day = "current" if _MONTHS_AGO.search(text) else "first"
+    date = read_date(text, locale, now_local, PREFER_DATES_FROM="past", PREFER_DAY_OF_MONTH=day)
+    if date is None:
+        return None
+    date = date.replace(tzinfo=None) if _OF_A_DAY.search(text) else datetime.combine(date, time())
+    return date.replace(tzinfo=now.tzinfo) if date <= now_local else None
