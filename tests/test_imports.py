@@ -65,6 +65,21 @@ LAYERS = (
     ),
     ("bot.works.ALL",),
 )
+# The rooms of the story, each with the modules that other rooms may import; a room imports from those below it.
+# The modules beside them know no room (CONSTANTS), or put the rooms together.
+STORY = "bot.works.story"
+ROOMS = {
+    "exchange": (),
+    "turn": (),
+    "table": ("order", "party", "safety"),
+    "memory": ("memory", "excerpts"),
+    "extraction": ("extraction", "attribution", "continuity", "stretches"),
+    "world": ("cast", "state", "lorebook", "presets", "agreement", "world"),
+    "scene": ("choices", "buttons"),
+    "log": ("nodes", "turn", "story", "logs"),
+}
+CONSTANTS = ("config", "limits")
+TOGETHER = ("", "work", "completions", "command_line")
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
     "aiohttp": ("bot.adapters.download", "bot.adapters.discord", "bot.adapters.slack"),
@@ -184,6 +199,46 @@ def test_imports_run_one_way() -> None:
 )
 def test_a_breach_is_seen(module: str, name: str) -> None:
     assert breaches(iter([(module, name)]))
+
+
+def room_breaches(found: Iterator[tuple[str, str]]) -> list[str]:
+    wrong, rooms = [], [*ROOMS]
+    for module, name in found:
+        if not under(module, (STORY,)):
+            continue
+        room = module.removeprefix(STORY).strip(".").partition(".")[0]
+        other, _, inside = name.removeprefix(STORY).strip(".").partition(".")
+        if room not in (*ROOMS, *CONSTANTS, *TOGETHER):
+            wrong.append(f"{module} has no room")
+        elif not under(name, (STORY,)) or other == room or room in TOGETHER:
+            continue
+        elif other not in ROOMS:
+            if other not in CONSTANTS:
+                wrong.append(f"{module} imports {name}, which puts the rooms together")
+        elif room in CONSTANTS or rooms.index(other) < rooms.index(room):
+            wrong.append(f"{module} imports {name}, which lies above it")
+        elif inside.partition(".")[0] not in ROOMS[other]:
+            wrong.append(f"{module} imports {name}, which lies inside {other}")
+    return wrong
+
+
+def test_no_room_of_the_story_reaches_into_another() -> None:
+    assert room_breaches(imports()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (f"{STORY}.turn.scene_verbs", f"{STORY}.memory.index.Pieces"),
+        (f"{STORY}.turn.scene_verbs", f"{STORY}.memory"),
+        (f"{STORY}.memory.recall", f"{STORY}.turn.turn_plan.TurnPlan"),
+        (f"{STORY}.log.story", f"{STORY}.work.Stories"),
+        (f"{STORY}.config", f"{STORY}.log.nodes"),
+        (f"{STORY}.newcomer", "json"),
+    ],
+)
+def test_a_reach_into_a_room_is_seen(module: str, name: str) -> None:
+    assert room_breaches(iter([(module, name)]))
 
 
 def test_no_edge_reaches_behind_the_app() -> None:
