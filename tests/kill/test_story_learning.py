@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.memory.memory import BATCH
+from bot.works.story.memory.indexed import BATCH
 from bot.works.story.work import SHORT
 from tests.fakes.embeddings import EmbeddingService
 from tests.fakes.wires import WIRES

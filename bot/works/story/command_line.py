@@ -32,7 +32,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.works.story.log.story import Story
-    from bot.works.story.memory.memory import Recalled
+    from bot.works.story.memory.recalled import Recalled
     from storage.stories import Stories, StoryRow
 
 CARDS_MB = 60

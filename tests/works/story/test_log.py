@@ -27,8 +27,9 @@ from bot.works.story.config import RecallConfig
 from bot.works.story.log.logs import PAST, Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act
-from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.recalled import Recalled
 from bot.works.story.turn import context
 from bot.works.story.world import state
 from bot.works.story.world.state import chapters, titles

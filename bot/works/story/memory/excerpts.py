@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bot.works.story.config import RecallConfig
     from bot.works.story.log.story import Story
     from bot.works.story.log.turn import Turn
-    from bot.works.story.memory.memory import Memory, Recalled
+    from bot.works.story.memory.memory import Memory
+    from bot.works.story.memory.recalled import Recalled
 
 AROUND = 2
 """How many turns of a chat log before and after a match belong to its excerpt."""

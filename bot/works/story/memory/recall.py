@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from bot.events import Choice, Choices, Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import words
 from bot.works.story import limits
-from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.recalled import Recalled
 from bot.works.story.scene.choices import label
 from bot.works.story.world import cast, state
 from bot.works.story.world.state import known_as, unknown_to

@@ -12,8 +12,9 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.recalled import Recalled
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated

@@ -13,9 +13,10 @@ from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.story import Story
 from bot.works.story.memory.index import Piece
-from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import noted, pieces_of
 from bot.works.story.memory.ranking import Query, add_extracted
+from bot.works.story.memory.recalled import Recalled
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated

@@ -15,8 +15,9 @@ from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.story import Story
-from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.recalled import Recalled
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

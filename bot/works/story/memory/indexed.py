@@ -1,0 +1,128 @@
+"""A story's pieces in memory, with their vectors and the histories of its branches: used by one thread at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.works.story.memory.history import History, built
+from bot.works.story.memory.index import Pieces
+from bot.works.story.memory.vectors import LoreVectors, PieceVectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.works.story.log.story import Story
+
+T = TypeVar("T")
+
+BRANCHES = 8
+"""How many branches of a story stay in memory: each takes 5 MB for 200,000 pieces."""
+
+BATCH = 16
+"""How many pieces are embedded at a time: somebody's question may wait for the model."""
+
+ASKED, THERE = 1, 2
+
+
+@dataclass(slots=True)
+class Indexed:
+    """A story's pieces, used by one thread at a time: see `alone`. Its language was detected when it had `sampled`
+    turns.
+
+    `state`: for each node of `pieces`, whether its vectors were read (ASKED), and whether they are in `vectors`
+    (THERE).
+    """
+
+    pieces: Pieces
+    sampled: int = 1
+    waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    working: Lock = field(default_factory=Lock)
+    learning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    histories: OrderedDict[str, History] = field(default_factory=OrderedDict)
+    vectors: PieceVectors | None = None
+    embedder: str = ""
+    state: bytearray = field(default_factory=bytearray)
+    lore: LoreVectors = field(default_factory=LoreVectors)
+
+    async def alone(self, call: Callable[[], T]) -> T:
+        """Run `call` in a thread, after all earlier calls have ended, also those whose callers were cancelled."""
+
+        def work() -> T:
+            with self.working:
+                return call()
+
+        async with self.waiting:
+            return await asyncio.to_thread(work)
+
+    def below(self, state: int, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The nodes of a branch with a lower state, in the order they were added, and the places of their turns."""
+        import numpy as np
+
+        self.state.extend(bytes(len(self.pieces.nodes) - len(self.state)))
+        nodes = np.concatenate([history.pieces.nodes(), history.noted.nodes()])
+        turns = np.concatenate([history.turn_of, history.noted_of])
+        places = np.flatnonzero(np.array(self.state)[nodes] < state)
+        unique, first = np.unique(nodes[places], return_index=True)
+        return unique, turns[places[first]]
+
+    def batches(self, nodes: NDArray[np.int32]) -> Iterator[slice]:
+        """Slices of `nodes`, each with about BATCH pieces."""
+        first = size = 0
+        for at, node in enumerate(nodes.tolist(), 1):
+            size += len(self.pieces.pieces(node))
+            if size >= BATCH or at == len(nodes):
+                yield slice(first, at)
+                first, size = at, 0
+
+    def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
+        """Take in packed `vectors` of these nodes, by the nodes' ids; `without`: the state of a node without usable
+        ones.
+        """
+        import numpy as np
+
+        ranges, rows = list[range](), list[bytes]()
+        for node in nodes:
+            pieces, row = self.pieces.pieces(node), vectors.get(self.pieces.nodes[node], b"")
+            self.state[node] = without
+            if (
+                row and pieces and self.vectors is None
+            ):  # the dimensions of a service's model are known by its vectors only
+                self.vectors = PieceVectors(len(row) // len(pieces))
+                self.vectors.reserve(len(self.pieces))
+            if self.vectors is not None and row and len(row) == len(pieces) * self.vectors.dimensions:
+                self.state[node] = THERE
+                ranges.append(pieces)
+                rows.append(row)
+        if self.vectors is not None and ranges:
+            self.vectors.add(
+                np.concatenate([np.arange(pieces.start, pieces.stop) for pieces in ranges]),
+                np.frombuffer(b"".join(rows), dtype=np.int8).reshape(-1, self.vectors.dimensions),
+            )
+
+    async def history(self, branch: str, story: Story) -> History:
+        """The branch's pieces in order; pieces that are new since the last call are indexed."""
+        before, unchanged = self.histories.get(branch), 0
+        if (
+            before is not None and before.story() is story
+        ):  # otherwise it was folded anew: words may have been withdrawn
+            if before.seq == story.seq:
+                return before
+            unchanged = min(len(before.turns), story.unchanged_since(before.seq))
+        path, seq = story.path[: story.length], story.seq
+
+        def update() -> History:
+            # A turn that changes while it is read has changed since `seq`, and is read once more the next time.
+            history = built(self.pieces, before, unchanged, story, path, seq)
+            self.histories[branch] = history
+            self.histories.move_to_end(branch)
+            if len(self.histories) > BRANCHES:
+                self.histories.popitem(last=False)
+            return history
+
+        return await self.alone(update)

@@ -1,0 +1,101 @@
+"""The pieces of a branch that a query finds: the best first, each with its score and the reasons for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.retrieval.lexical import content_terms, terms
+from bot.works.story.memory.index import Reason
+from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.ranking import Query, add_extracted, distinctive, scored, too_old
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.works.story.config import RecallConfig
+    from bot.works.story.log.turn import Turn
+    from bot.works.story.memory.history import History
+
+TELLING = 0.1
+"""A reason that adds less to a piece's score is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A piece that was found: its node and turn, the turn's number in the branch, its score and the reasons for it.
+
+    `keyword`: its scene contains a distinctive word of the query.
+    """
+
+    node: str
+    part: int
+    turn: str
+    number: int
+    score: float
+    reasons: tuple[Reason, ...]
+    keyword: bool = False
+
+
+def found(
+    history: History,
+    query: Query,
+    by: RecallConfig,
+    nearest: dict[int, float],
+    turns: Mapping[str, Turn],
+    count: int,
+    without: frozenset[str],
+) -> list[Recalled]:
+    """At most `count` pieces, none of the turns `without`. `nearest`: cosines by piece."""
+    import numpy as np
+
+    branch = history.pieces
+    if not len(branch.numbers):
+        return []
+
+    def terms_of(place: int) -> list[str]:
+        node, part = branch.index.node_of(int(branch.numbers[place]))
+        pieces = pieces_of(turns[history.turns[history.turn_of[place]]]).get(node, [])
+        return terms(pieces[part].text, branch.index.language) if part < len(pieces) else []
+
+    by_reason = scored(branch, query, by, nearest, terms_of)
+    if by.events and len(history.noted.numbers):
+        add_extracted(
+            by_reason, history.turn_of, history.noted.scores(query.text, by, nearest), history.noted_for, by
+        )
+    scores = np.sum(list(by_reason.values()), axis=0)
+    if by.age:
+        scores[too_old(branch.by_scene(scores), by)[branch.scenes]] = 0.0
+    query_terms = content_terms(query.text, branch.index.language)
+    with_keyword = np.zeros(branch.scene_count, dtype=np.bool_)
+    for scenes in distinctive(branch, query_terms, branch.names(), by).values():
+        with_keyword[scenes] = True
+    recalled = list[Recalled]()
+    for place in _best_first(scores, count):
+        if scores[place] <= 0 or len(recalled) == count:
+            break
+        at = int(history.turn_of[place])
+        if history.turns[at] not in without:
+            node, part = branch.index.node_of(int(branch.numbers[place]))
+            reasons = tuple(reason for reason, added in by_reason.items() if added[place] >= TELLING)
+            keyword = bool(with_keyword[branch.scenes[place]])
+            recalled.append(
+                Recalled(node, part, history.turns[at], at + 1, float(scores[place]), reasons, keyword)
+            )
+    return recalled
+
+
+def _best_first(scores: NDArray[np.float32], count: int) -> Iterator[int]:
+    """The places in the order of their scores; sorting all of them would take most of the time of a search."""
+    import numpy as np
+
+    ranked = 0
+    while ranked < len(scores):
+        likely = np.arange(len(scores))
+        if count < len(scores):
+            likely = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+        likely = likely[np.argsort(-scores[likely], kind="stable")]
+        yield from likely[ranked:].tolist()
+        ranked, count = len(likely), 8 * count
