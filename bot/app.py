@@ -498,20 +498,11 @@ class App:
                 await self._begin(replace(more, parent=run, answers=run), key)
             return True
 
-    async def complete(
-        self,
-        space: str,
-        kind: str,
-        prefix: str,
-        shelf: str | None = None,
-        author: str = "",
-        place: Place | None = None,
-    ) -> list[str]:
-        """Names of this kind (`Option.completes`) that begin with `prefix`; [] for an unknown kind.
+    async def complete(self, kind: str, typed: Typed) -> list[str]:
+        """Names of this kind (`Option.completes`) that begin with what was typed; [] for an unknown kind.
 
-        Names that belong to a person are those of `author`, and those of a story that of `place`.
+        Names that belong to a person are those of its `author`, and those of a story that of its `place`.
         """
-        typed = Typed(space, prefix, shelf, author, place)
         for work in commands.KINDS.values():
             if kind in work.completes:
                 return await work.completes[kind](self.resources, typed)

@@ -54,6 +54,7 @@ from bot.events import (
     Text,
     UserError,
 )
+from bot.kind import Typed
 from bot.words import words
 from tests.fakes.application import FakeApp, FakeOutbox, FakeTicket
 
@@ -395,7 +396,7 @@ async def completed(line: str, **names: list[str]) -> list[str]:
     app = FakeApp(play, names=names)
 
     async def find(kind: str, prefix: str, shelf: str | None) -> list[str]:
-        return await app.complete("local", kind, prefix, shelf)
+        return await app.complete(kind, Typed("local", prefix, shelf))
 
     found = LineCompleter(find, lambda: words("en")).get_completions_async(Document(line), CompleteEvent())
     return [line[: len(line) + one.start_position] + one.text async for one in found]

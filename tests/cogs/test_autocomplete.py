@@ -13,6 +13,7 @@ from bot.adapters.discord.received.completions import CHARS, CHOICES, FRESH_S, A
 from bot.adapters.discord.received.placing import Location
 from bot.commands import TABLE
 from bot.events import Citation, Place
+from bot.kind import Typed
 from bot.retrieval.intake import Item
 from storage.faults import StorageFault
 from tests.cogs.table import Table, World
@@ -130,11 +131,11 @@ async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(
     titles = [f"{word} {n}" for n in range(100) for word in (f"Word{m}x" for m in range(100))]
     await put(table.world, table.space, *titles)
     autocomplete = table.world.client.intake.autocomplete
-    await autocomplete.names(table.space, "section", "w", None, "")
+    await autocomplete.names("section", Typed(table.space, "w"))
     took = []
     for n in range(200):
         begin = time.process_time()
-        found = await autocomplete.names(table.space, "section", f"word{n % 100}x {n // 100}", None, "")
+        found = await autocomplete.names("section", Typed(table.space, f"word{n % 100}x {n // 100}"))
         took.append(time.process_time() - begin)
         assert found
     assert quantiles(took, n=20)[-1] < 0.1
@@ -150,41 +151,33 @@ class Asked:
     def __init__(self) -> None:
         self.times = 0
 
-    async def __call__(
-        self,
-        space: str,
-        kind: str,
-        prefix: str,
-        shelf: str | None = None,
-        author: str = "",
-        place: Place | None = None,
-    ) -> list[str]:
+    async def __call__(self, kind: str, typed: Typed) -> list[str]:
         self.times += 1
-        return [f"{space} {author} {self.times}"]
+        return [f"{typed.space} {typed.author} {self.times}"]
 
 
 async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is() -> None:
     asked, now = Asked(), [0.0]
     autocomplete = Autocomplete(asked, nowhere, lambda: now[0])
-    first = await autocomplete.names("g", "section", "gra", None, "1")
-    assert await autocomplete.names("g", "section", "gra", None, "2") == first
+    first = await autocomplete.names("section", Typed("g", "gra", None, "1"))
+    assert await autocomplete.names("section", Typed("g", "gra", None, "2")) == first
     now[0] += FRESH_S
-    assert await autocomplete.names("g", "section", "gra", None, "1") != first
+    assert await autocomplete.names("section", Typed("g", "gra", None, "1")) != first
 
 
 async def test_what_is_kept_is_kept_apart() -> None:
     """By space, kind, what was typed and shelf; what is a person's own also by person."""
     autocomplete = Autocomplete(Asked(), nowhere, lambda: 0.0)
     keys = [
-        ("g", "section", "gra", None, "1"),
-        ("h", "section", "gra", None, "1"),
-        ("g", "book", "gra", None, "1"),
-        ("g", "section", "grap", None, "1"),
-        ("g", "section", "gra", "rules", "1"),
-        ("g", "session", "gra", None, "1"),
-        ("g", "session", "gra", None, "2"),
-        ("g", "story", "gra", None, "1"),
-        ("g", "story", "gra", None, "2"),
+        ("section", Typed("g", "gra", None, "1")),
+        ("section", Typed("h", "gra", None, "1")),
+        ("book", Typed("g", "gra", None, "1")),
+        ("section", Typed("g", "grap", None, "1")),
+        ("section", Typed("g", "gra", "rules", "1")),
+        ("session", Typed("g", "gra", None, "1")),
+        ("session", Typed("g", "gra", None, "2")),
+        ("story", Typed("g", "gra", None, "1")),
+        ("story", Typed("g", "gra", None, "2")),
     ]
     assert len({tuple(await autocomplete.names(*key)) for key in keys}) == len(keys)
 

@@ -31,6 +31,7 @@ from bot.events import (
     UserError,
     View,
 )
+from bot.kind import Typed
 from bot.platforms import Platform
 from bot.speech.clips import Clips, Post
 from bot.speech.speech import Speech
@@ -176,16 +177,8 @@ class FakeApp:
         """Wait for what goes on behind answers, which a test adds to `behind`."""
         await asyncio.gather(*self.behind)
 
-    async def complete(
-        self,
-        space: str,
-        kind: str,
-        prefix: str,
-        shelf: str | None = None,
-        author: str = "",
-        place: Place | None = None,
-    ) -> list[str]:
-        return [name for name in self.names.get(kind, []) if name.lower().startswith(prefix.lower())]
+    async def complete(self, kind: str, typed: Typed) -> list[str]:
+        return [name for name in self.names.get(kind, []) if name.lower().startswith(typed.prefix.lower())]
 
     async def close(self) -> None:
         self.closed = True

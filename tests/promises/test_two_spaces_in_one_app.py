@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.app import App
 from bot.events import Author, OptionValue, Place, Request, Text
+from bot.kind import Typed
 from bot.platforms import Platform
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.scripted_app import Recorder
@@ -58,7 +59,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert other not in prompt
                 assert await perform(asks(space, "lookup", "rules", "lookup", f"Gate of {other}")) == "done"
                 assert f"{other}ern key" not in shown(space, "lookup")
-                assert await app.complete(space, "section", "Gate") == [f"Gate of {space}"]
+                assert await app.complete("section", Typed(space, "Gate")) == [f"Gate of {space}"]
                 (book,) = await resources.records.documents.list(space)
                 assert await resources.records.documents.get(other, book.id) is None
                 assert await resources.vectors.count(space, "rules", "bge-small") == book.chunk_count
@@ -67,7 +68,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert len(await resources.records.sessions.last_exchanges(space, session.id, 9)) == 1
                 assert await resources.records.sessions.last_exchanges(other, session.id, 9) == []
                 assert [job.id for job in await resources.jobs.list(space)] == [f"{space}-add"]
-                assert await app.complete(space, "session", "", author="same") == [
+                assert await app.complete("session", Typed(space, "", author="same")) == [
                     f"{question} ({session.alias})"
                 ]
                 rename = asks(space, "rename", "sessions", "rename", f"The {space}ern gate")
@@ -130,7 +131,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
             remove = asks("north", "remove", "library", "remove", "town.md", shelf="rules")
             assert await perform(remove) == "done"
             assert await app.resources.records.documents.list("north") == []
-            assert await app.complete("south", "section", "Gate") == ["Gate of south"]
+            assert await app.complete("section", Typed("south", "Gate")) == ["Gate of south"]
             assert await app.resources.vectors.count("south", "rules", "bge-small") > 0
         finally:
             await app.close()

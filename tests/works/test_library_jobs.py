@@ -15,6 +15,7 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Author, Event, OptionValue, Place, Request, Status
+from bot.kind import Typed
 from bot.platforms import Platform
 from bot.readers.document import Progress
 from bot.resources import Resources
@@ -334,7 +335,7 @@ async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
         assert short(there) in answer
         assert desk.app.live("local", here)
         assert desk.app.live("local", there)
-        assert await desk.app.complete("local", "job", short(there)[:5]) == [short(there)]
+        assert await desk.app.complete("job", Typed("local", short(there)[:5])) == [short(there)]
 
 
 async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_up(tmp_path: Path) -> None:

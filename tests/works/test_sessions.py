@@ -10,6 +10,7 @@ import pytest
 
 from bot.app import App
 from bot.events import Author, Choices, Elsewhere, Event, Failed, Place, Text
+from bot.kind import Typed
 from bot.platforms import Platform
 from storage.sessions import SessionRow
 from tests.fakes.scripted_app import Recorder, asked, config
@@ -133,7 +134,7 @@ async def test_a_new_name_is_the_threads_name_too(ask: Asker) -> None:
     events = await ask.events("rename", "The   siege\nof the mill", THREAD)
     assert Elsewhere(THREAD, "The siege of the mill") in events
     await ask("rename", "Gates", replace(THREAD, thread="9"), session=row.alias)
-    assert await ask.app.complete("guild", "session", "", author="ana") == [f"Gates ({row.alias})"]
+    assert await ask.app.complete("session", Typed("guild", "", author="ana")) == [f"Gates ({row.alias})"]
     assert "Give me the new name" in await ask("rename", " ", THREAD)
 
 
@@ -175,16 +176,16 @@ async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask
         assert "no conversation called" in await ask(verb, text, same_name, ANA, **options)
     assert "one begins" in await ask("list", "", THREAD, bia)
     assert "one begins" in await ask("list", "", same_name)
-    assert await ask.app.complete("guild", "session", "", author="bia") == []
-    assert await ask.app.complete("another guild", "session", "", author="ana") == []
+    assert await ask.app.complete("session", Typed("guild", "", author="bia")) == []
+    assert await ask.app.complete("session", Typed("another guild", "", author="ana")) == []
     assert await ask.active(THREAD) == row.id
 
 
 async def test_sessions_complete_by_title_by_a_word_of_it_and_by_code(ask: Asker) -> None:
     row = await ask.began("The siege of the mill " + "x" * 100)
-    name = (await ask.app.complete("local", "session", "", author="ana"))[0]
+    name = (await ask.app.complete("session", Typed("local", "", author="ana")))[0]
     assert len(name) <= 100
     for prefix in ("the sie", "mill", row.alias[:3], name):
-        assert await ask.app.complete("local", "session", prefix, author="ana") == [name], prefix
-    assert await ask.app.complete("local", "session", "iege", author="ana") == []
+        assert await ask.app.complete("session", Typed("local", prefix, author="ana")) == [name], prefix
+    assert await ask.app.complete("session", Typed("local", "iege", author="ana")) == []
     assert "goes on here" in await ask("resume", name)

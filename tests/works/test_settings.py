@@ -15,6 +15,7 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
+from bot.kind import Typed
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
 from storage.db import new_id
@@ -280,7 +281,7 @@ async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
 
 async def test_names_and_then_their_values_are_offered(ask: Asker) -> None:
     async def offered(typed: str) -> list[str]:
-        return await ask.app.complete("local", "setting", typed)
+        return await ask.app.complete("setting", Typed("local", typed))
 
     assert await offered("lang") == ["language"]
     assert await offered("answ") == ["model.answerer"]

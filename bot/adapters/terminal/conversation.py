@@ -32,6 +32,7 @@ from bot.events import (
     UserError,
     View,
 )
+from bot.kind import Typed
 from bot.manual import help_text
 from bot.words import Words, words
 from storage.faults import StorageFault
@@ -64,15 +65,7 @@ class Application(Protocol):
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str: ...
 
-    async def complete(
-        self,
-        space: str,
-        kind: str,
-        prefix: str,
-        shelf: str | None = None,
-        author: str = "",
-        place: Place | None = None,
-    ) -> list[str]: ...
+    async def complete(self, kind: str, typed: Typed) -> list[str]: ...
 
     def clips(self, post: Post, *, suffix: str = "mp3") -> Clips: ...
 

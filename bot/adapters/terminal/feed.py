@@ -159,9 +159,8 @@ class Feed:
             if self._app is not None and closed is None:
                 for request in resumed:  # received before, so only waited for
                     await (await self._app.perform(request)).wait()
-                if (
-                    self._overtake
-                ):  # a program reads every event; a person's pipe ends, and the next start goes on
+                if self._overtake:
+                    # A program reads every event. A person's pipe ends, and the next start goes on.
                     await self._app.idle()
                 if self._clips is not None:
                     await self._clips.settled()

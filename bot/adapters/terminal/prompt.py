@@ -41,6 +41,7 @@ from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.command_line import lines_of
 from bot.commands import verb
 from bot.events import Request, UserError, View
+from bot.kind import Typed
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 from bot.words import Words, words
@@ -297,7 +298,8 @@ class Prompt:
             return []
         conversation = self.conversation
         place = conversation.place
-        return await self._app.complete(place.space, kind, prefix, shelf, conversation.author.id, place)
+        typed = Typed(place.space, prefix, shelf, conversation.author.id, place)
+        return await self._app.complete(kind, typed)
 
     # What is drawn.
 

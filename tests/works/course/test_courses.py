@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Attachment, Failed, File
+from bot.kind import Typed
 from bot.works.course.catalogue import SHELF, Catalogues
 from bot.works.course.command_line import evaluate_courses
 from storage.passages import Passages
@@ -178,13 +179,13 @@ async def test_names_are_completed(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(*(course(name) for name in TITLES))
         complete = desk.app.complete
-        assert await complete("local", "course", "so") == ["Sourdough from Scratch"]
-        assert await complete("local", "course", "first") == ["Keeping Bees: A First Year"]
-        assert await complete("local", "lesson", "molhado") == [
+        assert await complete("course", Typed("local", "so")) == ["Sourdough from Scratch"]
+        assert await complete("course", Typed("local", "first")) == ["Keeping Bees: A First Year"]
+        assert await complete("lesson", Typed("local", "molhado")) == [
             "3. Molhado sobre molhado",
             "4. Molhado sobre seco",
         ]
-        assert await complete("other", "course", "") == []
+        assert await complete("course", Typed("other", "")) == []
 
 
 async def test_the_search_tool_finds_what_questions_on_the_lessons_ask_for(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from bot.app import App
 from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import Answered, Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
+from bot.kind import Typed
 from bot.works.course.questions import GAP, Written, gap_question, option_meant, supported
 from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
@@ -468,7 +469,7 @@ async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_pat
         (question,) = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
         assert question.lesson == "4321. Part 4321"
         assert "5000 lessons" in await learners.said("list")
-        assert "4321. Part 4321" in await learners.desk.app.complete("local", "lesson", "4321")
+        assert "4321. Part 4321" in await learners.desk.app.complete("lesson", Typed("local", "4321"))
         # 2 s on the machine that it was written on.
         assert time.process_time() - began < 20
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Picture, Place, Request
+from bot.kind import Typed
 from bot.readers.screenplay.elements import Element, Screenplay
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain as parsed
@@ -173,9 +174,9 @@ async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) 
             BO, "replace", paths=[here.desk.file("a.fountain", PIER)], script=row.id
         )
         complete = here.desk.app.complete
-        assert await complete("local", "script", "", author="bo") == []
-        assert await complete("local", "script", "pi", author="ada") == ["The Pier"]
-        assert await complete("other", "script", "", author="ada") == []
+        assert await complete("script", Typed("local", "", author="bo")) == []
+        assert await complete("script", Typed("local", "pi", author="ada")) == ["The Pier"]
+        assert await complete("script", Typed("other", "", author="ada")) == []
         assert "no screenplay" in await here.said(ADA, "scenes", row.id, space="other")
         # Where others may read along, what is for oneself has to be named.
         assert "name the one that you mean" in await here.said(ADA, "scenes", thread="u")
@@ -188,7 +189,7 @@ async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) 
         assert "somebody else's" in await here.said(BO, "remove", row.id, thread="u")
         await here.said(ADA, "share", row.id, visible="space")
         assert "HUT" in await here.said(BO, "scenes", thread="v")
-        assert await complete("local", "script", "", author="bo") == ["The Pier"]
+        assert await complete("script", Typed("local", "", author="bo")) == ["The Pier"]
         await here.has(BO)
         assert "more than one screenplay" in await here.said(BO, "scenes", "The Pier")
         boss = Author("boss", "Boss", admin=True)

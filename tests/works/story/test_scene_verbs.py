@@ -16,6 +16,7 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.events import Author, File, Place, Request
+from bot.kind import Typed
 from bot.runs.requests import child_id
 from bot.words import words
 from bot.works.story.config import StoryConfig
@@ -503,7 +504,7 @@ async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_pl
 
         async def completed(who: str) -> bool:
             assert talk.app is not None
-            return "The door" in await talk.app.complete("local", "story", "", None, who)
+            return "The door" in await talk.app.complete("story", Typed("local", "", author=who))
 
         assert "**The door**" not in await by("bia", "hers", "open")
         assert "number 1" not in await by("bia", "hers", "open", "The door")

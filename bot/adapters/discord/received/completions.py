@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import discord
@@ -15,6 +16,7 @@ from bot.adapters.discord.received.placing import Location, location_of
 from bot.adapters.markdown import clean
 from bot.commands import TABLE
 from bot.events import Place, UserError
+from bot.kind import Typed
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -27,7 +29,7 @@ FRESH_S = 3.0
 """How long completions are cached: for a few keystrokes, so that a new book is offered soon."""
 MOST_CACHED = 2_048
 
-Names = Callable[..., Coroutine[Any, Any, list[str]]]
+Names = Callable[[str, Typed], Coroutine[Any, Any, list[str]]]
 """App.complete."""
 PlaceOf = Callable[[Location], Coroutine[Any, Any, Place]]
 """The conversation of a location."""
@@ -42,7 +44,7 @@ class Autocomplete:
         self._names = names
         self._place_of = place_of
         self._clock = clock
-        self._cache: dict[tuple[str, str, str, str | None, str, Place | None], tuple[float, list[str]]] = {}
+        self._cache: dict[tuple[str, Typed], tuple[float, list[str]]] = {}
 
     async def choices(
         self, interaction: discord.Interaction, kind: str, typed: str
@@ -55,9 +57,8 @@ class Autocomplete:
             shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
             shelf = shelf if isinstance(shelf, str) and shelf else None
             place = None if kind in OF_SHELVES else await self._place_of(location)
-            names = await self.names(
-                location.space, kind, str(typed)[:CHARS], shelf, str(location.user), place
-            )
+            prefix = str(typed)[:CHARS]
+            names = await self.names(kind, Typed(location.space, prefix, shelf, str(location.user), place))
         except (UserError, StorageFault) as fault:
             _log.warning("nothing offered for %s: %s", kind, fault)
             return []
@@ -69,22 +70,13 @@ class Autocomplete:
             app_commands.Choice(name=clean(value).strip() or value, value=value) for value in values if value
         ][:CHOICES]
 
-    async def names(
-        self,
-        space: str,
-        kind: str,
-        typed: str,
-        shelf: str | None,
-        author: str,
-        place: Place | None = None,
-    ) -> list[str]:
-        """Names that begin with `typed`, cached for the person and the place; those on shelves for the space."""
-        whose = "" if kind in OF_SHELVES else author
-        key = (space, kind, typed, shelf, whose, place)
+    async def names(self, kind: str, typed: Typed) -> list[str]:
+        """Names that begin with what was typed, cached for the person and the place; those on shelves for the space."""
+        key = (kind, replace(typed, author="") if kind in OF_SHELVES else typed)
         now = self._clock()
         if (cached := self._cache.get(key)) is not None and cached[0] > now:
             return cached[1]
-        fresh = await self._names(space, kind, typed, shelf, author, place)
+        fresh = await self._names(kind, typed)
         if len(self._cache) >= MOST_CACHED:
             self._cache = {cached_key: entry for cached_key, entry in self._cache.items() if entry[0] > now}
             if len(self._cache) >= MOST_CACHED:
@@ -96,7 +88,7 @@ class Autocomplete:
         """The whole name of a value that may have been cut."""
         if len(value) <= CHARS // 2:
             return value
-        names = await self._names(space, kind, value, shelf)
+        names = await self._names(kind, Typed(space, value, shelf))
         return next((name for name in names if choice_value(name) == value), value)
 
 
