@@ -18,6 +18,7 @@ from bot.runs import execution
 from bot.runs.engine import RECOVERIES
 from bot.runs.requests import PastRequests, row_of
 from bot.waiting import wait_at_most
+from bot.words import words
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
@@ -411,7 +412,16 @@ async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> 
         assert await app.request_of("local", "two") is None
 
 
-async def test_a_run_that_was_cut_off_too_often_says_so_where_it_was_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("became", "sentence"),
+    [
+        (f"recovery_attempts = {RECOVERIES + 2}", "app.given_up"),
+        ("status = 'ERROR'", "app.broke_off"),
+    ],
+)
+async def test_a_run_that_is_not_started_again_says_why_where_it_was_asked(
+    tmp_path: Path, became: str, sentence: str
+) -> None:
     begun = asyncio.Event()
 
     async def endless(run: Run) -> AsyncGenerator[Event, None]:
@@ -425,16 +435,14 @@ async def test_a_run_that_was_cut_off_too_often_says_so_where_it_was_asked(tmp_p
     await begun.wait()
     await app.close()
     with closing(sqlite3.connect(tmp_path / "engine.db")) as connection:
-        connection.execute("UPDATE workflow_status SET recovery_attempts = ?", (RECOVERIES + 2,))
+        connection.execute(f"UPDATE workflow_status SET {became}")
         connection.commit()
     begun.clear()
     recorder = Recorder()
     app = await open_scripted(tmp_path, {"question": endless, "next": hello}, recorder)
     (taken_up,) = await app.start()
     assert await app.ended(taken_up.id) == "failed"
-    (event,) = recorder.events["one"]
-    assert isinstance(event, Failed)
-    assert "Ask again" in event.text
+    assert recorder.events["one"] == [Failed(words("en")(sentence, run="one"))]
     assert (recorder.statuses, begun.is_set()) == ({"one": "failed"}, False)
     assert await (await app.perform(asked("two", "next"))).wait() == "done"
     await app.close()

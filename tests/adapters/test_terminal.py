@@ -16,7 +16,7 @@ from unicodedata import normalize
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
@@ -270,7 +270,9 @@ async def given_lines(*lines: str) -> AsyncIterator[str]:
         yield line
 
 
-async def piped(app: FakeApp, *lines: str, folder: Path = Path("unused")) -> tuple[int, str]:
+async def piped(
+    app: FakeApp, *lines: str, folder: Path = Path("unused"), overtake: bool = False
+) -> tuple[int, str]:
     out = io.StringIO()
 
     async def opened() -> FakeApp:
@@ -278,7 +280,8 @@ async def piped(app: FakeApp, *lines: str, folder: Path = Path("unused")) -> tup
 
     conversation = Conversation("pt-BR", None)
     output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), folder)
-    return await Feed(conversation, output, overtake=False).run(opened(), given_lines(*lines)), out.getvalue()
+    feed = Feed(conversation, output, overtake=overtake)
+    return await feed.run(opened(), given_lines(*lines)), out.getvalue()
 
 
 async def test_a_pipe_gets_plain_text_line_by_line() -> None:
@@ -520,24 +523,34 @@ def test_the_greeting_and_the_bar_fit_eighty_columns(tmp_path: Path) -> None:
     assert shown.endswith("… ━━━───────── 3/12")
 
 
-async def test_at_the_end_of_input_what_goes_on_behind_an_answer_is_waited_for() -> None:
-    order: list[str] = []
+@pytest.mark.parametrize(("program", "order"), [(True, ["behind", "closed"]), (False, ["closed"])])
+async def test_a_program_alone_waits_at_the_end_of_input_for_what_goes_on_behind_an_answer(
+    program: bool, order: list[str]
+) -> None:
+    happened: list[str] = []
+    waited_for = asyncio.Event()
 
     async def behind() -> None:
-        await asyncio.sleep(0)
-        order.append("behind")
+        await waited_for.wait()
+        happened.append("behind")
 
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         app.behind.append(asyncio.create_task(behind()))
         yield Text("9")
 
     class Closing(FakeApp):
+        async def idle(self) -> None:
+            waited_for.set()
+            await super().idle()
+
         async def close(self) -> None:
-            order.append("closed")
+            happened.append("closed")
+            for task in self.behind:
+                task.cancel()
 
     app = Closing(play)
-    assert (await piped(app, "/roll 1d10"))[0] == 0
-    assert order == ["behind", "closed"]
+    assert (await piped(app, "/roll 1d10", overtake=program))[0] == 0
+    assert happened == order
 
 
 def test_paths_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:
@@ -576,6 +589,33 @@ async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: P
     assert [request.text for request in app.requests] == ["is it?"]
     assert app.closed
     assert "is it?" in (tmp_path / "history").read_text(encoding="utf-8")
+
+
+async def test_at_the_prompt_it_stops_saying_that_the_library_opens_without_a_key(tmp_path: Path) -> None:
+    opening, app, drawn = asyncio.Event(), FakeApp(nothing), asyncio.Queue[str]()
+
+    async def opened() -> FakeApp:
+        await opening.wait()
+        return app
+
+    def note(app: Application[None]) -> None:
+        if (screen := app.renderer.last_rendered_screen) is None:
+            return
+        rows = screen.data_buffer.values()
+        drawn.put_nowait("\n".join("".join(row[x].char for x in sorted(row)) for row in rows))
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=False)
+        prompt._session.app.after_render += note
+        sitting = asyncio.create_task(prompt.run(opened()))
+        async with asyncio.timeout(60):
+            while words("en")("terminal.opening") not in await drawn.get():
+                pass
+            opening.set()
+            while words("en")("terminal.opening") in await drawn.get():
+                pass
+        keys.send_text("\x04")
+        assert await sitting == 0
 
 
 async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
