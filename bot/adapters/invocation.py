@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FIELD = "option:"
 """The prefix of a field's id."""
+QUESTION_FILES = 10
+"""Files of one question, with those of the messages that it brings along: as many as a message of Discord's has."""
 QUOTED_CHARS = 1_500
 """Characters of a quoted message, besides the question about it."""
 
@@ -203,6 +205,11 @@ def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> d
             {UNDER: f"{RUN}{run}"} if chosen.under is None else {UNDER: chosen.under} if chosen.under else {}
         )
     return options
+
+
+def takes_quotations(row: Verb) -> bool:
+    """Whether a message that is brought along becomes part of its text: of a question, and of no turn in a story."""
+    return row.plain and row.asks
 
 
 def quotation(text: str) -> str:

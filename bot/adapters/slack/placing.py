@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.events import Place, Request
+from bot.events import File, Place, Request
 
 if TYPE_CHECKING:
     from storage.sessions import ThreadRow
@@ -218,6 +218,22 @@ def alone(body: Body) -> bool:
     """Whether the message is shown to the presser alone. Slack does not send its text then."""
     container = body.get("container")
     return isinstance(container, dict) and bool(container.get("is_ephemeral"))
+
+
+def files_of(event: Body) -> tuple[File, ...]:
+    """The files of a request, at addresses that need the workspace's token; works refuse unreadable ones."""
+    files = event.get("files")
+    attached = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+    return tuple(
+        File(
+            str(file.get("name") or file.get("title") or file.get("id") or ""),
+            "",
+            size if isinstance(size := file.get("size"), int) else 0,
+            text_of(file, "url_private") or text_of(file, "url_private_download"),
+        )
+        for file in attached
+        if file.get("mode") != "tombstone"
+    )
 
 
 def text_of(body: Body, *path: str) -> str:

@@ -38,10 +38,11 @@ class Acts:
         mention: bool = False,
         files: Sequence[tuple[str, bytes]] = (),
         spoken: tuple[float, str] | None = None,
+        shares: Message | None = None,
         wait: bool = True,
     ) -> Message:
-        """`text` as it is typed; `mention` names the bot before it. With `spoken` the file is a clip of so many
-        seconds, in which Slack has heard these words.
+        """`text` as it is typed; `mention` names the bot before it; `shares` is another message below it. With
+        `spoken` the file is a clip of so many seconds, in which Slack has heard these words.
         """
         self._in(user, place)
         words = texts.typed(f"{place.team.bot.mention} {text}" if mention else text)
@@ -59,6 +60,7 @@ class Acts:
             thread_ts=thread.root.ts if thread else None,
             files=uploaded,
             subtype="file_share" if uploaded else None,
+            attachments=[shares.shared()] if shares is not None else [],
         )
         if wait:
             for sent in message.sent:

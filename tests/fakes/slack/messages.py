@@ -34,6 +34,8 @@ class Message:
     blocks: list[dict[str, Any]] = field(default_factory=list)
     thread_ts: str | None = None
     files: list[File] = field(default_factory=list)
+    # The messages that it shares.
+    attachments: list[dict[str, Any]] = field(default_factory=list)
     metadata: dict[str, Any] | None = None
     subtype: str | None = None
     # Under which name and picture an app has posted it, where these are not its own: chat.update changes neither.
@@ -91,6 +93,27 @@ class Message:
                 lines += [node[name]["text"]["text"] for name in ("positive_button", "negative_button")]
         return lines
 
+    @property
+    def address(self) -> str:
+        """What a person copies as the link to it."""
+        thread = f"?thread_ts={self.thread_ts}&cid={self.channel.id}" if self.thread_ts else ""
+        return f"https://table.slack.com/archives/{self.channel.id}/p{self.ts.replace('.', '')}{thread}"
+
+    def shared(self) -> dict[str, Any]:
+        """As an attachment of a message that shares it."""
+        files = [file.payload() for file in self.files]
+        return {
+            "is_share": True,
+            "is_msg_unfurl": True,
+            "channel_id": self.channel.id,
+            "ts": self.ts,
+            "author_id": self.user.id,
+            "author_name": self.user.name,
+            "text": self.text,
+            "fallback": f"{self.user.name}: {self.text}",
+            "from_url": self.address,
+        } | ({"files": files} if files else {})
+
     def change(self, **values: Any) -> None:
         """Note what it showed, and set the new values."""
         self.edits.append(Edit(time.monotonic(), self.shown))
@@ -133,6 +156,8 @@ class Message:
             payload["subtype"] = self.subtype
         if self.files:
             payload |= {"files": [file.payload() for file in self.files], "upload": False}
+        if self.attachments:
+            payload["attachments"] = copy.deepcopy(self.attachments)
         if self.edited:
             payload["edited"] = {"user": self.user.id, "ts": self.edited}
         if self.metadata is not None and metadata:

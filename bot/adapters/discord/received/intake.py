@@ -33,6 +33,7 @@ from bot.adapters.footer import label as label_of
 from bot.adapters.intake import PEOPLE
 from bot.adapters.invocation import (
     FIELD,
+    QUESTION_FILES,
     Field,
     Invocation,
     PendingForm,
@@ -42,6 +43,7 @@ from bot.adapters.invocation import (
     parsed_of,
     quotation,
     spoken,
+    takes_quotations,
     with_quotation,
 )
 from bot.adapters.stored_choices import StoredChoice
@@ -65,8 +67,6 @@ CHARS = 4_000
 LABEL_CHARS, HINT_CHARS = 45, 100
 FIELDS = 5
 """Fields of a window (Discord's documentation, "Modal")."""
-QUESTION_FILES = 10
-"""Files of one question, with those of the messages that it brings along: as many as a message of Discord's has."""
 _RUN = "run"
 """The key in an interaction's extras for the run that it has begun."""
 
@@ -258,7 +258,7 @@ class Intake(intake.Intake):
     async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
         """The new text of an edited message's request, which brings along what it did."""
         past = await self.app.request_of(space, run)
-        if past is None or not _takes_quotations(commands.verb(past.work, past.verb)):
+        if past is None or not takes_quotations(commands.verb(past.work, past.verb)):
             return text
         for begins in (True, False):
             along = await brought(message, self._me, begins=begins)
@@ -281,7 +281,7 @@ class Intake(intake.Intake):
                 line, place = as_in_table(text.strip()), placing.place(location, thread_row=held)
                 parsed = parsed_of(line, files) if line or along else parse("/help")
                 asked = await self.interpreted(parsed, files, place, str(location.user))
-                if _takes_quotations(asked.row):
+                if takes_quotations(asked.row):
                     if along.unseen and not self.too_many_hints(location):
                         await replies.reply(message, say("welcome.unseen"), "h")
                     asked = replace(
@@ -361,11 +361,6 @@ def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]
     """The field with its question as label; a question longer than a label is repeated in full as description."""
     more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
     return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
-
-
-def _takes_quotations(row: Verb) -> bool:
-    """Whether a message that is brought along becomes part of its text: of a question, and of no turn in a story."""
-    return row.plain and row.asks
 
 
 def _sent(window: str) -> str:

@@ -18,16 +18,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
-from bot.adapters.invocation import Invocation, late_invocation
+from bot.adapters.invocation import (
+    QUESTION_FILES,
+    Invocation,
+    late_invocation,
+    takes_quotations,
+    with_quotation,
+)
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
+from bot.adapters.slack.received.brought import NOTHING, Brought
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
+from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
 from bot.runs.requests import event_id
 from bot.verb import SHARE, TYPED
@@ -85,15 +93,30 @@ class Intake(intake.Intake):
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def line(
-        self, location: Location, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
+        self,
+        location: Location,
+        event: str,
+        text: str,
+        ack: Ack,
+        *,
+        files: tuple[File, ...] = (),
+        along: Brought = NOTHING,
     ) -> None:
-        """Perform a line: a command, also without its slash, or plain text."""
+        """Perform a line: a command, also without its slash, or plain text. `along` becomes part of a question."""
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
             held = await self.app.records.threads.held(location.space, location.real)
             place = placing.place(location, event="", goes=goes, thread_row=held)
-            return await self.interpreted(parsed, files, place, location.user)
+            asked = await self.interpreted(parsed, files, place, location.user)
+            if takes_quotations(asked.row):
+                more = (*files, *along.files)[:QUESTION_FILES]
+                return (
+                    replace(asked, text=with_quotation(asked.text, along.text), files=more)
+                    if along
+                    else asked
+                )
+            return asked if text else Invocation(HELP)
 
         await self.perform(location, event, asked, ack)
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.invocation import Invocation, reads_files, spoken
+from bot.adapters.invocation import Invocation, reads_files, spoken, with_quotation
 from bot.adapters.slack.manifest import SETUP
-from bot.adapters.slack.placing import PLATFORM, Body, Location, location_of_event, place, text_of
+from bot.adapters.slack.placing import PLATFORM, Body, Location, files_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
+from bot.adapters.slack.received.brought import brought
 from bot.adapters.slack.received.fetched import transcript_of
 from bot.adapters.slack.received.line import (
     NAMES,
@@ -27,7 +28,7 @@ from bot.adapters.slack.received.line import (
     text_without_mention,
 )
 from bot.commands import NAME_FILES
-from bot.events import File, Place, UserError
+from bot.events import Place, UserError
 from bot.faults import in_words
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
@@ -118,17 +119,18 @@ class Listener:
         intake, id = self._intake, f"message:{location.channel}:{location.message}"
         raw, files = text_of(event, "text"), files_of(event)
         text = await text_without_mention(raw, me.user, partial(self._intake.people.name, location))
+        along = await brought(intake, location, event, me)
         readable_files = [file.name for file in files if readable(file.name)]
         if readable_files and not reads_files(command_of(text) or text):
             await intake.hint(location, id, "slack.books", file=readable_files[0], name=me.name)
         elif not text and (clip := _clip(event)) is not None:
             await intake.perform(location, id, clip, ack)
-        elif not text and (location.direct or mentions(raw, me.user)):
+        elif not (text or along) and (location.direct or mentions(raw, me.user)):
             await intake.hint(location, id, "slack.short", name=me.name)
         if text.strip("/").lower() == SETUP:
             await intake.aside(location, id, SETUP, lambda: setup.tell_checklist(self._intake, location))
-        elif text:
-            await intake.line(location, id, text, ack, files=files)
+        elif text or along:
+            await intake.line(location, id, text, ack, files=files, along=along)
 
 
 def _clip(event: Body) -> Invocation | None:
@@ -140,22 +142,6 @@ def _clip(event: Body) -> Invocation | None:
             transcript = transcript_of(file) if "transcription" in file else None
             return spoken(files_of({"files": [file]})[0], transcript, id=text_of(file, "id"))
     return None
-
-
-def files_of(event: Body) -> tuple[File, ...]:
-    """The files of a request, at addresses that need the workspace's token; works refuse unreadable ones."""
-    files = event.get("files")
-    attached = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
-    return tuple(
-        File(
-            str(file.get("name") or file.get("title") or file.get("id") or ""),
-            "",
-            size if isinstance(size := file.get("size"), int) else 0,
-            text_of(file, "url_private") or text_of(file, "url_private_download"),
-        )
-        for file in attached
-        if file.get("mode") != "tombstone"
-    )
 
 
 def _perhaps_meant(location: Location, text: str, me: Installed) -> bool:
@@ -174,6 +160,8 @@ async def _lacks_files(event: Body, me: Installed) -> bool:
         return user
 
     line = command_of(await text_without_mention(text_of(event, "text"), me.user, same_id)) or ""
+    if not line:  # perhaps it shares a message
+        return True
     first_words = line.lower().removeprefix("/").split()
     return " ".join(first_words[:2]) in NAME_FILES or first_words[:1] == ["add"]
 
@@ -222,6 +210,9 @@ class Deletions:
                 text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text
             except UserError:  # the new text is no valid request: the old one stays
                 return
+            along = await brought(self._intake, location, message, me)
+            if text and along.text and along.text in past.text:
+                text = with_quotation(text, along.text)
             if text:
                 await app.reword(location.space, run, text, text_of(message, "edited", "ts"))
 

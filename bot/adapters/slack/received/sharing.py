@@ -69,7 +69,7 @@ async def share(intake: Intake, location: Location, body: Body, past: Request) -
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
         async with _turns.of((past.id, message_of(body))):
-            if not await _member(client, origin.channel, location.user):
+            if not await is_member(client, origin.channel, location.user):
                 return Shared("buttons.you_may_not_share_slack")
             return await _shared(intake, client, location, body, past, parts)
     except (PlaceClosed, Gone) as fault:
@@ -187,7 +187,7 @@ def _offers(block: Block) -> bool:
     return any(re.fullmatch(footer.CHOICE, each) for each in ids)
 
 
-async def _member(client: Client, channel: str, user: str) -> bool:
+async def is_member(client: Client, channel: str, user: str) -> bool:
     """Whether the person is a member of the channel; the bot must not post there for others."""
     cursor = ""
     for _ in range(PAGES):

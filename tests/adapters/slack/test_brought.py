@@ -1,0 +1,82 @@
+"""Messages that a message to the bot shares or links, quoted under the question: only those that the asker may read."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.invocation import QUOTED_CHARS, quotation
+from tests.adapters.slack.table import Table
+from tests.adapters.slack.test_deletions import kept, told
+from tests.fakes.images import png
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SAID = "The ferry leaves at <dawn> & dusk"
+
+
+async def asked_with(at: Table, *linked: Message, n: int = 1) -> str:
+    """The question that a mention with links to these messages becomes."""
+    links = " ".join(message.address for message in linked)
+    await at.slack.say(at.ana, at.channel, f"Is that so? {links}", mention=True)
+    return [request.text for request in await at.ended(n) if request.author.id == at.ana.id][-1]
+
+
+async def test_a_linked_message_is_quoted_under_the_question(at: Table) -> None:
+    root = await at.slack.say(at.bia, at.channel, SAID)
+    reply = await at.slack.say(at.bia, at.channel, "In winter only at dusk", thread=root)
+    assert await asked_with(at, root) == f"Is that so? {root.address}\n\n> {SAID}"
+    text = await asked_with(at, reply, n=2)
+    assert text.endswith("\n\n> In winter only at dusk")
+    assert SAID not in text
+
+
+async def test_only_what_the_asker_is_a_member_of_is_read(at: Table) -> None:
+    hers, theirs = at.team.channel("hers"), at.team.channel("theirs")
+    theirs.members.remove(at.ana)
+    seen = await at.slack.say(at.bia, hers, "The key is under the mat")
+    unseen = await at.slack.say(at.bia, theirs, "The lamp is a trap")
+    alone = await at.slack.say(at.bia, at.team.dm(at.bia), "I am the murderer", wait=False)
+    text = await asked_with(at, seen, unseen, alone, n=2)
+    assert "> The key is under the mat" in text
+    assert "trap" not in text
+    assert "murderer" not in text
+
+
+async def test_a_link_to_nothing_or_to_another_workspace_leaves_the_question(at: Table) -> None:
+    text = "And https://other.slack.com/archives/C0AAAAAAA/p1700000000123456 and https://x.org/archives/no?"
+    await at.slack.say(at.ana, at.channel, text, mention=True)
+    await at.ended()
+    assert at.asked.text == text
+
+
+async def test_a_shared_message_brings_its_words_and_files_also_alone(at: Table) -> None:
+    picture = ("map.png", png(8, 8))
+    other = await at.slack.say(at.bia, at.channel, SAID, files=[picture])
+    await at.slack.say(at.ana, at.channel, "Where to?", mention=True, shares=other)
+    await at.ended()
+    assert at.asked.text == f"Where to?\n\n> {SAID}"
+    assert [file.name for file in at.asked.files] == ["map.png"]
+    await at.slack.say(at.ana, at.channel, "", mention=True, shares=other)
+    alone = (await at.ended(2))[-1]
+    assert (alone.text, [file.name for file in alone.files]) == (f"> {SAID}", ["map.png"])
+
+
+async def test_a_long_message_is_cut_and_an_edit_keeps_what_was_brought_along(at: Table) -> None:
+    long = "word " * QUOTED_CHARS
+    other = await at.slack.say(at.bia, at.channel, long)
+    message = await at.slack.say(at.ana, at.channel, "Sum it up.", mention=True, shares=other)
+    await at.ended()
+    quoted = quotation(long)
+    assert at.asked.text == f"Sum it up.\n\n{quoted}"
+    assert len(quoted) < QUOTED_CHARS + 10
+    await at.slack.edit(message, f"{at.team.bot.mention} Sum it up in Portuguese.")
+    await told(at)
+    assert (await kept(at, at.asked.id)).text == f"Sum it up in Portuguese.\n\n{quoted}"
+
+
+async def test_a_command_takes_no_quotation(at: Table) -> None:
+    other = await at.slack.say(at.bia, at.channel, SAID)
+    await at.slack.say(at.ana, at.channel, "rules roll 2d6", mention=True, shares=other)
+    await at.ended()
+    assert (at.asked.verb, at.asked.text) == ("roll", "2d6")
