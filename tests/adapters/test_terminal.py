@@ -598,7 +598,7 @@ async def test_at_the_prompt_it_stops_saying_that_the_library_opens_without_a_ke
         await opening.wait()
         return app
 
-    def note(app: Application[None]) -> None:
+    def note(app: Application[str]) -> None:
         if (screen := app.renderer.last_rendered_screen) is None:
             return
         rows = screen.data_buffer.values()
