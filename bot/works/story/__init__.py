@@ -423,9 +423,13 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.table.branch_verbs import BranchVerbs
+    from bot.works.story.table.notes import Notes
+    from bot.works.story.table.outcome import Messages
     from bot.works.story.table.party import Party
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
+    from bot.works.story.table.versions import Versions
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.outlines import Outlines
@@ -471,7 +475,9 @@ def make(resources: Resources, runs: Runs) -> Work:
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     buttons = Buttons(logs)
-    table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults, buttons)
+    messages = Messages(own_names)
+    branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
+    table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets), messages)
     extraction = Extraction(
         logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
     )
@@ -484,6 +490,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         CastVerbs(logs, scene_verbs),
         EditedMessages(logs, scene_verbs, runs),
         table,
+        branches,
         Recall(logs, memory, recall),
         Recap(logs, scene_verbs, resources.settings.zone),
         logs,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.party import Party
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
@@ -68,6 +69,7 @@ class Stories:
     cast_verbs: CastVerbs
     edited_messages: EditedMessages
     table: Table
+    branches: BranchVerbs
     recall_verbs: Recall
     recap_verbs: Recap
     logs: Logs
@@ -117,8 +119,8 @@ class Stories:
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
             "prompt": self.questions.prompts,
-            "branches": self.table.branches,
-            "opened": self.table.opened,
+            "branches": self.branches.branches,
+            "opened": self.branches.opened,
             "posted": self.table.posted,
             LATE: self.buttons.tell,
             "recall": self.recall_verbs.recall,
@@ -139,7 +141,7 @@ class Stories:
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,
-            **({"fork": self.table.apart} if run.request.options.get("thread") else {}),
+            **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
         }
         if verb == "start" and run.request.options.get("together"):
             run_of["start"] = self.session_zero.run

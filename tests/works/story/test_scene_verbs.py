@@ -328,8 +328,8 @@ async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path,
         assert again == first
         assert first.n == 2
         undo = Request("back", place, Author("a", "A"), "story", "undo")
-        done = await work.table._undo(undo, words("en"))
-        assert await work.table._undo(undo, words("en")) == done
+        done = await work.table._versions.undo(undo, words("en"))
+        assert await work.table._versions.undo(undo, words("en")) == done
         assert "1 scenes" not in texts(await talk.say("/story show"))
         assert "1 scene on" in texts(await talk.say("/story show"))
 

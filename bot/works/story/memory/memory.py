@@ -25,13 +25,7 @@ from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.recalled import Recalled, found
-from bot.works.story.memory.vectors import (
-    CONTENT_CHARS,
-    LoreVectors,
-    by_meaning,
-    likeness,
-    packed,
-)
+from bot.works.story.memory.vectors import CONTENT_CHARS, LoreVectors, by_meaning, likeness, packed
 from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors

@@ -1,0 +1,163 @@
+"""What a table has the writer keep to: cast, author's note, memories, lore, and how characters deal with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bot import mention
+from bot.events import Request, UserError
+from bot.words import Words
+from bot.works.story import limits
+from bot.works.story.log.logs import Logs, PlayedStory
+from bot.works.story.table.outcome import Outcome
+from bot.works.story.world import cast
+from bot.works.story.world.cast import CAST, NAME_CHARS
+from bot.works.story.world.lorebook import LORE, LORE_CHARS
+
+if TYPE_CHECKING:
+    from bot.works.story.world.presets import Presets
+
+MEMORY_CHARS: Final = limits.NOTE_CHARS
+MEMORIES = 50
+LISTED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    _logs: Logs
+    _presets: Presets
+
+    async def cast(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        sheets, options = played.story.cast, request.options
+        word, typed = cast.typed(request.text, options)
+        if word in ("mute", "unmute"):
+            return await self._mute(request, played, typed, muted=word == "mute")
+        name, _, about = request.text.partition(":")
+        name = " ".join(name.split())[:NAME_CHARS]
+        if not name:
+            text = f"{cast.lines(played.story, say)}\n\n{say('story.cast_words')}"
+            return Outcome(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
+        character = cast.called(played.story, name) or name
+        if options.get("remove"):
+            if character not in sheets:
+                raise UserError("story.no_character", name=name)
+            sheet = None
+        else:
+            if character not in sheets and len(sheets) >= CAST:
+                raise UserError("story.many_characters", limit=CAST)
+            sheet = dict(sheets.get(character, {}))
+            fields = {
+                "about": (about.strip() or str(options.get("about") or ""))[:4_000],
+                "style": options.get("style"),
+                "player": mention.chosen(str(options.get("player") or ""))[1],
+            }
+            sheet |= {key: value for key, value in fields.items() if value}
+            if address := options.get("picture"):
+                sheet["picture"] = cast.picture(str(address))
+        body = {"name": character, "sheet": sheet}
+        await self._logs.record(played, request, "cast", body)
+        return Outcome("story.left" if sheet is None else "story.joined", {"name": character})
+
+    async def _mute(self, request: Request, played: PlayedStory, name: str, *, muted: bool) -> Outcome:
+        """Tell the writer to keep the character quiet, or to stop doing so."""
+        character = cast.may_speak(played.story, name)
+        sheet = {key: value for key, value in played.story.cast[character].items() if key != "muted"}
+        body = {"name": character, "sheet": sheet | ({"muted": "yes"} if muted else {})}
+        await self._logs.record(played, request, "cast", body)
+        return Outcome("story.muted" if muted else "story.unmuted", {"name": character})
+
+    async def direct(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        note = request.text.strip()[:MEMORY_CHARS]
+        before = str(played.story.settings.get("note") or "")
+        if not note:
+            return Outcome("story.note", {"note": before}) if before else Outcome("story.no_note")
+        kept_note = "" if note.casefold() in ("-", "off", "none", "nada") else note
+        body = {"note": kept_note}
+        await self._logs.record(played, request, "set", body)
+        return Outcome("story.note_set" if kept_note else "story.note_gone")
+
+    async def remember(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        memories, number = played.story.memories, request.options.get("remove")
+        text = request.text.strip()
+        if isinstance(number, int):
+            if not 1 <= number <= len(memories):
+                raise UserError("story.no_memory", n=number, count=len(memories))
+            body: dict[str, Any] = {"id": list(memories)[number - 1], "text": None}
+            await self._logs.record(played, request, "memory", body)
+            return Outcome("story.forgotten", {"n": number})
+        if not text:
+            listed = "\n".join(f"{n}. {text}" for n, text in enumerate(memories.values(), 1))
+            return Outcome("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
+        if len(text) > MEMORY_CHARS:
+            raise UserError("story.long_memory", length=len(text), limit=MEMORY_CHARS)
+        if len(memories) >= MEMORIES:
+            raise UserError("story.many_memories", limit=MEMORIES)
+        body, count = {"id": request.id, "text": text}, len(memories) + 1
+        await self._logs.record(played, request, "memory", body)
+        return Outcome("story.remembered", {"n": count})
+
+    async def lore(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        lore, number = played.story.lore, request.options.get("remove")
+        if isinstance(number, int):
+            if not 1 <= number <= len(lore):
+                raise UserError("story.no_lore_number", n=number, count=len(lore))
+            removal = {"id": list(lore)[number - 1], "entry": None}
+            await self._logs.record(played, request, "lore", removal)
+            return Outcome("story.lore_gone", {"n": number})
+        if not request.text.strip():
+            listed = [
+                f"{n}. **{', '.join(entry['keys']) or say('story.lore_always')}**: {entry['content'][:200]}"
+                for n, entry in enumerate(list(lore.values())[:LISTED], 1)
+            ]
+            if len(lore) > LISTED:
+                listed.append(say("story.lore_more", n=len(lore) - LISTED))
+            title = say("story.lore", n=len(lore))
+            return Outcome("" if listed else "story.no_lore", text="\n".join(listed), title=title)
+        typed_keys, _, content = request.text.partition(":")
+        keys = [key for part in typed_keys.split(",") if (key := " ".join(part.split()))]
+        always = bool(request.options.get("always"))
+        if not content.strip() or not (keys or always):
+            raise UserError("story.lore_format")
+        if len(content) > LORE_CHARS:
+            raise UserError("story.long_lore", length=len(content), limit=LORE_CHARS)
+        if len(lore) >= LORE:
+            raise UserError("story.many_lore", limit=LORE)
+        entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
+        body, count = {"id": request.id, "entry": entry}, len(lore) + 1
+        await self._logs.record(played, request, "lore", body)
+        return Outcome("story.lore_kept", {"n": count})
+
+    async def relation(self, request: Request, say: Words) -> Outcome:
+        """How two characters deal with each other, by a preset; "none" for nothing said."""
+        played = await self._logs.writable(request)
+        presets = await self._presets.all()
+        pair, _, name = request.text.partition(":")
+        names = [spaced for part in pair.split(",") if (spaced := " ".join(part.split())[:NAME_CHARS])]
+        if not request.text.strip():
+            chosen = [
+                f"- **{', '.join(preset['pair'])}**: {presets[preset['preset']].title[say.locale]}"
+                for preset in played.story.presets.values()
+                if preset["preset"] in presets
+            ]
+            described = [
+                f"- `{preset.name}`: {preset.description[say.locale]}" for preset in presets.values()
+            ]
+            text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *described])
+            return Outcome(text=text, title=say("story.relations"))
+        if len(names) != 2:
+            raise UserError("story.relation_format")
+        preset_name = "-".join(name.casefold().split())
+        if preset_name in ("none", "nada", "off", ""):
+            body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
+        elif preset_name in presets:
+            body = {"pair": names, "preset": preset_name, "lines": presets[preset_name].lines(*names)}
+        else:
+            raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
+        await self._logs.record(played, request, "preset", body)
+        key = "story.relation_set" if body["preset"] else "story.relation_gone"
+        return Outcome(key, {"first": names[0], "second": names[1]})

@@ -1,0 +1,77 @@
+"""Undo and redo, and the versions of the last scene: which one counts, and one in a person's own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bot.events import Request, UserError
+from bot.words import Words
+from bot.works.story.log.logs import Logs
+from bot.works.story.log.turn import SCENE
+from bot.works.story.table.outcome import Messages, Outcome, hush_of
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    _logs: Logs
+    _messages: Messages
+
+    async def undo(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        story = played.story
+        if (head := story.head) is None:
+            raise UserError("story.nothing_to_undo")
+        number = story.length
+        to = story.before(head.id)
+        await self._logs.record(played, request, "head", {}, turn=to)
+        ways = [[say("story.button_redo"), "/story redo"]]
+        turns = await self._messages.changed(request, story, head, story.turns.get(to))
+        return Outcome("story.undone", {"n": number}, choices=ways, hush=hush_of(head), turns=turns)
+
+    async def redo(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        if (after := played.story.next) is None:
+            raise UserError("story.nothing_to_redo")
+        number, head = played.story.length + 1, played.story.head
+        await self._logs.record(played, request, "head", {}, turn=after.id)
+        turns = await self._messages.changed(request, played.story, after, head)
+        return Outcome("story.redone", {"n": number}, turns=turns)
+
+    async def flip(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
+        turn = played.story.head
+        if turn is None or turn.scene is None:
+            raise UserError("story.nothing_yet")
+        versions, now = turn.versions, turn.versions.index(turn.scene)
+        to = request.text.strip().casefold()
+        if to.isdecimal():
+            chosen = int(to) - 1
+        else:
+            chosen = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
+        if not 0 <= chosen < len(versions):
+            raise UserError("story.no_version", n=to, count=len(versions))
+        scene, number = versions[chosen], played.story.path.index(turn.id) + 1
+        body = {"scene": scene.id}
+        await self._logs.record(played, request, "flip", body, turn=turn.id)
+        values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
+        hush = hush_of(turn) if chosen != now else None
+        turns = await self._messages.changed(request, played.story, turn)
+        return Outcome("story.flipped", values, turns=turns, hush=hush, posts=not turn.shown_by)
+
+    async def edit(self, request: Request, say: Words) -> Outcome:
+        """A version of the last scene in a person's own words."""
+        played = await self._logs.writable(request)
+        turn, text = played.story.head, request.text.strip()
+        if turn is None:
+            raise UserError("story.nothing_yet")
+        if not text:
+            raise UserError("story.no_turn")
+        run, stage = turn.shown_by, turn.stage
+        turns = await self._messages.changed(request, played.story, turn)
+        body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
+        if stage != SCENE:
+            body["stage"] = stage
+        await self._logs.record(played, request, "scene", body, turn=turn.id)
+        number = played.story.path.index(turn.id) + 1
+        return Outcome("story.edited", {"n": number}, turns=turns, hush=hush_of(turn), posts=not run)
