@@ -436,6 +436,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.questions import Questions
     from bot.works.story.turn.recap import Recap
     from bot.works.story.turn.scene_verbs import SceneVerbs
+    from bot.works.story.turn.scene_writer import SceneWriter
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.work import Stories
     from bot.works.story.world.presets import Presets
@@ -467,7 +468,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.settings.roles,
         own_names,
         settings,
-        memory,
+        SceneWriter(logs, resources.models, settings, memory, recall),
         recall,
         adults,
     )

@@ -60,7 +60,7 @@ class CastVerbs:
             stage = SCENE if number == 1 else f"{SCENE}-{number}"
             reply = partial(self._reply, request, name, stage, last=number == len(names))
             plan = await run.step(f"turn-{number}", reply, TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
+            async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
             now = await self._logs.story(request.place.space, plan.story, plan.branch)

@@ -96,7 +96,7 @@ class EditedMessages:
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
             plan = await run.step("turn", lambda: self._rewritten(request, branch, say), TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
+            async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
         done = await run.step("done", lambda: self._decided(request, branch, way), Edited)

@@ -136,7 +136,7 @@ class Questions:
             return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 
         plan = await run.step("turn", last, TurnPlan)
-        prompts = {"prompt_sent.json": await scene_verbs.prompt_of(space, plan)}
+        prompts = {"prompt_sent.json": await scene_verbs.writer.prompt_of(space, plan)}
         now = await self._logs.story(space, plan.story, plan.branch)
         scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
         prompts["prompt_sent_choices.json"] = context.then(

@@ -1,4 +1,4 @@
-"""The turns of a story: each is appended to the log, its scene written by a model, shown while it comes, and stored.
+"""The turns of a story: each is appended to the log, and planned for the writer of its scene.
 
 Knows no platform. What a run decides, it decides in its first step (`TurnPlan`); the prompt is made from the log as it
 stood then, so that a replay, and another version of the scene, read the same bytes.
@@ -6,60 +6,33 @@ stood then, so that a replay, and another version of the scene, read the same by
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot import untrusted
 from bot.conversation import session_for, title_of
-from bot.events import (
-    Author,
-    Choices,
-    Event,
-    Hush,
-    Notice,
-    Request,
-    Run,
-    Speak,
-    Speaking,
-    Stage,
-    Text,
-    UserError,
-)
-from bot.llm.base import Message, Prompt, room
-from bot.words import Words, words
+from bot.events import Author, Event, Request, Run, Stage, Text, UserError
+from bot.llm.base import room
+from bot.words import words
 from bot.works.story.extraction import continuity
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
-from bot.works.story.log.turn import SCENE, Excerpt, Mode
-from bot.works.story.memory.excerpts import excerpts, query_of
-from bot.works.story.scene.choices import (
-    Before,
-    carded,
-    read_choices,
-    stopcard,
-    ways,
-    ways_after_refusal,
-    words_of,
-)
+from bot.works.story.log.turn import SCENE, Mode
+from bot.works.story.scene.choices import Before
 from bot.works.story.table.order import mode_of, passed, whose
 from bot.works.story.table.party import plays
 from bot.works.story.table.safety import agreement, check_rating
-from bot.works.story.turn import context, dice
-from bot.works.story.turn.scene_draft import SceneDraft
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
+from bot.works.story.turn import dice
+from bot.works.story.turn.scene_writer import SceneWriter
+from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 from bot.works.story.world.agreement import agreed
-from bot.works.story.world.state import unknown_to
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.story.config import RecallConfig, StoryConfig
-    from bot.works.story.memory.memory import Memory
     from bot.works.story.table.safety import Adults
     from storage.buttons import Votes
     from storage.sessions import Sessions
@@ -82,10 +55,6 @@ PROMPTS = (
     "story_recap",
     "story_parts",
 )
-PARTED = 5
-"""The fewest words of a turn that is split into sub-queries."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +73,7 @@ class SceneVerbs:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
     _own_names: Callable[[Request], Awaitable[bool]]
     settings: StoryConfig
-    _memory: Memory
+    writer: SceneWriter
     _recall: RecallConfig
     _adults: Adults
 
@@ -122,7 +91,7 @@ class SceneVerbs:
             yield Stage(SCENE, "")
             yield Text(say("story.intent"))
             return
-        async with aclosing(self.scene(run, plan)) as events:
+        async with aclosing(self.writer.scene(run, plan)) as events:
             async for event in events:
                 yield event
 
@@ -228,7 +197,7 @@ class SceneVerbs:
             return await self._tally(request, await self._logs.played(request))
 
         plan = await run.step("turn", turn, TurnPlan)
-        async with aclosing(self.scene(run, plan)) as events:
+        async with aclosing(self.writer.scene(run, plan)) as events:
             async for event in events:
                 yield event
 
@@ -352,190 +321,6 @@ class SceneVerbs:
             seconds=limits.choices_seconds,
             votes=mode_of(story, limits) == "vote",
         )
-
-    async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
-        """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
-        with self._logs.being_written(plan.turn, run.id):
-            story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
-            say = words_of(story, run.request)
-            if plan.turn in story.carded:  # a crash came in between
-                yield Stage(plan.stage, "")
-                yield Text(say("story.carded"))
-                return
-            async with aclosing(self._scene(run, plan, say)) as events:
-                async for event in events:
-                    yield event
-
-    async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
-        space = run.request.place.space
-        if plan.lore is None and plan.lore_near:
-            lore = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
-            plan = replace(plan, lore=lore)
-        if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
-            recalled = await run.step(
-                f"recalled-{plan.turn}", lambda: self._recalled(run, plan), list[Excerpt]
-            )
-            plan = replace(plan, recalled=recalled)
-        prompt_sent = await self.prompt_of(space, plan)
-        card = stopcard(plan.turn, say)
-        yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
-        if run.request.files:
-            yield Notice(say("story.file_unread"))
-        if plan.branched:
-            yield Notice(say("story.edited_branched", name=plan.branched))
-        for line in plan.rolls:
-            yield Text(f"🎲 {line}\n\n")
-        if plan.demo and plan.opening:
-            yield Notice(say("story.demo"))
-        if plan.writer is None:
-            yield Notice(say("story.no_writer"))
-            return
-        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        draft = SceneDraft(self.models.with_roles(plan.roles), run, plan, players(story, plan))
-        narrator = plan.speaker.name if plan.speaker else "narrator"
-        if plan.before is not None and plan.before.again:
-            yield Hush(plan.before.run, plan.before.stage)
-        yield Speaking(plan.stage, narrator)
-        try:
-            async with aclosing(draft.events(prompt_sent, say)) as events:
-                async for event in events:
-                    yield event
-        except UserError as error:
-            yield Notice(say(error.key, **error.values))
-        finally:
-            # Also when stopped: what was shown is part of the story.
-            if text := draft.text:
-                await self._keep(run, plan, text, draft.acted_for, stopped=draft.completion is None)
-        if not (plan.before is not None and plan.before.again):
-            now = await self._logs.story(space, plan.story, plan.branch)
-            if (cleared := carded(now, plan.turn, say)) is not None:
-                yield cleared
-        if plan.before is not None:  # not sooner: on some platforms it would keep the first words waiting
-            now = await self._logs.story(space, plan.story, plan.branch)
-            if (passed_over := plan.before.passed_over(now, say)) is not None:
-                yield passed_over
-        text, completion = draft.text, draft.completion
-        if draft.acted_for:
-            yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
-        if completion is not None and completion.finish == "refusal":
-            yield Notice(say("story.finish_refusal"))
-            yield ways_after_refusal(plan.turn, say)
-        elif not text:
-            yield Notice(say("story.nothing_written"))
-        elif completion is not None and completion.finish in ("length", "cut") and not plan.demo:
-            yield Notice(say(f"story.finish_{completion.finish}"))
-        elif text in (message.text for message in prompt_sent.messages[-4:]):
-            yield Notice(say("story.repeated"))
-        if text:
-            yield Speak(text, plan.stage, narrator)
-        if plan.more:
-            yield Choices("", (card,))
-            return
-        offered: list[str] = []
-        if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
-            offered = await run.step(
-                "choices", lambda: self._choices(run, plan, prompt_sent, text), list[str]
-            )
-        story_now = await self._logs.story(space, plan.story, plan.branch)
-        turn = story_now.turns.get(plan.turn)
-        for group in ways(offered, turn, say, votes=plan.votes):
-            yield group
-
-    async def prompt_of(self, space: str, plan: TurnPlan) -> Prompt:
-        """The prompt for the turn. A lorebook may be long, so it is searched in a thread."""
-        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        lore: list[str] = []
-        if story.lore:
-            lore = await asyncio.to_thread(called_up, *searched(story, plan), plan)
-            # The story may have changed while the thread ran.
-            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        return prompt(story, plan, lore)
-
-    async def _near(self, space: str, plan: TurnPlan) -> list[str]:
-        """The ids of the lorebook's entries that are nearest to the turn in meaning."""
-        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        text = query_of(story, story.turns[plan.turn], self._recall).text
-        return await self._memory.lore(
-            space, plan.story, story, text, plan.lore_near, self.settings.lore_likeness
-        )
-
-    async def _recalled(self, run: Run, plan: TurnPlan) -> list[Excerpt]:
-        """The past scenes that are relevant to the turn and not in its prompt."""
-        space = run.request.place.space
-        prompt_sent = await self.prompt_of(space, plan)
-        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        turn = story.turns[plan.turn]
-        without = {turn.id, *context.told_in(story, prompt_sent)}
-        if turn.act.speaker:  # a character knows only what it was present for
-            without |= unknown_to(story, turn.act.speaker)
-        query = query_of(story, turn, self._recall)
-        query = replace(query, parts=await self._parts(run, plan, query.text))
-        return await excerpts(
-            self._memory,
-            space,
-            plan.story,
-            plan.branch,
-            story,
-            query,
-            self._recall,
-            plan.recall_tokens,
-            without,
-        )
-
-    async def _parts(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
-        """The turn's sub-queries; none without a separate small model, or where it is late."""
-        models, by = self.models.with_roles(plan.roles), self._recall
-        can = models.capabilities("extractor")
-        if can is None or can.demo or models.describe("extractor") == plan.writer:
-            return ()  # another answer of the writer would delay the first words
-        if not by.decomposition or len(text.split()) < PARTED:
-            return ()
-        system, task = plan.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
-        prompt_of_parts = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
-        try:
-            answer = await models.ask(run, "extractor", "parts", prompt_of_parts, within=by.seconds)
-        except UserError as error:
-            _log.info("a turn of %s is searched for as a whole: %s", run.id, error)
-            return ()
-        return tuple(read_choices(answer.text, by.sub_queries))
-
-    async def _keep(
-        self, run: Run, plan: TurnPlan, text: str, acted_for: Sequence[str], *, stopped: bool
-    ) -> None:
-        body: dict[str, Any] = {"text": text, "at": plan.at}
-        if acted_for:
-            body["acts_for"] = list(acted_for)
-        if plan.recalled is not None:
-            body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
-        if plan.lore is not None:
-            body["lore"] = plan.lore
-        if plan.stage != SCENE:
-            body["stage"] = plan.stage
-        if stopped:
-            body["stopped"] = True
-        scene_node = node(run.id, plan.stage, "scene", body, turn=plan.turn)
-        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [scene_node])
-
-    async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
-        """Choices of how to go on, stored with the scene; none where the writer is late."""
-        story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
-        if plan.demo:
-            return words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
-        task = choices_task(story, plan)
-        # As text, not by a schema: on some services another format of answer voids the cache.
-        later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
-        try:
-            models = self.models.with_roles(plan.roles)
-            completion = await models.ask(run, "writer", "choices", later, within=plan.seconds)
-        except UserError as error:
-            _log.info("no choices for %s: %s", run.id, error)
-            return []
-        choices = read_choices(completion.text, plan.choices)
-        if choices:
-            body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
-            choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
-            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
-        return choices
 
 
 def people(listed: str) -> list[tuple[str, dict[str, str]]]:

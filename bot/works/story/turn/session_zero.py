@@ -71,7 +71,7 @@ class SessionZero:
             yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
         if now.act:
             plan = await run.step("turn", lambda: self._begun(request, now), TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
+            async with aclosing(self._scene_verbs.writer.scene(run, plan)) as events:
                 async for event in events:
                     yield event
             return
