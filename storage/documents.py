@@ -294,6 +294,35 @@ class Documents:
             )
         return bool(rows)
 
+    async def ask_other_vectors_where_set(
+        self, embedder: str, languages: Collection[str], *, ask: bool = True
+    ) -> int:
+        """Note the same of all documents whose space, or a channel of it, has its language set to another of these.
+
+        How many there are that had not been noted; without `ask` they are only counted.
+        """
+        from sqlalchemy import exists, func, or_, select
+
+        from storage.tables import documents, settings
+
+        c, spoken = documents.c, func.substr(settings.c.value, 1, 2)
+        set_to_another = exists().where(
+            settings.c.space == c.space,
+            settings.c.name == "language",
+            settings.c.scope.in_(("space", "channel")),
+            spoken.in_(languages),
+            spoken != c.language,
+        )
+        strange = or_(c.other_embedder.is_(None), c.other_embedder != embedder)
+        these = (c.state.in_(VISIBLE), c.language.in_(languages), c.chunk_count > 0, strange, set_to_another)
+        if ask:
+            return await self._db.run(
+                documents.update().where(*these).values(other_embedder=embedder, other_embedded=0)
+            )
+        return int(
+            (await self._db.execute(select(func.count()).select_from(documents).where(*these))).scalar_one()
+        )
+
     async def without_other_vectors(self, embedder: str) -> Sequence[DocumentRow]:
         """Documents of all spaces that are on their shelf and lack vectors of a second embedder, the oldest first."""
         from storage.tables import documents

@@ -1,6 +1,7 @@
 """The second set of vectors: for questions in another language than the books', where the first model knows only one.
 
-A shelf gets it once somebody asks in the other language; `MissingVectors` makes it. Knows no search.
+A shelf gets it once somebody asks in the other language, or where its space has that language set; `MissingVectors`
+makes it. Knows no search.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -109,6 +109,17 @@ class Embedding:
                         self.other_missing = error
                     _log.info("no embedder for other languages: %s", error)
         return self._other
+
+    async def speaking(self, languages: Collection[str], *, fetch: bool = False) -> Embedder | None:
+        """The model that compares texts in all of these languages: the first where it does, else the other one.
+
+        None where neither does. The other one's files are downloaded only with `fetch`.
+        """
+        first = await self.get()
+        if first is not None and (first.languages is None or first.languages.issuperset(languages)):
+            return first
+        known = first is not None and self.other_languages.issuperset(languages)
+        return await self.other(fetch=fetch) if known else None
 
     def _loaded_other(self, fetch: bool) -> Embedder | None:
         try:

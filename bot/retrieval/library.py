@@ -202,8 +202,10 @@ class Library:
             if wanted := other.documents & inside if inside else other.documents:
                 dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, wanted)
         if language is not None and language not in languages and not dense:
-            pending = other is not None and other.pending
-            notices.append("rules.other_language_soon" if pending else "rules.other_language")
+            pending, known = other is not None and other.pending, self._embedding.other_languages
+            unknown = known and not (language in known and known.intersection(languages))
+            reason = "_soon" if pending else "_unknown" if unknown else ""
+            notices.append(f"rules.other_language{reason}")
         options = Options(
             k=k,
             lookup=lookup,

@@ -96,6 +96,7 @@ class MissingVectors:
         """Make the missing vectors, but not in spaces with a running library job; False where no model is available."""
         if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
             _log.warning("the folder of vectors is gone: they are made again")
+        await self._foresee()
         due = await self._documents.without_vectors()
         other = await self._documents.without_other_vectors(self._embedding.other_name)
         if not due and not other:
@@ -108,6 +109,15 @@ class MissingVectors:
             return not other or await self._make_others(other)
         finally:
             await self._intake.release_memory()
+
+    async def _foresee(self) -> None:
+        """Ask for the vectors that books will need where the language of their space, as it is set, is not theirs."""
+        name, languages = self._embedding.other_name, self._embedding.other_languages
+        asked = self._documents.ask_other_vectors_where_set
+        if languages and await asked(name, languages, ask=False):
+            first = await self._embedding.get()
+            if first is not None and first.languages is not None and not first.languages >= languages:
+                await asked(name, languages)
 
     async def _make_others(self, due: Sequence[DocumentRow]) -> bool:
         """Make the vectors for questions in another language; False where their model cannot be had."""

@@ -72,7 +72,7 @@ class SearchResult:
 class Book:
     """One document, for people to look at. `percent` of its passages have vectors.
 
-    `other_percent` have vectors for questions in another language; None where nobody has asked in one.
+    `other_percent` have vectors for questions in another language; None where nobody needs them.
     """
 
     id: str

@@ -34,7 +34,9 @@ LANGUAGES = {
     "it": "Italian",
 }
 
-OTHER_LANGUAGE = frozenset({"rules.other_language", "rules.other_language_soon"})
+OTHER_LANGUAGE = frozenset(
+    {"rules.other_language", "rules.other_language_soon", "rules.other_language_unknown"}
+)
 """The library's notices for a question in a language that neither the shelf nor the embedder speaks, or not yet."""
 
 QUERY_CHARS = 300

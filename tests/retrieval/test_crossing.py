@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.events import Place
 from bot.resources import Resources
 from bot.retrieval.embedding import E5_ENPT
+from bot.settings import LANGUAGE
 from bot.words import words
 from bot.works.rules.work import book_table
 from tests.fakes.embedder import Letters
@@ -55,6 +57,43 @@ async def test_vectors_for_another_language_are_made_once_somebody_asks_in_it(
     assert {name for name, _ in letters.asked} == {E5_ENPT}
     assert await notices(resources, "Who keeps the lamps?") == []
     assert {name for name, _ in letters.asked} == {E5_ENPT, ONE}
+
+
+async def test_the_language_that_a_space_has_set_asks_for_them_before_anybody_does(
+    tmp_path: Path, resources: Resources
+) -> None:
+    await add(resources, write(tmp_path / "north.md", 1, 100))
+    place = Place("terminal", "local", "c", None)
+    for scope, locale in (("person", "pt-BR"), ("space", "en")):
+        await resources.settings.set(place, "boss", LANGUAGE, locale, scope)
+        assert await resources.missing_vectors.round()
+        assert "another language" not in await table(resources), scope
+    elsewhere = Place("terminal", "elsewhere", "c", None)
+    await resources.settings.set(elsewhere, "boss", LANGUAGE, "pt-BR", "space")
+    assert await resources.missing_vectors.round()
+    assert "another language" not in await table(resources), "another space's setting"
+    await resources.settings.set(place, "boss", LANGUAGE, "pt-BR", "channel")
+    assert await resources.missing_vectors.round()
+    assert "another language: 100 %" in await table(resources)
+    assert await notices(resources, PORTUGUESE) == []
+
+
+async def test_languages_that_no_model_here_compares_are_told_what_would(
+    tmp_path: Path, resources: Resources
+) -> None:
+    await add(resources, write(tmp_path / "north.md", 1))
+    assert await notices(resources, "Hoeveel lampen heeft de molen?") == ["rules.other_language_unknown"]
+    place = Place("terminal", "local", "c", None)
+    await resources.settings.set(place, "boss", LANGUAGE, "nl", "space")
+    assert await resources.missing_vectors.round()
+    assert "another language" not in await table(resources)
+
+
+async def test_the_model_of_both_languages_is_to_be_had_by_them(resources: Resources) -> None:
+    embedding = resources.embedding
+    speaking = [await embedding.speaking(languages) for languages in (["en"], ["pt"], ["pt", "en"], ["nl"])]
+    assert [model and model.name for model in speaking] == [ONE, E5_ENPT, E5_ENPT, None]
+    assert speaking[1] is speaking[2] is await embedding.other(), "one copy in memory"
 
 
 async def test_a_book_that_comes_later_is_left_to_its_words_until_it_has_them_too(
@@ -104,6 +143,7 @@ async def test_a_model_of_both_languages_needs_no_second_one(
     known = {} if languages is None else {ONE: languages}
     resources.embedding.load = Letters(ONE, E5_ENPT, languages=known).load
     await add(resources, write(tmp_path / "north.md", 1))
+    await resources.settings.set(Place("terminal", "local", "c", None), "boss", LANGUAGE, "pt-BR", "space")
     assert await resources.missing_vectors.round()
     assert await notices(resources, PORTUGUESE) == []
     assert "another language" not in await table(resources)

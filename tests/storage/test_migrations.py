@@ -22,6 +22,7 @@ import storage
 from storage.buttons import Offers
 from storage.councils import Councils
 from storage.db import Database, StorageFault
+from storage.documents import Documents
 from storage.inbox import Inbox, NewRequest
 from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
@@ -198,6 +199,44 @@ async def test_a_story_that_was_imported_is_told_from_one_that_was_played(url: s
         stories = Stories(database)
         assert [row.title for row in await stories.open_to("local", "bia")] == ["Imported"]
         assert {row.title for row in await stories.open_to("local", "ana")} == {"Begun", "Imported"}
+    finally:
+        await database.close()
+
+
+async def test_books_from_before_need_no_second_vectors_until_they_are_asked_for(url: str) -> None:
+    columns = (
+        "id, space, shelf, source, title, language, sha256, size, state, section_count, chunk_count, embedded"
+    )
+    at = "2026-02-03 04:05:06"
+    await asyncio.to_thread(
+        upgraded_to,
+        url,
+        "0021",
+        f"""
+        INSERT INTO documents ({columns}, created_at)
+        VALUES ('en', 'local', 'rules', 'a.md', 'A', 'en', 'x', 1, 'ready', 1, 3, 3, '{at}'),
+               ('pt', 'local', 'rules', 'b.md', 'B', 'pt', 'y', 1, 'lexical', 1, 2, 0, '{at}'),
+               ('de', 'local', 'rules', 'c.md', 'C', 'de', 'z', 1, 'ready', 1, 2, 2, '{at}'),
+               ('far', 'other', 'rules', 'a.md', 'A', 'en', 'x', 1, 'ready', 1, 3, 3, '{at}')
+        """,
+    )
+    database = await Database.open(url)
+    try:
+        documents, both = Documents(database), ["en", "pt"]
+        assert {(row.other_embedder, row.other_embedded) for row in await documents.list("local")} == {
+            (None, 0)
+        }
+        asked = documents.ask_other_vectors_where_set
+        assert await asked("e5", both) == 0
+        await SettingsStore(database).set("local", "language", "pt-BR", "ana")
+        assert await asked("e5", both, ask=False) == 1
+        assert await asked("e5", both) == 1
+        assert [row.id for row in await documents.without_other_vectors("e5")] == ["en"]
+        assert await documents.mark_other_vectors("local", "en", 3, "e5")
+        assert await asked("e5", both) == 0
+        assert not await documents.ask_other_vectors("local", "rules", "e5", ["en"])
+        assert await documents.ask_other_vectors("local", "rules", "e5", ["pt"])
+        assert [row.id for row in await documents.without_other_vectors("e5")] == ["pt"]
     finally:
         await database.close()
 
