@@ -97,6 +97,32 @@ async def test_a_forwarded_message_is_a_question_in_a_thread_and_in_a_direct_mes
     said = await bia.send(at.channel, RULE)
     await at.ana.forward(said, await at.thread(free_chat=True))
     assert [request.text for request in await requests(at)] == [QUOTED]
+    await at.ana.user.send_dm(
+        reference={"type": 1, "channel_id": str(at.channel.id), "message_id": str(said.id)}
+    )
+    assert [request.text for request in await asked_directly(at)] == [QUOTED]
+
+
+async def asked_directly(at: Table) -> list[Request]:
+    return await requests(at, f"user:{at.ana.id}")
+
+
+async def test_embeds_are_brought_with_a_question_of_ones_own_and_of_others(at: Table) -> None:
+    embed = {"title": "Grappled", "description": RULE, "fields": [{"name": "Ends", "value": "When let go."}]}
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    shown = at.env.backend.create_message(at.channel.id, bia.id, "https://rules.example", embeds=[embed])
+    channel = at.client.get_channel(at.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    told = "> Grappled\n>\n> A grappled creature's speed becomes 0.\n>\n> Ends\n> When let go."
+    said = await channel.fetch_message(shown.id)
+    await at.ana.send(at.channel, f"{me(at)} is that so?", reply_to=said)
+    assert [request.text for request in await requests(at)] == [
+        f"is that so?\n\n> https://rules.example\n>\n{told}"
+    ]
+    await at.ana.user.send_dm("What is this? https://rules.example", embeds=[embed])
+    assert [request.text for request in await asked_directly(at)] == [
+        f"What is this? https://rules.example\n\n{told}"
+    ]
 
 
 async def opened_from(at: Table, message: discord.Message) -> ChannelHandle:
