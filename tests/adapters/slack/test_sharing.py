@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncGenerator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +16,12 @@ from bot.adapters.footer import Button
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
+from bot.adapters.slack.shown.home import view_of
 from bot.adapters.slack.shown.thread import metadata
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import actions_of
 from bot.adapters.surface import MessageRef
-from bot.events import Author, Place, Request
+from bot.events import Author, Event, Place, Request, Run, Stage, Text
 from bot.runs.requests import event_id
 from bot.words import words
 from tests.adapters.slack.table import Table
@@ -110,6 +113,39 @@ async def test_a_long_whisper_is_shared_with_all_its_messages(at: Table) -> None
     (copy,) = shared(at)
     assert copy.shown == "shared by Ana\nThe first half."
     assert [reply.shown for reply in copy.thread] == ["The second half."]
+
+
+@pytest.mark.parametrize("verb", ["ask", "lookup"])
+async def test_every_sentence_of_a_long_answer_is_shared_as_people_are_shown_it(at: Table, verb: str) -> None:
+    """An ordered verb answers in the direct conversation, another one where it was asked, to the asker alone."""
+    told_all = [f"Sentence {n} of the answer about how far a lit lantern shows things." for n in range(168)]
+
+    async def long(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+        for n in range(0, len(told_all), 7):
+            yield Text(" ".join(told_all[n : n + 7]) + "\n\n")
+
+    at.bot.scripts[verb] = long
+    at.bot.real = partial(view_of, at.app.resources.records, at.bot.workspaces, at.bot.writers)
+    try:
+        await at.slack.command(at.ana, at.channel, "/rules", f"{verb} {verb} --private")
+        await at.ended()
+        where = at.team.dm(at.ana) if verb == "ask" else at.channel
+
+        def last() -> tuple[Message, str] | None:
+            labels = [(one, label) for one in where.posts.values() for label in one.buttons]
+            return next(((one, label) for one, label in labels if "Share" in label), None)
+
+        await at.slack.press(at.ana, *(await at.slack.until(last)))
+        await at.slack.until(lambda: [one for one in shared(at) if told_all[0] in one.shown])
+    finally:
+        at.bot.real = None
+
+    def copies() -> str:
+        return "\n".join(one.shown for root in shared(at) for one in (root, *root.thread))
+
+    await at.slack.until(lambda: told_all[-1] in copies())
+    assert [sentence for sentence in told_all if copies().count(sentence) != 1] == []
 
 
 async def direct(at: Table, run: str, *texts: str) -> Message:
