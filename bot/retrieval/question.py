@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
+from bot.retrieval.glossary import translated
 from bot.retrieval.language import COLUMN_WORDS, FUNCTION_WORDS, HEADING_WORDS, PREFIXES, UNSPACED
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
@@ -161,11 +162,18 @@ def _foreign(
     for word in words_of(question):
         if word in idle:
             continue
-        alike = [
-            cognate
+        meant = {
+            number: 1.0
             for book_language in languages
-            for cognate in postings.cognates(book_language).of(word, language)
-        ]
+            for term in translated(word, language, book_language)
+            if (number := postings.numbers.get((book_language, term))) is not None
+        }
+        spelt_alike = {
+            number: likeness
+            for book_language in languages
+            for number, likeness in postings.cognates(book_language).of(word, language)
+        }
+        alike = list((spelt_alike | meant).items())
         for number, likeness in alike:
             weight = postings.weight(int(postings.frequency[number])) * likeness**_LIKENESS
             weights[number] = max(weights.get(number, 0.0), weight)

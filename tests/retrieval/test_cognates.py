@@ -34,6 +34,36 @@ Follow the tracks of the beast across the frozen river.
 """
 
 
+CONDITIONS = b"""# Conditions
+
+## One
+
+A grappled creature has a speed of zero, and it ends with the grappler.
+
+## Two
+
+A creature that is blinded fails whatever takes sight.
+"""
+CONDICOES = """# Condições
+
+## Um
+
+Uma criatura agarrada fica parada até que alguém a solte.
+
+## Dois
+
+Uma criatura cega falha em tudo o que pede olhos.
+""".encode()
+
+
+def shelved(book: bytes, language: str) -> ShelvedDocument:
+    document = read("book.md", book)
+    made = chunks(document, child_chars=800, parent_chars=2000)
+    sections = [(section.title, section.path) for section in document.sections]
+    segment = Segment.build(made, language)
+    return ShelvedDocument(language, document.title, language, sections, [c.section for c in made], segment)
+
+
 def english() -> Cognates:
     return Cognates("en", ((term, at) for at, term in enumerate(terms(WORDS, "en"))))
 
@@ -62,6 +92,14 @@ def english() -> Cognates:
 def test_a_cognate_is_found(word: str, meant: str) -> None:
     numbers = [number for number, _ in english().of(word, "pt")]
     assert terms(WORDS, "en").index(terms(meant, "en")[0]) in numbers
+
+
+def test_a_term_of_rules_that_looks_like_none_is_found_by_its_translation() -> None:
+    shelf = Shelf([shelved(CONDITIONS, "en")])
+    assert shelf.search("O que acontece com criaturas agarradas?").hits[0].chunk_id == "en:0"
+    assert shelf.search("O que acontece com uma criatura cega?").hits[0].chunk_id == "en:1"
+    shelf = Shelf([shelved(CONDICOES, "pt")])
+    assert shelf.search("What happens to a blinded creature?").hits[0].chunk_id == "pt:1"
 
 
 @pytest.mark.parametrize("word", ["espada", "muralha", "força", "de", "ombro", "arremessar"])

@@ -1,0 +1,57 @@
+"""Terms of rulebooks in English and Brazilian Portuguese that look nothing alike: "agarrado" is "grappled".
+
+For a question in the one language to a book in the other. What looks alike is matched by bot.retrieval.cognates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from bot.retrieval.lexical import terms
+
+_TERMS = """
+blinded blind: cego | deafened deaf: surdo | grappled grapple: agarrado agarrar agarrão
+restrained: impedido contido | charmed charm: enfeitiçado enfeitiçar | frightened fear: amedrontado medo
+prone: caído derrubado | stunned: atordoado | poisoned: envenenado | exhaustion: exaustão
+dying death dead: morte morrer morrendo morto | heal healing: cura curar | check: teste | saving: salvaguarda
+skill: perícia | ability: habilidade | strength: força | dexterity: destreza | wisdom: sabedoria
+stealth hide: furtividade esconder | feat: talento | background: antecedente | level: nível
+language: idioma língua | size: tamanho | damage: dano | weapon: arma | armor: armadura | shield: escudo
+sword: espada | bow: arco | arrow: flecha | dagger: adaga | axe: machado | spear: lança | hammer: martelo
+hit: vida golpe | strike: golpe | spell: magia feitiço | cantrip: truque | spellbook: grimório
+cast spellcaster: conjurar conjurador | scroll: pergaminho | potion: poção | ring: anel | wand: varinha
+staff: cajado | wizard: mago | warlock: bruxo | sorcerer: feiticeiro | fighter: guerreiro
+rogue thief: ladino ladrão | ranger: patrulheiro | monk: monge | dwarf: anão | undead: morto-vivo | beast: fera
+demon devil: demônio diabo | enemy: inimigo | ally: aliado | player: jogador | character: personagem | turn: turno
+round: rodada | roll: rolar rolagem | die dice: dado | speed: deslocamento | range: alcance | cover: cobertura
+point: ponto | rest: descanso descansar | short: curto | long: longo | sleep: dormir sono | fall falling: queda cair
+swim: nadar | climb: escalar | jump: saltar pular salto | fly: voar voando | suffocating: sufocar afogar
+mount mounted: montaria | horse: cavalo | food: comida | water: água | fire: fogo | cold: frio gelo
+lightning: raio | thunder: trovão | poison: veneno | light: luz | darkness: escuridão | disease: doença
+curse: maldição | trap: armadilha | door: porta | lock: fechadura | key: chave | rope: corda | torch: tocha
+backpack: mochila | book: livro | hand: mão | will: vontade | treasure: tesouro | coin: moeda | gold: ouro
+silver: prata | copper: cobre | weight: peso pesar | cost: preço custar
+"""
+
+
+@cache
+def _entries() -> Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]:
+    """By (language, other): the other language's stems, by a stem of the former."""
+    by: dict[str, dict[str, list[str]]] = {"en": {}, "pt": {}}
+    for entry in _TERMS.replace("\n", "|").split("|"):
+        english, _, portuguese = entry.partition(":")
+        stems = {"en": terms(english, "en"), "pt": terms(portuguese, "pt")}
+        for language, other in (("en", "pt"), ("pt", "en")):
+            for stem in stems[language]:
+                by[language].setdefault(stem, []).extend(stems[other])
+    return {
+        (language, other): {stem: tuple(dict.fromkeys(stems)) for stem, stems in by[language].items()}
+        for language, other in (("en", "pt"), ("pt", "en"))
+    }
+
+
+def translated(word: str, language: str, other: str) -> tuple[str, ...]:
+    """The terms of the other language for a word; none where it is in no entry, or for other languages."""
+    entries = _entries().get((language, other), {})
+    return tuple(stem for term in terms(word, language) for stem in entries.get(term, ()))
