@@ -203,7 +203,7 @@ def verbs_named(name: str) -> list[Verb]:
 
 def _unknown(name: str, paths: Sequence[str], *others: str) -> UserError:
     names = {path: path for path in paths} | {path.split()[-1]: path for path in reversed(paths)}
-    for tried in (name, *others, name.split()[-1]):
+    for tried in (name, *others, *name.split()[-1:]):
         if close := nearest(tried, list(names)):
             return UserError("commands.unknown_verb", name=name, nearest=names[close])
     return UserError("commands.unknown_verb_only", name=name)

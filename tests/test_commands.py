@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.command_line import line_for, lines_of, parse, tokens, with_words
@@ -150,6 +150,7 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
 SENTENCES = frozenset(("", *words("en").sentences()))
 
 
+@example("‘’")
 @given(st.text(max_size=200))
 def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
     for line in (text, f"/{text}", f"/rules ask {text}", f"/library add {text} --shelf s"):
