@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sqlite3
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.reply import Reply
-from tests.wire.conftest import Take
+from tests.wire.conftest import Convened, Take
+from tests.wire.council_model import QUESTION as COUNCIL
 from tests.wire.stories import ANA, BIA, CHOICES, QUESTION, count
+from tests.wire.test_schedules import due_now
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
@@ -41,6 +44,7 @@ def shown(d: Any) -> list[str]:
     if hasattr(d, "discord"):
         return texts + [thread.name for channel in d.channels for thread in channel.threads]
     agents = d.slack.agents
+    texts += [f"{view.title} {view.blocks}" for view in d.slack.views if view.open]
     return texts + [session.title for session in agents.sessions.values()] + list(agents.titles.values())
 
 
@@ -76,8 +80,23 @@ async def settled(d: Any) -> None:
     await d.until(lambda: "" not in d.states())
 
 
-@pytest.mark.parametrize("platform", ["discord", "slack"])
-async def test_a_person_who_deletes_everything_stands_nowhere(take: Take, platform: str) -> None:
+async def say_with_a_file(d: Any, text: str, name: str) -> Any:
+    """Ask the bot with a file beside the words; what was written."""
+    service = d.discord if hasattr(d, "discord") else d.slack
+    files = [(name, b"# Lamps\n\nA lit lantern shows things thirty feet away.\n")]
+    runs = len(d.runs())
+    message = await service.say(d.people[ANA], d.channels[0], text, mention=True, files=files)
+    await d.rest(runs + 1)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("platform", "struck"),
+    [("discord", False), ("slack", False), pytest.param("slack", True, marks=pytest.mark.slow)],
+)
+async def test_a_person_who_deletes_everything_stands_nowhere(
+    take: Take, platform: str, struck: bool
+) -> None:
     d, new, planted = await take(platform), words(), list[str]()
 
     def word() -> str:
@@ -105,9 +124,27 @@ async def test_a_person_who_deletes_everything_stands_nowhere(take: Take, platfo
     await d.mention(ANA, played, f"I call {word()} three times.")
     await d.until(lambda: count(played.said(), "A gull answers.") == 1)
     await settled(d)
+    d.model.queue += [Reply("The tide turns."), CHOICES]
+    opened = await d.command(ANA, "story start")
+    begun = await d.fill(ANA, None, opened, f"A boat of {word()}", cast=f"{word()}: a diver", tone="eerie")
+    await d.until(lambda: count(begun.said(), "The tide turns.") == 1 and not d.model.queue)
+    await settled(d)
+    await d.ask(ANA, f"Is {word()} a page?", verb="rules lookup")
+    await say_with_a_file(d, f"{QUESTION} {word()}", f"{word()}.md")
+    await settled(d)
+    await d.command(ANA, "schedule reminder", text=f"Wake {word()}", when="in 300 days")
+    await settled(d)
+    due_now(d)
+    await d.until(lambda: any("⏰" in text and planted[-1] in text for text in shown(d)))
+    await settled(d)
     seen = [text for texts in holding(d, planted).values() for text in texts]
     assert len(seen) > 3, "else there is nothing to take back"
-    await d.command(ANA, "privacy delete", yes=True)
+    deleting = asyncio.create_task(d.command(ANA, "privacy delete", yes=True))
+    if struck:
+        runs = len(d.states())
+        await d.until(lambda: len(d.states()) > runs)
+        await d.restart()
+    await asyncio.gather(deleting, return_exceptions=struck)
     await settled(d)
     await nowhere(d, planted)
     assert any("A gull answers." in text for text in shown(d)), "a scene is the table's"
@@ -119,13 +156,17 @@ async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
     take: Take, platform: str
 ) -> None:
     d, new = await take(platform), words()
-    asked, told = next(new), next(new)
+    asked, told, beside = next(new), next(new), next(new)
     await d.mention(ANA, d.channel(), f"{QUESTION} {asked}")
     await d.until(lambda: d.states() == ["done"])
     platform_of = d.discord if platform == "discord" else d.slack
     (message,) = [one for one in d.everything() if asked in one.text and not of_bot(one)]
     await platform_of.delete(message)
     await nowhere(d, [asked])
+    message = await say_with_a_file(d, f"{QUESTION} {beside}", f"file-{beside}.md")
+    await settled(d)
+    await platform_of.delete(message)
+    await nowhere(d, [beside])
 
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, f"The keeper of {told} wakes", verb="story start")
@@ -134,4 +175,21 @@ async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
     assert any(holding(d, [told]).values())
     await d.choose(BIA, talk, "✋ Stop card")
     await d.until(lambda: not any(holding(d, [told]).values()))
+    d.check()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_council_s_question_and_plan_go_with_the_person(convened: Convened, platform: str) -> None:
+    d, _ = await convened(platform)
+    new = words()
+    planted = [next(new), next(new)]
+    talk = await d.ask(ANA, f"{COUNCIL} {planted[0]}", verb="council ask")
+    await d.until(lambda: any(planted[0] in text for text in shown(d)))
+    await settled(d)
+    runs = len(d.runs())
+    await d.mention(ANA, talk, f"and with {planted[1]} among them?")
+    await d.rest(runs + 1)
+    await d.command(ANA, "privacy delete", yes=True)
+    await settled(d)
+    await nowhere(d, planted)
     d.check()
