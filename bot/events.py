@@ -118,6 +118,16 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoiler:
+    """Grows the open stage by lines of plain text, below its Text, that are hidden until a reader opens them.
+
+    Only where the platform can do that (`Run.hides`).
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """The line under the open stage that is replaced by the next; `done` of `total` where they are known."""
 
@@ -273,7 +283,18 @@ class Answered:
 
 
 Shown: TypeAlias = (
-    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Link | Notice | Failed
+    Stage
+    | Text
+    | Spoiler
+    | Status
+    | Citation
+    | Choices
+    | Picture
+    | Attachment
+    | Elsewhere
+    | Link
+    | Notice
+    | Failed
 )
 """What a view shows of its run."""
 
@@ -378,6 +399,16 @@ class Run(Protocol):
 
     @property
     def request(self) -> Request: ...
+
+    @property
+    def alone(self) -> bool:
+        """Whether only the asker reads its answer."""
+        ...
+
+    @property
+    def hides(self) -> bool:
+        """Whether its answer can hide text until a reader opens it."""
+        ...
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         """Run `call` once and store its value; a replay returns the stored value.

@@ -153,6 +153,7 @@ class Kind:
     request before it is sent, while a window can still show what is wrong with it. `pressed` checks the request of a
     button.
     `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
+    `shared`: what it does belongs to the place, so a private answer is about that, and no conversation of its own.
     """
 
     name: str
@@ -174,3 +175,4 @@ class Kind:
     checks: Checks | None = None
     pressed: Pressed | None = None
     stays: tuple[str, ...] = ()
+    shared: bool = False

@@ -145,6 +145,9 @@ class Platform:
     what was heard; `speak` is not called for the same key. `hush` ends what is being said, and takes back what was
     said, of a run whose request is given: of one stage by its key, "" for all of them. It may be called again.
     `reader` stops and skips what is said.
+
+    `for_one` says of a request's origin whether only the asker reads the answer; None where nobody else ever does.
+    `hides`: it shows a Spoiler hidden until a reader opens it.
     """
 
     name: str
@@ -164,6 +167,8 @@ class Platform:
     adults: Callable[[Place], Awaitable[bool]] | None = None
     without_words: Callable[[str], str] | None = None
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
+    for_one: Callable[[str], bool] | None = None
+    hides: bool = False
 
 
 class LogView:

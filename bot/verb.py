@@ -96,6 +96,8 @@ class Verb:
     `hears`: takes what somebody has said in a place, as a recording.
     `secret`: its text is for one person alone, and is refused where it was typed for everybody to read; the request
     then has the option TYPED, and no text.
+    `asks_by`: words at the beginning of its text with which it asks a model, too.
+    `guarded`: its private answer may have what others there are not to read, so no button shares it.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
     """
 
@@ -124,6 +126,8 @@ class Verb:
     hears: bool = False
     inner: bool = False
     secret: bool = False
+    guarded: bool = False
+    asks_by: tuple[str, ...] = ()
     form: tuple[str, ...] = ()
     menu: str = ""
     group: str = ""
@@ -151,10 +155,11 @@ class Verb:
         """The required options that are not among these."""
         return [option for option in self.options if option.required and option.name not in options]
 
-    def asks_models(self, options: Mapping[str, object]) -> bool:
-        """Whether it asks a model, or reads a book or a recording, with these options."""
+    def asks_models(self, text: str, options: Mapping[str, object]) -> bool:
+        """Whether it asks a model, or reads a book or a recording, with this text and these options."""
         by_option = any(option.asks and options.get(option.name) for option in self.options)
-        return self.asks or self.background or self.hears or by_option
+        by_word = text.strip().partition(" ")[0].casefold() in self.asks_by
+        return self.asks or self.background or self.hears or by_option or by_word
 
     def for_admins(self, text: str, options: Mapping[str, object]) -> bool:
         """Whether only admins may do it with this text and these options."""

@@ -71,10 +71,10 @@ STORY = "bot.works.story"
 ROOMS = {
     "exchange": (),
     "turn": (),
-    "table": ("order", "party", "safety"),
+    "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
-    "world": ("cast", "state", "lorebook", "presets", "agreement", "world"),
+    "world": ("cast", "state", "lorebook", "presets", "agreement", "world", "order", "to_come"),
     "scene": ("choices", "buttons"),
     "log": ("nodes", "turn", "story", "logs"),
 }

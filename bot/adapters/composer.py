@@ -39,6 +39,7 @@ from bot.events import (
     Picture,
     Request,
     Shown,
+    Spoiler,
     Stage,
     Status,
     Text,
@@ -78,7 +79,7 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
-        self._shared = verb.option(PRIVATE.name) is not None
+        self._shared = verb.option(PRIVATE.name) is not None and not verb.guarded
         """Whether it answers a question, whose answer its asker may share."""
         self._stages = self._messages.stages
         self._stage = ""
@@ -226,6 +227,8 @@ class Composer(Generic[AnyPage]):
         match event:
             case Text(text=text):
                 self._messages.grow(staged, self._dialect.adapt(text))
+            case Spoiler(text=text):
+                content.spoiler += text
             case Status():
                 content.status = event
             case Citation():

@@ -152,7 +152,7 @@ class Intake:
         if row is not None and (row.at_once or row.stops):
             return
         counts = self._looks
-        if asked is not None and asked.row.asks_models(asked.options):
+        if asked is not None and asked.row.asks_models(asked.text, asked.options):
             counts = self._asks
         elif asked is not None and (asked.answers or asked.row.turn):
             counts = self._presses

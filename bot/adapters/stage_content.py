@@ -17,7 +17,7 @@ class StageContent:
     `replaces` what a crash interrupted. `citations` are by their numbers. `links` are lines in the platform's own
     Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls`
     are the ids of mentioned people. `meanwhile` are the custom_id and the label of the button under it while it grows.
-    `answer`: people can rate it.
+    `answer`: people can rate it. `spoiler` are the lines below the text that are hidden until a reader opens them.
     """
 
     key: str
@@ -39,6 +39,7 @@ class StageContent:
     calls: tuple[str, ...] = ()
     meanwhile: tuple[str, str] | None = None
     answer: bool = False
+    spoiler: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,9 +265,18 @@ class DurableRun:
     """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
 
     def __init__(
-        self, request: Request, begin: Begin, new_thread: NewThread, origin: Origin = lambda place: ""
+        self,
+        request: Request,
+        begin: Begin,
+        new_thread: NewThread,
+        origin: Origin = lambda place: "",
+        *,
+        alone: bool = True,
+        hides: bool = False,
     ) -> None:
         """`begin` starts a child of this run under a key, once, and returns the child's id."""
+        self.alone = alone
+        self.hides = hides
         self.id = request.id
         self.request = request
         self._begin = begin

@@ -278,7 +278,11 @@ class Execution:
                         await order.moved(live)
                 await self._live.keep(request.id, "running")
             row = verb(request.work, request.verb)
-            run = DurableRun(request, self._begin, self._new_thread, self._origin)
+            platform = self._platforms[request.place.platform]
+            alone = platform.for_one is None or (request.origin != "" and platform.for_one(request.origin))
+            run = DurableRun(
+                request, self._begin, self._new_thread, self._origin, alone=alone, hides=platform.hides
+            )
             lacks = row.lacks(request.text) and not request.parent
             async with aclosing(offer_form(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:

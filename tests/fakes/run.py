@@ -18,6 +18,9 @@ T = TypeVar("T")
 class MemoryRun:
     """`kept` holds what finished, by step name; `replay()` gives a run that finds it there."""
 
+    alone = True
+    hides = False
+
     def __init__(self, space: str = "local", steps: dict[str, Any] | None = None) -> None:
         place = Place("terminal", space, "chat", "main")
         self.request = Request("run-1", place, Author("ana", "Ana"), "rules", "ask")

@@ -31,6 +31,7 @@ from bot.adapters.discord.received.placing import (
     origin_at,
     origin_of,
     text_without_mention,
+    unseen,
 )
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.discord.shown.surface import as_surface_faults
@@ -85,6 +86,8 @@ class Sutradhar(Client):
                 adults=self._adults,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
+                for_one=unseen,
+                hides=True,
             )
         )
         await self.furnish()

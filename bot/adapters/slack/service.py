@@ -17,7 +17,7 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app, installation_store
-from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at, origin_of
+from bot.adapters.slack.placing import PLATFORM, for_one, new_thread, origin_at, origin_of
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -128,6 +128,7 @@ class Slack:
                 reader=clips,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self.app.records, self.workspaces),
+                for_one=for_one,
             )
         )
 

@@ -55,6 +55,9 @@ NAMED = 20
 class Direct:
     """A bot.events.Run without the engine, for verbs that only read or make one change: nothing to continue."""
 
+    alone = True
+    hides = False
+
     def __init__(self, request: Request) -> None:
         self.request = request
 

@@ -32,6 +32,7 @@ from bot.events import (
     Picture,
     Shown,
     Speaker,
+    Spoiler,
     Stage,
     Status,
     Text,
@@ -155,7 +156,7 @@ class TerminalView:
                     await self._write(["", ink(f"▍ {clean(title)}", BOLD, BLUE) + ink(again, YELLOW)])
                 if speaker is not None and not retitles:
                     await self._write([self._name(speaker)])
-            case Text(text=text):
+            case Text(text=text) | Spoiler(text=text):
                 self._said.append(letters(text))
                 await self._write(self._text.feed(text))
                 if not self._hold:

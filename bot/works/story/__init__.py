@@ -107,14 +107,15 @@ VERBS: tuple[Verb, ...] = (
         "story", "retry", options=(Option("soften", "verbs.option_soften", "flag"),), ordered=True, turn=True
     ),
     Verb("story", "flip", "next", Argument("to", "verbs.arg_flip", completes="version"), personal=True),
-    Verb("story", "undo", ordered=True),
-    Verb("story", "redo", ordered=True),
+    Verb("story", "undo", ordered=True, brief=True),
+    Verb("story", "redo", ordered=True, brief=True),
     Verb(
         "story",
         "edit",
         "The lamp goes out before it touches the water.",
         Argument("text", "verbs.arg_edit", most=LINE_CHARS),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -137,6 +138,7 @@ VERBS: tuple[Verb, ...] = (
         "the door stays shut",
         Argument("branch", "verbs.arg_branch", completes="branch"),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -153,6 +155,8 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         form=("about", "style", "player", "picture"),
+        brief=True,
+        asks_by=("speak", "all", "fala", "todos"),
     ),
     Verb(
         "story",
@@ -209,6 +213,7 @@ VERBS: tuple[Verb, ...] = (
         (PRIVATE,),
         ordered=True,
         asks=True,
+        guarded=True,
     ),
     Verb("story", "prompt", admin=True, personal=True),
     Verb(
@@ -220,7 +225,7 @@ VERBS: tuple[Verb, ...] = (
         brief=True,
     ),
     Verb("story", "pass", ordered=True, brief=True),
-    Verb("story", "show", options=(PRIVATE,)),
+    Verb("story", "show", options=(PRIVATE,), guarded=True),
     Verb(
         "story",
         "open",
@@ -369,6 +374,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         brief=True,
         group="world",
+        guarded=True,
     ),
     Verb(
         "story",
@@ -384,10 +390,12 @@ VERBS: tuple[Verb, ...] = (
             Option("climax", "verbs.option_climax", most=TEXT_CHARS),
             Option("resolution", "verbs.option_resolution", most=TEXT_CHARS),
             Option("check", "verbs.option_check", choices=CHECKS),
+            PRIVATE,
         ),
         ordered=True,
         brief=True,
         group="world",
+        guarded=True,
     ),
     Verb(
         "story",
@@ -409,6 +417,7 @@ VERBS: tuple[Verb, ...] = (
             PRIVATE,
         ),
         group="exchange",
+        guarded=True,
     ),
     Verb("story", "share", argument=_OF_STORY, options=(PRIVATE,), group="exchange"),
 )
@@ -579,4 +588,5 @@ KIND = Kind(
     pressed=_pressed,
     sections={"story": StoryConfig, "recall": RecallConfig},
     stays=(SCENE,),
+    shared=True,
 )

@@ -35,6 +35,7 @@ NAMED = {
     "story chapter": "begins a chapter of an idea, which stands in the line",
     "story correct": "names the scene that was flagged, by `under`",
     "story fork": "names the scene after which the branch begins, by `under`",
+    "story export": "names the story, or is of that which is played",
     "story forget": "names what is to be forgotten",
     "story keep": "names the version of the scene",
     "story open": "names the story",
@@ -272,7 +273,7 @@ async def test_a_scene_that_was_taken_back_is_struck_out_until_it_is_brought_bac
         (struck_out,), (present,) = table.changes(second, start), table.changes(opening, start)
         assert struck_out["title"] == "Scene 2 · taken back · Bia"
         assert struck_out["contents"][0]["text"] == "~~This is what was written as number 2.~~"
-        assert labels(struck_out) == ["✋ Stop card"], "that is safety's, and acts on its own scene"
+        assert labels(struck_out) == [], "also the stop card goes: the scene counts no more"
         assert not struck_out["answer"], "nobody rates it"
         assert "Take it back" in labels(present), "the scene before is the present one again"
         ((run, redo),) = pressable(undone)
@@ -295,7 +296,7 @@ async def test_another_version_strikes_out_the_one_it_replaces(tmp_path: Path) -
         (replaced,) = table.changes(run)
         assert replaced["title"] == "Scene 1 · told another way below · Bia"
         assert replaced["contents"][0]["text"].startswith("~~")
-        assert labels(replaced) == ["✋ Stop card"]
+        assert labels(replaced) == []
         assert "◀ 2/2" in [choice["label"] for choice in choices(shown)]
         assert "another version" in texts(await table.press(again[0], run))
 

@@ -28,10 +28,10 @@ from bot.works.story.log import nodes
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.nodes import lineage
 from bot.works.story.log.story import folded
-from bot.works.story.table.order import passed
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame
 from bot.works.story.world.lorebook import LoreEntry
+from bot.works.story.world.order import passed
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.reply import Reply

@@ -19,10 +19,10 @@ from discord import ChannelType
 
 from bot.adapters import intake
 from bot.adapters.markdown import clean
-from bot.commands import OPENLY, UNDER
+from bot.commands import KINDS, OPENLY, UNDER
 from bot.events import Author, File, Place, Request, UserError
 from bot.runs.requests import event_id
-from bot.verb import SHARE
+from bot.verb import PRIVATE, SHARE
 
 if TYPE_CHECKING:
     from bot.adapters.invocation import Invocation
@@ -152,6 +152,12 @@ def for_one(stored: str) -> bool:
     return origin_of(stored).private
 
 
+def unseen(stored: str) -> bool:
+    """Whether only the asker reads the answer: it is private, or in a DM with the bot."""
+    origin = origin_of(stored)
+    return origin.private or (origin.guild is None and origin.member and origin.home != "there")
+
+
 def location_of(interaction: discord.Interaction) -> Location:
     """The location of an interaction. Raises UserError where it names none."""
     channel, user = interaction.channel, interaction.user
@@ -266,22 +272,23 @@ def request_of(
     ephemeral = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already.
     personal = row.personal and not options.get(SHARE.name)
+    shared = KINDS[row.work].shared
     # What belongs to a scene, say, is done where the scene is, also by a button that only one person sees.
-    kept = ephemeral and UNDER not in options
-    private = (bool(options.get("private")) or kept) and not location.direct and not personal
-    # A private conversation is one of its own; a personal answer is only shown to one person.
+    kept = ephemeral and UNDER not in options and (not shared or row.option(PRIVATE.name) is not None)
+    private = (bool(options.get(PRIVATE.name)) or kept) and not location.direct and not personal
+    # A private conversation is one of its own; a personal answer, or one about what all play, is only shown to one.
     alone = private or (personal and not location.direct)
     if pressed is None:
         if alone and (invocation.plain or (personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
             raise UserError("discord.only_slash", verb=row.path)
-        options.pop("private", None)
+        options.pop(PRIVATE.name, None)
     goes = home(
         location, ordered=row.ordered and not row.lacks(invocation.text), private=alone, threads=threads
     )
-    typed = pressed is not None and pressed.type is discord.InteractionType.application_command
-    if goes == "here" and typed and row.brief and not row.asks_models(options):
+    typed = pressed is not None and pressed.type is not discord.InteractionType.component
+    if goes == "here" and typed and row.brief and not row.asks_models(invocation.text, options):
         goes = "response"  # one message: the answer to the command
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
@@ -302,7 +309,7 @@ def request_of(
     request = intake.request_of(
         replace(invocation, options=options),
         event_id(PLATFORM, location.space, str(event.id)),
-        place(location, event=event.id, goes=goes, thread_row=thread_row, private=private),
+        place(location, event=event.id, goes=goes, thread_row=thread_row, private=private and not shared),
         Author(str(location.user), clean(member.display_name), admin=location.admin),
         locale,
         origin,

@@ -63,6 +63,18 @@ def pieces(markdown: str, limit: int) -> list[Piece]:
     return result
 
 
+def hidden(text: str, limit: int) -> list[Piece]:
+    """Lines of plain text as pieces that Discord hides until a reader opens them, each on its own."""
+    lines = [line for line in clean(text).splitlines() if line.strip()]
+    # Escaped, a character takes two units; a piece is not divided any more.
+    return [
+        Piece(f"||{literal(part)}||", "\n")
+        for line in lines
+        for part in cut(line, (limit - len("||||")) // 2, size)
+        if part.strip()
+    ]
+
+
 def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
     match kind:
         case "fence":
@@ -132,8 +144,8 @@ def _resumed(before: str, text: str) -> str:
 
 
 def divided(text: str, room: int) -> tuple[str, str]:
-    """A piece longer than `room` in two, the first as long as possible; code is not divided."""
-    if text.startswith("```"):
+    """A piece longer than `room` in two, the first as long as possible; neither code nor what is hidden is divided."""
+    if text.startswith(("```", "||")):
         return "", text
     head = cut(text, room, size)[0]
     return head.rstrip(), _resumed(head, text[len(head) :])

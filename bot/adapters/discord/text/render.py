@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.adapters.discord.received.commands import as_shown
-from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
+from bot.adapters.discord.text.markdown import divided, hidden, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
     ALT,
     ANSWER,
@@ -163,7 +163,7 @@ def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
 
 def _body(stage: StageContent, name: str, growing: bool) -> list[str]:
     """The title, the speaker's name and the text, one string per message."""
-    body_pieces = pieces(stage.text, BODY)
+    body_pieces = pieces(stage.text, BODY) + hidden(stage.spoiler, BODY)
     if name:
         body_pieces.insert(0, Piece(name, "\n", leads=True))
     title = literal(clean(stage.title), 200)

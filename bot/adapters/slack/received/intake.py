@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from bot import commands
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import (
@@ -326,7 +327,9 @@ def request_of(
     earlier = earlier or before != ""
     personal = row.personal and not invocation.options.get(SHARE.name)
     private = bool(invocation.options.get("private")) or personal
-    goes = placing.home(location, ordered=row.ordered, private=private)
+    # A private answer about what all play is shown where they play; another one opens a conversation of its own.
+    apart = row.ordered and not (private and commands.KINDS[row.work].shared)
+    goes = placing.home(location, ordered=apart, private=private)
     place = placing.place(location, event=run, goes=goes, thread_row=thread_row)
     if row.stops and not location.thread:
         # The message is at the channel's root: as a command does, it stops what its author has begun in the channel.

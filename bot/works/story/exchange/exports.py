@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.incoming import safe
 from bot.markdown import harmless
+from bot.verb import PRIVATE
 from bot.words import Words, words
 from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, epub, markdown
@@ -24,6 +25,7 @@ from bot.works.story.log.logs import Logs
 from bot.works.story.table.safety import check_rating
 from bot.works.story.world import cast, state
 from bot.works.story.world.agreement import AGREED
+from bot.works.story.world.order import leader, masters, names_of
 from storage.stories import BranchRow, NodeRow
 
 if TYPE_CHECKING:
@@ -76,6 +78,14 @@ class Exports:
         source = await self._source(request)
         await check_rating(source.story, request, self._adults)
         form = "share" if request.verb == "share" else str(request.options.get("as") or "markdown")
+        if form == "json" and not run.alone:
+            self._check_whole(source, request)
+            yield Stage(request.verb, "")
+            yield Text(say("story.export_alone"))
+            named = f" -- {request.text}" if request.text.strip() else ""
+            line = f"/story export --as json --{PRIVATE.name}{named}"
+            yield Choices("", (Choice(say("story.button_export_alone"), line),))
+            return
         title, without = harmless(source.row.title or say("story.untitled")), 0
         if form in ("json", "share"):
             text, without = await (self._told if form == "share" else self._whole)(source, request)
@@ -111,12 +121,18 @@ class Exports:
 
     async def _whole(self, source: _Source, request: Request) -> tuple[str, int]:
         """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
-        if not request.author.admin and request.author.id != source.row.author_id:
-            raise UserError("story.export_whose")
+        self._check_whole(source, request)
         rows = await self._logs.stories.whole(request.place.space, source.row.id)
         if rows is None:
             raise UserError("story.none_here")
         return await self._exported(source, *rows)
+
+    def _check_whole(self, source: _Source, request: Request) -> None:
+        if not request.author.admin and request.author.id != source.row.author_id:
+            raise UserError("story.export_whose")
+        if not masters(source.story, request.author):
+            name = names_of(source.story).get(leader(source.story), "?")
+            raise UserError("story.only_gm_sees", name=name)
 
     async def _exported(
         self, source: _Source, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]

@@ -47,7 +47,7 @@ class Before:
         if not self.again:
             return scene_changed(story, turn, say, self.speaker) if turn.shown_by else None
         title = f"{say('story.scene', n=self.n)} · {_by(say('story.replaced'), self.by)}"
-        contents = (Text(struck(below_dice(turn, self.text).text)), Choices("", (stopcard(self.turn, say),)))
+        contents = (Text(struck(below_dice(turn, self.text).text)),)
         return Changed(self.run, self.stage, title, contents, in_place=True, speaker=self.speaker)
 
 
@@ -141,7 +141,7 @@ def scene_changed(
     text = below_dice(turn, scene.text)
     if turn.id not in story.path[: story.length]:
         title = f"{title} · {_by(say('story.taken_back'), by)}"
-        contents: tuple[Text | Choices | Notice, ...] = (Text(struck(text.text)), card)
+        contents: tuple[Text | Choices | Notice, ...] = (Text(struck(text.text)),)
         return Changed(turn.shown_by, turn.stage, title, contents, in_place=True, speaker=speaker)
     stopped = (Notice(say("story.scene_stopped")),) if scene.stopped else ()
     groups: Sequence[Choices]

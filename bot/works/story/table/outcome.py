@@ -11,6 +11,7 @@ from bot.words import Words
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Turn
 from bot.works.story.world import cast
+from bot.works.story.world.to_come import ToCome
 from storage.stories import Spot
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Outcome:
     """The line whose form a button opens for a new character."""
     hush: Hush | None = None
     """A version that does not count any more; it is not read aloud either."""
+    coming: ToCome = field(default_factory=ToCome)
     posts: bool = False
     """No message shows the present scene yet: a run of its own posts it for everybody."""
 

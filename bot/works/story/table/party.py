@@ -22,9 +22,11 @@ from bot.verb import TYPED
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story
-from bot.works.story.table.order import (
+from bot.works.story.world import cast
+from bot.works.story.world.order import (
     game_master,
     last_taken,
+    leader,
     masters,
     members,
     mode_of,
@@ -33,7 +35,6 @@ from bot.works.story.table.order import (
     waited_for,
     whose,
 )
-from bot.works.story.world import cast
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ SHOWN: Final = 20
 LONGEST: Final = timedelta(days=60)
 _SPAN = re.compile(r"(\d{1,5})\s*(min|minutes?|minutos?|h|hours?|horas?|d|days?|dias?)", re.IGNORECASE)
 _MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60}
+NOBODY: Final = ("nobody", "none", "-", "ninguém", "ninguem")
 _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 
@@ -171,12 +173,14 @@ class Party:
 
     async def _gm(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, text = played.story, request.text.strip()
-        master = game_master(story)
         if not text:
-            name = names_of(story).get(master, "")
+            name = names_of(story).get(leader(story), "")
             return Outcome("story.gm_is", {"name": name}) if name else Outcome("story.gm_nobody")
         if not masters(story, request.author):
             raise UserError("story.only_gm")
+        if text.casefold() in NOBODY:
+            await self._logs.record(played, request, "set", {"gm": ""})
+            return Outcome("story.gm_none")
         id, name = self._named(story, text)
         await self._logs.record(played, request, "set", {"gm": id})
         return Outcome("story.gm_now", {"name": name})

@@ -31,11 +31,11 @@ from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.table.branch_verbs import BranchVerbs
 from bot.works.story.table.notes import Notes
-from bot.works.story.table.order import last_taken, masters, mode_of, passed, whose
 from bot.works.story.table.outcome import Messages, Outcome, ShownScene, title_of
 from bot.works.story.table.safety import agreed_lines
 from bot.works.story.table.versions import Versions
-from bot.works.story.world import cast
+from bot.works.story.world import cast, to_come
+from bot.works.story.world.order import last_taken, masters, mode_of, passed, whose
 
 if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
@@ -91,6 +91,8 @@ class Table:
         if done.key == "story.nothing_yet":  # once no other thread writes to it any more
             text = _last(await self._logs.played(request)) or text
         yield Text(text)
+        for event in to_come.shown(run, done.coming, f"story {request.verb}", say):
+            yield event
         if done.choices:
             yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
         if done.form:
@@ -191,10 +193,13 @@ class Table:
         about += agreed_lines(story, say)
         if story.cast:
             about.append(cast.lines(story, say))
-        if story.ideas:
-            ideas = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
-            about.append("\n".join([f"**{say('story.ideas')}:**", *ideas]))
-        return Outcome(text="\n\n".join(about), title=title_of(played.row, say))
+        ideas = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
+        coming = [f"**{say('story.ideas')}:**", *ideas] if ideas else []
+        return Outcome(
+            text="\n\n".join(about),
+            title=title_of(played.row, say),
+            coming=to_come.for_person(story, request, coming),
+        )
 
     async def _ooc(self, request: Request, say: Words) -> Outcome:
         return Outcome("story.talk")

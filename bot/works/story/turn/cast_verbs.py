@@ -14,11 +14,11 @@ from bot.llm.base import room
 from bot.words import words
 from bot.works.story.log.logs import node
 from bot.works.story.log.turn import SCENE
-from bot.works.story.table.order import mode_of
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, framed
 from bot.works.story.world import cast
 from bot.works.story.world.cast import CAST, read_characters
+from bot.works.story.world.order import mode_of
 from bot.works.story.world.state import characters
 
 if TYPE_CHECKING:

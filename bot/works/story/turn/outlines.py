@@ -18,7 +18,7 @@ from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, framed
-from bot.works.story.world import state
+from bot.works.story.world import state, to_come
 from bot.works.story.world.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
 
 if TYPE_CHECKING:
@@ -105,9 +105,11 @@ class Outlines:
             yield Text(say("story.none_outlined"))
             return
         now = await self._logs.story(request.place.space, plan.story, plan.branch)
-        chapter = shown_chapter(now, say)
+        chapter = shown_chapter(now, request, say)
         yield Stage("chapter", chapter.title, answer=True)
         yield Text(chapter.text)
+        for event in to_come.shown(run, chapter.coming, "story chapter", say):
+            yield event
         yield Notice(say("story.chapter_begun"))
 
 

@@ -21,6 +21,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed
+from bot.works.story.world import to_come
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
@@ -105,15 +106,21 @@ class Questions:
         if not ideas:
             yield Text(say("story.no_ideas"))
             return
-        yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
+        lines_of = [f"{n}. {idea}" for n, idea in enumerate(ideas, 1)]
         if plan.story:
-            yield Notice(say("story.ideas_kept"))
-        if plan.story:
+            coming = to_come.for_person(story, request, lines_of)
+            yield Text(say("story.ideas_kept"))
+            for event in to_come.shown(run, coming, "story show", say):
+                yield event
+            if not to_come.open_to(run, coming):  # the buttons' labels would say it
+                return
             chapters = tuple(
                 Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
                 for n, idea in enumerate(ideas, 1)
             )
             yield Choices(say("story.idea_chapter"), chapters)
+        else:
+            yield Text("\n".join(lines_of))
         lines = tuple(
             Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
         )

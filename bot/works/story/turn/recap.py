@@ -19,8 +19,8 @@ from bot.dates import read_date
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
-from bot.works.story.table.order import whose
 from bot.works.story.turn.turn_plan import TurnPlan
+from bot.works.story.world.order import whose
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs

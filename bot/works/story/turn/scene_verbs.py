@@ -20,7 +20,6 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
 from bot.works.story.scene.choices import Before
-from bot.works.story.table.order import mode_of, passed, whose
 from bot.works.story.table.party import plays
 from bot.works.story.table.safety import agreement, check_rating
 from bot.works.story.turn import dice
@@ -28,6 +27,7 @@ from bot.works.story.turn.scene_writer import SceneWriter
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 from bot.works.story.world.agreement import agreed
+from bot.works.story.world.order import mode_of, passed, whose
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models

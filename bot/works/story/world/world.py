@@ -15,9 +15,11 @@ from bot.words import Words, words
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
-from bot.works.story.log.turn import KeyEvent, Turn
+from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
-from bot.works.story.world import cast, state
+from bot.works.story.world import cast, state, to_come
+from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.to_come import ToCome
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs
@@ -51,6 +53,7 @@ class Answer:
     links: list[list[str]] = field(default_factory=list)
     turn: str = ""
     """The turn whose scene is not flagged any more."""
+    coming: ToCome = field(default_factory=ToCome)
 
 
 class World:
@@ -72,6 +75,8 @@ class World:
         answer = await run.step("told", lambda: do(request, say), Answer)
         yield Stage(request.verb, answer.title)
         yield Text(answer.text)
+        for event in to_come.shown(run, answer.coming, f"story {request.verb}", say):
+            yield event
         for shown_by, title in answer.links:
             yield Link(shown_by, title)
         if answer.turn:
@@ -186,17 +191,13 @@ class World:
         if request.text.strip():
             return await self._tick(request, say)
         story = (await self._logs.played(request)).story
-        happened, parts = state.done(story), list[str]()
-        for n, chapter in enumerate(state.chapters(story), 1):
-            lines = [
-                f"{m}. {_box(event.id, happened)} {event.text}"
-                for m, event in enumerate(chapter.key_events, 1)
-            ]
-            # Showing a climax that is still to come would spoil it.
-            if chapter.climax and happened.issuperset(event.id for event in chapter.key_events):
-                climax = f"**{say('story.chapter_climax')}:** {_box(chapter.id, happened)} {chapter.climax}"
-                lines.append(f"\n{climax}")
-            parts.append("\n".join([f"**{n}. {chapter.title}**\n", *lines]))
+        happened, parts, coming = state.done(story), list[str](), list[str]()
+        chapters = state.chapters(story)
+        for n, chapter in enumerate(chapters, 1):
+            past, ahead = _parted(chapter, happened, say, later=n < len(chapters))
+            title = f"**{n}. {chapter.title}**"
+            parts.append("\n".join([f"{title}\n", *past]))
+            coming += [f"{title}\n", *ahead, ""] if ahead else []
         loose = [
             f"- {event}"
             for turn in story.current_turns
@@ -205,11 +206,14 @@ class World:
         ]
         if loose:
             parts.append("\n".join([f"**{say('story.events')}**", *loose[-EVENTS:]]))
-        return Answer(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
+        text = "\n\n".join(parts) or say("story.no_plot")
+        return Answer(say("story.plot"), text, coming=to_come.for_person(story, request, coming))
 
     async def _tick(self, request: Request, say: Words) -> Answer:
         """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
         played = await self._logs.writable(request, asks=False)
+        if not masters(played.story, request.author):  # an answer would say what it is
+            raise UserError("story.only_gm_sees", name=names_of(played.story).get(leader(played.story), "?"))
         event_typed, _, answer_typed = request.text.rpartition(":")
         folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
         event = _event(played.story, folded) if folded and answer in (*_YES, *_NO) else None
@@ -218,7 +222,8 @@ class World:
         head, happened = played.story.head, answer in _YES
         body = {"event": event.id, "happened": happened}
         await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
-        return Answer(text=say("story.ticked" if happened else "story.unticked", event=event.text))
+        # One that is open again is to come, and named to nobody here.
+        return Answer(text=say("story.ticked", event=event.text) if happened else say("story.unticked"))
 
     async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""
@@ -230,7 +235,7 @@ class World:
         check = str(options.get("check") or "")
         if not (title or fields or events or check):
             story = (await self._logs.played(request)).story
-            return shown_chapter(story, say)
+            return shown_chapter(story, request, say)
         played = await self._logs.writable(request, asks=False)
         story, author = played.story, request.author.id
         chapters = state.chapters(story)
@@ -259,7 +264,7 @@ class World:
             nodes.append(node(request.id, "chapter", "chapter", body | fields, turn=turn, author=author))
         await self._logs.append(played, *nodes)
         now_played = await self._logs.here(request.place)
-        return shown_chapter(now_played.story if now_played is not None else story, say)
+        return shown_chapter(now_played.story if now_played is not None else story, request, say)
 
 
 def _settled(request: Request, turn: Turn | None) -> list[Node]:
@@ -274,20 +279,40 @@ def _events(text: str) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
 
 
-def shown_chapter(story: Story, say: Words) -> Answer:
-    """The chapter that is being played."""
+def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
+    """The chapter that is being played, for the person who asks."""
     if not (chapters := state.chapters(story)):
         return Answer(text=say("story.no_chapter"))
-    chapter, happened = chapters[-1], state.done(story)
+    chapter = chapters[-1]
     lines = [
         f"**{say(f'story.chapter_{name}')}:** {value}"
-        for name in OPTIONS
+        for name in ("location", "time", "scenario")
         if (value := getattr(chapter, name))
     ]
-    lines += [f"- {_box(event.id, happened)} {event.text}" for event in chapter.key_events]
+    past, ahead = _parted(chapter, state.done(story), say)
     return Answer(
-        say("story.chapter", n=len(chapters), title=chapter.title), "\n".join(lines) or chapter.title
+        say("story.chapter", n=len(chapters), title=chapter.title),
+        "\n".join([*lines, *([""] if lines and past else []), *past]) or chapter.title,
+        coming=to_come.for_person(story, request, ahead),
     )
+
+
+def _parted(
+    chapter: Chapter, happened: Container[str], say: Words, *, later: bool = False
+) -> tuple[list[str], list[str]]:
+    """Lines with what has happened of the chapter, and with what is to come. `later`: another chapter has begun since:
+    where all has happened that leads to its resolution, that has, too.
+    """
+    past, ahead = list[str](), list[str]()
+    for n, event in enumerate(chapter.key_events, 1):
+        (past if event.id in happened else ahead).append(f"{n}. {_box(event.id, happened)} {event.text}")
+    if chapter.climax:
+        line = f"- {_box(chapter.id, happened)} **{say('story.chapter_climax')}:** {chapter.climax}"
+        (past if chapter.id in happened else ahead).append(line)
+    if chapter.resolution:
+        line = f"- **{say('story.chapter_resolution')}:** {chapter.resolution}"
+        (past if later and past and not ahead else ahead).append(line)
+    return past, ahead
 
 
 def _event(story: Story, text: str) -> KeyEvent | None:

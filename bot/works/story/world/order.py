@@ -81,11 +81,18 @@ def game_master(story: Story) -> str:
     return str(story.settings.get("gm") or "")
 
 
-def masters(story: Story, author: Author) -> bool:
-    """Whether they may act as game master: they are it, or an admin, or nobody at the table is."""
+def leader(story: Story) -> str:
+    """The id of the game master; "" where there is none, or they never came to the table or have left it."""
     master = game_master(story)
-    here = any(turn.act.author == master for turn in story.current_turns) or master in story.party
-    return author.admin or author.id == master or not here
+    last = max((turn.first for turn in story.turns.values() if turn.act.author == master), default=0)
+    member = story.party.get(master)
+    here = last > 0 if member is None else member.here or last > member.changed
+    return master if here else ""
+
+
+def masters(story: Story, author: Author) -> bool:
+    """Whether they may act as game master: they are it, or an admin, or the table has none."""
+    return author.admin or leader(story) in ("", author.id)
 
 
 def passed(story: Story) -> int:
