@@ -406,6 +406,15 @@ class Stories:
                 seq = number
         return seq
 
+    async def erase(self, space: str, bodies: Mapping[str, str]) -> None:
+        """Put these bodies, without words, in place of those of nodes, by id: "" for one that is withdrawn."""
+        from storage.tables import story_nodes as table
+
+        async with self._db.write() as connection:
+            for id, body in bodies.items():
+                this_node = (table.c.space == space, table.c.id == id)
+                await connection.execute(table.update().where(*this_node).values(body=body))
+
     async def nodes(
         self, space: str, story: str, branches: Sequence[tuple[str, int | None]]
     ) -> list[NodeRow]:

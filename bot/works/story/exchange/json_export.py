@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.works.story.exchange.card import key_of
 from bot.works.story.log.nodes import lineage
-from bot.works.story.log.story import folded
+from bot.works.story.log.story import folded, goes, gone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from storage.stories import BranchRow, NodeRow, StoryRow
 
 FORMAT: Final = "sutradhar-story"
-PINNED: Final = ("memory", "idea")
 VERSION: Final = 1
 
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -187,11 +186,7 @@ class _Writer:
         if not any(row.kind == "stopcard" for row in self._nodes):
             return set(), set()
         branches = {row.id: row for row in self._branches}
-        stories = [folded(lineage(branches, row.id), self._nodes) for row in self._branches]
-        unpinned = set[str]().union(*(story.unpinned for story in stories))
-        # What somebody wanted to do may still wait for a turn on another branch.
-        unpinned = unpinned.difference(*(story.intents for story in stories))
-        return set[str]().union(*(story.carded for story in stories)), unpinned
+        return gone([folded(lineage(branches, row.id), self._nodes) for row in self._branches])
 
     def text(self) -> str:
         head = {
@@ -235,8 +230,7 @@ class _Writer:
             tree["turn"] = turn
         fields = json.loads(row.body) if row.body else None
         # Its place stays, as that of words that were taken back.
-        withdrawable = f"{row.kind} {fields['id']}" if fields and row.kind in PINNED else row.id
-        if fields and (row.turn in self._carded or withdrawable in self._unpinned):
+        if fields and goes(row, fields, self._carded, self._unpinned):
             fields = None
         body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
         if row.kind == "cast" and body and (key := key_of(body["sheet"] or {})) in self._cards:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any, Final
@@ -23,6 +23,8 @@ from bot.works.story.log.turn import (
     extracted_of,
 )
 
+PINNED: Final = ("memory", "idea")
+"""Kinds of nodes that are withdrawn by what their bodies name, and not by their own ids."""
 QUOTED: Final = 12
 """Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
 
@@ -399,6 +401,21 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
             # Later nodes of the whole story belong to the part after this one.
             of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
     return story
+
+
+def gone(branches: Iterable[Story]) -> tuple[set[str], set[str]]:
+    """The turns that went with a stop card on all branches of a story, and what is in `Story.unpinned`."""
+    stories = list(branches)
+    unpinned = set[str]().union(*(story.unpinned for story in stories))
+    # What somebody wanted to do may still wait for a turn on another branch.
+    unpinned = unpinned.difference(*(story.intents for story in stories))
+    return set[str]().union(*(story.carded for story in stories)), unpinned
+
+
+def goes(node: Node, body: Mapping[str, Any], turns: Collection[str], unpinned: Collection[str]) -> bool:
+    """Whether the node's words went with a stop card: see `gone`."""
+    withdrawable = f"{node.kind} {body['id']}" if node.kind in PINNED else node.id
+    return node.turn in turns or withdrawable in unpinned
 
 
 def cut_at(story: Story, turn: str) -> int:

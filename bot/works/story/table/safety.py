@@ -7,6 +7,7 @@ plays it or why, and nothing that is shown or kept with the story says who did.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -30,7 +31,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
-from bot.works.story.log.story import Story
+from bot.works.story.log.story import Story, goes, gone
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import CODE, something_else, words_of
 from bot.works.story.world.agreement import AGREED
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 MATURE: Final = "mature"
 """The longest lines, and the longest veils."""
 NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
+
+WORDED: Final = (
+    "act", "scene", "choices", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory", "idea",
+    "lore",
+)  # fmt: skip
+"""The kinds of nodes with words in them that go with a stop card."""
 
 Adults = Callable[[Request], Awaitable[bool]]
 """Whether there are only adults where a request comes from."""
@@ -130,6 +137,7 @@ class Safety:
         messages = await run.step(
             "shown", lambda: self._withdrawn(request.place.space, card), list[list[str]]
         )
+        await run.step("erased", lambda: self._erased(request.place.space, card), int)
         story = await self._logs.story(request.place.space, card.story, card.branch)
         say = words_of(story, request)
         for shown_by, stage in messages:
@@ -181,7 +189,7 @@ class Safety:
             return played, mine
         if typed:
             number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 9 else 0
-            if not 1 <= number <= story.length:
+            if not 1 <= number <= len(story.path):  # one that was taken back, too, which has no buttons
                 raise UserError("story.no_scene", n=typed[:9], count=story.length)
             return played, story.path[number - 1]
         if story.cards and (story.head is None or story.head.first < story.card_at):
@@ -213,6 +221,26 @@ class Safety:
         for shown_by in {*writing, *(shown_by for shown_by, _ in await self._messages(space, card))}:
             await self._runs.ended(shown_by)
         return [list(message) for message in await self._messages(space, card)]
+
+    async def _erased(self, space: str, card: Card) -> int:
+        """Erase the words that went with the card from the story's log, and from what its runs have kept; how many."""
+        stories = self._logs.stories
+        branches = [row.id for row in await stories.branches(space, card.story)]
+        turns, unpinned = gone([await self._logs.story(space, card.story, branch) for branch in branches])
+        rows = await stories.nodes(space, card.story, [(branch, None) for branch in branches])
+        bodies, runs = dict[str, str](), set[str]()
+        for row in rows:
+            body = json.loads(row.body) if row.body and row.kind in WORDED else {}
+            if body and goes(row, body, turns, unpinned):
+                # Of a scene its message is still to be found.
+                shown_as = {name: body[name] for name in ("run", "stage") if name in body}
+                bodies[row.id] = (
+                    json.dumps(shown_as | {"text": ""}) if shown_as and row.kind == "scene" else ""
+                )
+                runs.add(row.run_id)
+        await stories.erase(space, bodies)
+        await self._runs.forget_steps(space, *runs)
+        return len(bodies)
 
     async def _messages(self, space: str, card: Card) -> list[tuple[str, str]]:
         """Whether or not their scenes are kept: one that was stopped at its first word is not."""
