@@ -33,6 +33,7 @@ async def test_the_later_of_two_presses_is_told_alone(platform: str, take: Take)
     ]
     winner = BIA if loser == ANA else ANA
     assert count(told.said(), f"{winner} pressed first") == 1
+    assert not [label for label in d.open_buttons(told) if "hare" in label], "it is no answer to share"
     await over(d)
     buttons = [button for message in talk.messages() for button in getattr(message, "buttons", ())]
     shown = [*talk.said(), *(str(getattr(button, "label", "")) for button in buttons)]

@@ -12,7 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import RUN, UNDER
-from bot.events import Choice, Choices, Event, Link, PressedLate, Request, Run, Stage, Text, UserError
+from bot.events import (
+    Choice,
+    Choices,
+    Event,
+    Link,
+    OptionValue,
+    PressedLate,
+    Request,
+    Run,
+    Stage,
+    Text,
+    UserError,
+)
 from bot.words import words
 from bot.works.story.log.logs import Logs, PlayedStory
 from bot.works.story.scene.choices import fork_here, under
@@ -54,15 +66,21 @@ class Buttons:
         played = await self._logs.here(request.place)
         if await self._late(request, played):
             raise self._told_late(request)
+        # Where a game master leads, what others type makes no scene.
+        typed_leads = played is None or played.story.settings.get("mode") != "gm"
         for other in going:
-            same = other.options.get(UNDER) == request.options[UNDER] and other.place == request.place
-            if same and other.verb in AT_HEAD and other.id != request.id:
-                raise self._told_late(request, by=other)
+            if other.place == request.place and other.verb in AT_HEAD and other.id != request.id:
+                pressed = UNDER in other.options
+                same = other.options.get(UNDER) == request.options[UNDER]
+                if same or (typed_leads and not pressed):
+                    raise self._told_late(request, by=other)
         return request
 
     def _told_late(self, request: Request, *, by: Request | None = None) -> PressedLate:
         options = {UNDER: request.options[UNDER]}
-        first = {"by": by.author.name, "run": by.id} if by is not None else {}
+        first: dict[str, OptionValue] = {}
+        if by is not None:
+            first = {"by": by.author.name, "run": by.id, "typed": UNDER not in by.options}
         return PressedLate("story.stale", LATE, options | first)
 
     async def _repeated(self, request: Request) -> Request:
@@ -143,7 +161,8 @@ class Buttons:
             return replace(now, key="story.gone")
         now = replace(now, n=own.path.index(node.turn) + 1, scene=node.id)
         if request.options.get("by"):
-            return replace(now, key="story.pressed_first", link=str(request.options["run"]), link_n=0)
+            key = "story.typed_first" if request.options.get("typed") else "story.pressed_first"
+            return replace(now, key=key, link=str(request.options["run"]), link_n=0)
         if head is not None and head.id == node.turn:
             return replace(now, key="story.another_version", n=0, scene="")
         return (
