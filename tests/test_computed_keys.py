@@ -150,6 +150,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "probe.way_{}": WAYS,
     "prompts.{}": ("stale", "own", "bundled"),
     "rules.finish_{}": ("length", "refusal", "cut"),
+    "rules.other_language{}": ("", "_soon", "_unknown"),
     "schedule.day_{}": map(str, range(7)),
     "schedule.every_{}": next(row for row in TABLE if row.path == "schedule recap").options[1].choices,
     "schedule.is_{}": ("reminder", "recap", "nudge", "lesson"),

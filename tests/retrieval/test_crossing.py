@@ -13,6 +13,7 @@ from bot.retrieval.embedding import E5_ENPT
 from bot.settings import LANGUAGE
 from bot.words import words
 from bot.works.rules.work import book_table
+from storage.settings import Scope
 from tests.fakes.embedder import Letters
 from tests.retrieval.editions import ONE, add, opened, write
 
@@ -63,12 +64,13 @@ async def test_the_language_that_a_space_has_set_asks_for_them_before_anybody_do
     tmp_path: Path, resources: Resources
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1, 100))
-    place = Place("terminal", "local", "c", None)
-    for scope, locale in (("person", "pt-BR"), ("space", "en")):
+    place = Place("terminal", "local", "c", "")
+    unlike: list[tuple[Scope, str]] = [("person", "pt-BR"), ("space", "en")]
+    for scope, locale in unlike:
         await resources.settings.set(place, "boss", LANGUAGE, locale, scope)
         assert await resources.missing_vectors.round()
         assert "another language" not in await table(resources), scope
-    elsewhere = Place("terminal", "elsewhere", "c", None)
+    elsewhere = Place("terminal", "elsewhere", "c", "")
     await resources.settings.set(elsewhere, "boss", LANGUAGE, "pt-BR", "space")
     assert await resources.missing_vectors.round()
     assert "another language" not in await table(resources), "another space's setting"
@@ -83,7 +85,7 @@ async def test_languages_that_no_model_here_compares_are_told_what_would(
 ) -> None:
     await add(resources, write(tmp_path / "north.md", 1))
     assert await notices(resources, "Hoeveel lampen heeft de molen?") == ["rules.other_language_unknown"]
-    place = Place("terminal", "local", "c", None)
+    place = Place("terminal", "local", "c", "")
     await resources.settings.set(place, "boss", LANGUAGE, "nl", "space")
     assert await resources.missing_vectors.round()
     assert "another language" not in await table(resources)
@@ -143,7 +145,7 @@ async def test_a_model_of_both_languages_needs_no_second_one(
     known = {} if languages is None else {ONE: languages}
     resources.embedding.load = Letters(ONE, E5_ENPT, languages=known).load
     await add(resources, write(tmp_path / "north.md", 1))
-    await resources.settings.set(Place("terminal", "local", "c", None), "boss", LANGUAGE, "pt-BR", "space")
+    await resources.settings.set(Place("terminal", "local", "c", ""), "boss", LANGUAGE, "pt-BR", "space")
     assert await resources.missing_vectors.round()
     assert await notices(resources, PORTUGUESE) == []
     assert "another language" not in await table(resources)

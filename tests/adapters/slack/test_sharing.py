@@ -136,7 +136,9 @@ async def test_every_sentence_of_a_long_answer_is_shared_as_people_are_shown_it(
             labels = [(one, label) for one in where.posts.values() for label in one.buttons]
             return next(((one, label) for one, label in labels if "Share" in label), None)
 
-        await at.slack.press(at.ana, *(await at.slack.until(last)))
+        shown = await at.slack.until(last)
+        assert shown is not None
+        await at.slack.press(at.ana, *shown)
         await at.slack.until(lambda: [one for one in shared(at) if told_all[0] in one.shown])
     finally:
         at.bot.real = None

@@ -542,7 +542,7 @@ async def test_a_wrong_tick_is_corrected_by_hand(tmp_path: Path, service: Servic
         await talk.say("/story plot 1: yes")
         await talk.say("/story plot 2: sim")
         text = texts(await talk.say("/story plot"))
-        assert "☐ a flood" in text
+        assert "☐ **Climax:** a flood" in text
         assert text.count("☑") == 2
         await talk.say("/story undo")
         assert "☑" not in texts(await talk.say("/story plot")), "corrected behind the turn that was undone"
