@@ -120,6 +120,8 @@ _LATIN = re.compile("[\0-\u024f]")
 
 _SURE = 0.9
 _SAMPLE = 3000
+_LIKELY = 0.6  # a language that is as likely needs one function word alone: "Quanto pesam mil moedas?"
+_FEW_LETTERS = 12  # say too little for the classifier
 _BINDING = 2  # so many function words more than the books' languages have tell a question's own
 _LETTERS = re.compile(r"[^\W\d_]+")
 _lock = threading.Lock()
@@ -170,15 +172,20 @@ def detect_question(question: str, shelf: Iterable[str]) -> str | None:
     if 2 * len(_LATIN.findall(words)) < len(words):
         language, certainty = _classified(words, _WORLD | shelf_languages)
         return language if certainty >= _SURE or not shelf_languages - _IN_LATIN else None
-    if len(words) < 12 or " " not in words:
+    if " " not in words:
         return None
     among_known, certainty = _classified(words, _ASKED | shelf_languages)
+    if len(words) < _FEW_LETTERS:
+        return _bound(words, shelf_languages, among_known, _BINDING)
     if certainty >= _SURE and among_known in shelf_languages:
         return among_known
     likely, likelihood = _classified(words.lower(), _WORLD | shelf_languages)
     if likelihood >= _SURE and (certainty >= _SURE or likely not in _ASKED | shelf_languages):
         return likely
-    return among_known if certainty >= _SURE else _bound(words, shelf_languages, among_known)
+    if certainty >= _SURE:
+        return among_known
+    enough = 1 if certainty >= _LIKELY and among_known == likely else _BINDING
+    return _bound(words, shelf_languages, among_known, enough)
 
 
 def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
@@ -187,16 +194,18 @@ def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
     return str(language), float(certainty)
 
 
-def _bound(words: str, shelf_languages: frozenset[str], likely: str) -> str | None:
-    """The language whose function words hold these together, if no book speaks it; `likely` breaks a tie."""
+def _bound(words: str, shelf_languages: frozenset[str], likely: str, enough: int) -> str | None:
+    """The language of which `enough` more function words hold these together than of any book's; `likely` breaks
+    a tie, and a single word is enough of that one alone."""
     question_words = set(words.casefold().split())
     counts = {
         language: len(question_words & function_words) for language, function_words in FUNCTION_WORDS.items()
     }
     most = max(counts.values())
-    if most - max((counts.get(language, 0) for language in shelf_languages), default=0) < _BINDING:
-        return None
+    more = most - max((counts.get(language, 0) for language in shelf_languages), default=0)
     tied = [language for language, count in counts.items() if count == most]
+    if more < _BINDING and (more < enough or likely not in tied):
+        return None
     return likely if likely in tied else tied[0]
 
 

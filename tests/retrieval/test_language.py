@@ -31,3 +31,19 @@ def test_a_shelfs_own_language_stays_its_own() -> None:
     assert detect_question("Hoeveel kost een zwaard?", ["nl", "en"]) == "nl"
     for name in ("Grappled", "Ilmare of Vorn", "Bigby's Hand", "Kobold (Rank 4)", "123", ""):
         assert detect_question(name, ["en"]) in (None, "en"), name
+
+
+def test_a_short_portuguese_question_to_an_english_book_is_portuguese() -> None:
+    for question in (
+        "Os elfos precisam dormir?",
+        "Quanto pesam mil moedas?",
+        "Como funciona a surpresa no combate?",
+        "Que distância consigo saltar?",
+        "Quantos dados rolo?",
+        "O que é CA?",
+        "Bola de fogo",
+    ):
+        assert detect_question(question, ["en"]) == "pt", question
+        assert detect_question(question, ["pt"]) in (None, "pt"), question
+    for question in ("How do I rest?", "What is AC?", "fall damage", "Do elves sleep?", "Wall of Fire"):
+        assert detect_question(question, ["en"]) in (None, "en"), question
