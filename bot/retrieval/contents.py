@@ -76,6 +76,10 @@ class Contents:
         number = int(self.first[at]) + int(ordinal)
         return number if number < self.first[at + 1] else None
 
+    def chunk_id(self, number: int) -> str:
+        document = self.sections[int(self.section_of[number])][0]
+        return f"{self.documents[document][0]}:{number - int(self.first[document])}"
+
     def mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
         """Which chunks stand in these parts of documents."""
         import numpy as np
@@ -94,7 +98,10 @@ class Contents:
         return slice(int(self._section_first[entry]), int(self._section_first[entry + 1]))
 
     def title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
-        """For each title looked up, where its text begins, and then how it goes on: half of `k` in all."""
+        """For each title looked up, where its text begins, and then how it goes on: half of `k` in all.
+
+        Of one that is only nearly the question, where it begins alone: the best passage may be another's.
+        """
         spans: list[tuple[slice, str]] = []
         first: dict[int, str] = {}
         for match in titles:
@@ -103,6 +110,8 @@ class Contents:
                 spans.append((span, match.kind))
                 first[span.start] = match.kind
         for span, kind in spans if len(spans) <= 2 else ():
+            if kind == "fuzzy":
+                continue
             stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
             first.update(dict.fromkeys(range(span.start, stop), kind))
         return first

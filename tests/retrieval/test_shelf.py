@@ -396,3 +396,15 @@ def test_what_the_best_passage_names_comes_right_behind_it() -> None:
     )
     assert [(hit.chunk_id, hit.by) for hit in hits[:2]] == [("en:0", "search"), ("en:10", "bridge")]
     assert 0.8 * hits[0].score < hits[1].score < hits[0].score
+
+
+def test_a_near_title_leaves_the_best_passage_among_the_first() -> None:
+    long = "".join(
+        f"Augury step {n} is cast with bones and asks the dead about {n} omens.\n\n" * 9 for n in range(9)
+    )
+    shelf = Shelf(
+        [shelved("en", f"# Magic\n\n## Auguries\n\n{long}\n\n## Priests\n\nAn augurist reads omens.\n")]
+    )
+    found = shelf.search("augurist")
+    assert found.hits[0].by == "fuzzy"
+    assert "search" in {hit.by for hit in found.hits[:3]}
