@@ -27,6 +27,7 @@ from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.expansion import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment
+from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Ranked
 from bot.retrieval.shelf import Shelf
 
@@ -119,6 +120,12 @@ def ask(
         dense = [(corpus.ids[at], float(cosines[at])) for at in np.argsort(-cosines)[:_NEAREST]]
     began = time.perf_counter()
     ranked = corpus.shelf.search(query, dense, options)
+    weighed = []
+    for chunk_id in ranked.weighed:
+        name = chunk_id.rpartition(":")[0]
+        breadcrumb = corpus.headed[chunk_id].removesuffix(f"\n{corpus.texts[chunk_id]}")
+        weighed.append((breadcrumb, corpus.texts[chunk_id], corpus.cuts[name][0].language))
+    ranked = reread(ranked, weighed, options)
     return ranked, time.perf_counter() - began
 
 

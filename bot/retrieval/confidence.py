@@ -16,9 +16,10 @@ class Evidence:
     `title`: a title was looked up. `share` (0..1): of the weight of the question's words (function words
     aside), how much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the
     same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
-    shelf's chunks. `name`: a bare phrase. `apart`: names in it (capitals inside a sentence) whose words no
-    passage at all holds together. `likeness`: the nearest passage's cosine, None without a vote
-    (of the passage that says most, too: a model that cannot read it may not speak against it). `foreign`:
+    shelf's chunks. `name`: a bare phrase, or "What is …?" of one. `apart`: names in it (capitals
+    inside a sentence) whose words no passage at all holds together. `likeness`: the nearest passage's
+    cosine, None without a vote (of the passage that says most, too: a model that cannot read it may not speak
+    against it). `foreign`:
     the passages are in another language than the question, so that its words are only those that look alike;
     `match` is then the best passage's score by words, as a part of what all such words weigh, None
     between languages whose spellings are not known.
@@ -32,6 +33,9 @@ class Evidence:
     name: bool = False
     apart: int = 0
     likeness: float | None = None
+    phrase: bool = False
+    about: bool = False
+    headed: bool = False
     foreign: bool = False
     match: float | None = None
 
@@ -46,9 +50,13 @@ class Thresholds:
     least: float = 0.02
     few_words: float = 0.13
     few_chunks: float = 0.0
-    name: float = 0.15
+    name: float = 0.22
     short_name: float = 0.1  # and so much more for one or two words, which any book may say in passing
     apart: float = 0.12
+    phrase: float = 0.25  # "wall of fire" in a row is worth more than a wall and a fire
+    about: float = 0.2
+    one_word: float = 0.1  # and so much more for a single word that no passage is about
+    headed: float = 0.1
     share: float = 1.0
     match: float = 0.0
 
@@ -56,11 +64,12 @@ class Thresholds:
 FOREIGN = Thresholds(
     worth=0.3,
     start=0.05,
-    least=-0.2,
+    least=-0.1,
     few_words=5.0,
     few_chunks=1.0,
     name=0.7,
     short_name=0.0,
+    one_word=0.0,
     apart=0.0,
     share=0.0,
     match=3.0,
@@ -71,9 +80,18 @@ In a few passages a likeness by chance is as rare as a true one: they ask for mo
 """
 
 FOREIGN_NEAR = Thresholds(
-    worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7, short_name=0.0, apart=0.0
+    worth=0.3,
+    start=0.5,
+    least=0.2,
+    few_words=2.4,
+    name=1.0,
+    short_name=0.0,
+    one_word=0.0,
+    apart=0.0,
+    share=2.0,
 )
-"""The same beside a cosine that counts: what a passage does say has to be rare."""
+"""The same beside a cosine that counts: how much of a question is said counts double, how rare that is little. A bare
+phrase is as near to what does not answer it as to what does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +150,12 @@ def margin(
     score += limits.worth * math.log(evidence.worth + limits.start) - limits.size * math.log(evidence.size)
     score += weight * ((evidence.likeness or 0.0) - even)
     bar = limits.least + limits.few_words / evidence.words + limits.apart * (evidence.apart > 0)
-    bar += limits.few_chunks / math.sqrt(evidence.size)
+    bar += limits.few_chunks / math.sqrt(evidence.size) - limits.headed * evidence.headed
     if evidence.name:
         bar += limits.name + limits.short_name * (evidence.words <= _SHORT)
+        if evidence.words == 1:
+            bar += limits.one_word * (not evidence.about)
+        else:
+            bar -= limits.phrase * evidence.phrase
+        bar -= limits.about * evidence.about
     return score - bar

@@ -20,6 +20,7 @@ from bot.retrieval.editions import SEE_ALSO, Editions, OpenShelf, Pins
 from bot.retrieval.expansion import NAME_CHARS, ExpandedPassage, Rows, expanded
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
+from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
 from bot.retrieval.results import Book, Passage, SearchResult, SectionText
 
@@ -133,13 +134,21 @@ class Library:
         for newest in (False, True):
             opened = await self._editions.of(space, shelf, self._pins, newest=newest)
             notices: list[str] = []
-            ranked = await self._ranked(
+            ranked, options = await self._ranked(
                 space, shelf, opened, question, candidates, notices, lookup=lookup, within=within
             )
-            rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
+            ids = [hit.chunk_id for hit in ranked.hits]
+            rows = await self._passages.get(space, dict.fromkeys([*ids, *ranked.weighed]))
             hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
             if len(hits) == len(ranked.hits):
                 break  # otherwise a book was removed during the search
+        weighed = [rows[id] for id in ranked.weighed if id in rows]
+        languages = [opened.shelf.language_of(row.chunk.document_id) or "" for row in weighed]
+        passages_weighed = [
+            (row.chunk.breadcrumb, row.chunk.text, language)
+            for row, language in zip(weighed, languages, strict=True)
+        ]
+        ranked = await asyncio.to_thread(reread, ranked, passages_weighed, options)
         if second_look:
             texts = {
                 name: f"{SEPARATOR.join(row.path) or row.title}\n{row.chunk.text}"
@@ -182,7 +191,7 @@ class Library:
         *,
         lookup: bool,
         within: Sequence[Part] | None,
-    ) -> Ranked:
+    ) -> tuple[Ranked, Options]:
         embedder = None
         if self._embedding.configured:
             embedder = await self._embedding.get(opened.embedder)
@@ -213,7 +222,8 @@ class Library:
             model_languages=embedder.languages if embedder is not None else None,
             likeness=embedder.likeness if embedder is not None else None,
         )
-        return await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
+        ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
+        return ranked, options
 
     async def _expanded(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int

@@ -93,11 +93,15 @@ class Postings:
         return self._forward[int(self._forward_offsets[chunk]) : int(self._forward_offsets[chunk + 1])]
 
     def coverage(
-        self, words: Sequence[tuple[float, Sequence[int]]], chunks: Sequence[int]
+        self,
+        words: Sequence[tuple[float, Sequence[int]]],
+        chunks: Sequence[int],
+        linked: Sequence[Sequence[int]] = (),
     ) -> tuple[float, float, int]:
         """(share, worth, chunk) of that chunk of these which says most of the words; chunk is -1 if none says any.
 
         Of each word its weight and its terms are given. A chunk says it in any of them; its breadcrumb counts twice.
+        `linked`: of each chunk the places of those that say with it what it lacks, its own among them.
         """
         import numpy as np
 
@@ -110,6 +114,8 @@ class Postings:
                 places = np.minimum(low + np.searchsorted(self._chunk[low:high], chunks), high - 1)
                 matching = self._chunk[places] == chunks
                 counts += matching * (self._body[places].astype(np.float32) + 2 * self._head[places])
+            if linked:
+                counts = np.array([counts[places].max() for places in linked], dtype=np.float32)
             weights += weight * counts / (counts + 1)
             total += weight
         if not total:

@@ -19,6 +19,14 @@ from bot.retrieval.postings import Postings
 
 _ROOT = 4  # letters at least of what a prefix stands before
 _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
+_WHAT = re.compile(
+    r"(?:what(?:['’]s| is| are)|who(?:['’]s| is| are)|o que (?:é|e|são|sao)|quem (?:é|e|são|sao))\s+"
+    r"(?P<article>(?:an?|the|uma?|uns|umas|os?|as?)\s+)?(?P<name>[^.;:!?]+)",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"\b(?:an?|the|uma?|o|os|as|do|da|dos|das|no|na|nos|nas)\b", re.IGNORECASE)
+_DEFINITE = frozenset(["the", "o", "a", "os", "as"])
+_JOINING = {"de", "of"}  # "a wall of fire" is a name, "the range of fireball" is none
 _BINDING = 0.5  # of a function word's weight counts in a question: "how much does" stands anywhere
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
@@ -56,14 +64,15 @@ class OtherLanguages:
 class QuestionTerms:
     """`weights`: of each term that the shelf holds, for ranking. `words`: those that are no function words.
 
-    `name`: it is a bare phrase, as a heading would be. `apart`: how many names in it have words that no
-    passage holds together. `other_languages`: what books in other languages than its own
-    make of it; `foreign`: there are only such.
+    `name`: it is a bare phrase, as a heading would be. `asked`: the name that it asks for, in
+    those words or as "What is …?". `apart`: how many names in it have words that no passage holds together.
+    `other_languages`: what books in other languages than its own make of it; `foreign`: there are only such.
     """
 
     weights: dict[int, float]
     words: tuple[QuestionWord, ...]
     name: bool
+    asked: str = ""
     other_languages: OtherLanguages | None = None
     apart: int = 0
     foreign: bool = False
@@ -78,9 +87,10 @@ def question_terms(
     question = respelt_prefixes(question, languages, postings)
     length = max(len(question.split()), sum(map(len, UNSPACED.findall(question))) // 2)
     name = not question.rstrip().endswith(_ASKS) and length <= _NAME_WORDS
+    asked = question.strip() if name else name_asked(question)
     if language is not None and language not in languages:
         alike, other = _foreign(question, language, languages, postings)
-        return QuestionTerms(alike, other.words, name, other, foreign=True)
+        return QuestionTerms(alike, other.words, name, asked, other, foreign=True)
     other_languages = [other for other in languages if other != language] if language is not None else []
     idle = _idle(language, tuple(languages))
     spelt = [terms(question, spelling_language) for spelling_language in languages]
@@ -118,9 +128,21 @@ def question_terms(
     for run in names(question):
         unconnected += not postings.together(_numbers(run, languages, postings))
     if language is None or not other_languages:
-        return QuestionTerms(weights, tuple(words), name, apart=unconnected)
+        return QuestionTerms(weights, tuple(words), name, asked, apart=unconnected)
     alike, other = _foreign(question, language, other_languages, postings)
-    return QuestionTerms(alike | weights, tuple(words), name, other, unconnected)
+    return QuestionTerms(alike | weights, tuple(words), name, asked, other, unconnected)
+
+
+def name_asked(question: str) -> str:
+    """X of "What is X?"; "" for any other question. "What is the weight of a dagger?" asks for no name."""
+    asked = _WHAT.fullmatch(question.strip().rstrip("?").rstrip())
+    if asked is None:
+        return ""
+    name = asked["name"]
+    article = (asked["article"] or "").strip().casefold()
+    within = _FUNCTION.intersection(name.casefold().split())
+    described = within if article == "the" else within - _JOINING if article in _DEFINITE else ()
+    return "" if described or _ARTICLE.search(name) or len(name.split()) > _NAME_WORDS else name
 
 
 def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings) -> str:

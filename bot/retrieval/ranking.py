@@ -69,6 +69,7 @@ class Ranked:
 
     `doubtful`: they may not, but they are a guess worth showing.
     `nameless`: a bare name was asked for that no heading bears; its text stands beside where it is mentioned.
+    `asked`: the name that is asked for, "" for none; `weighed`: the chunks whose texts say how it is mentioned.
     """
 
     hits: tuple[Hit, ...]
@@ -77,6 +78,8 @@ class Ranked:
     evidence: Evidence
     nameless: bool = False
     doubtful: bool = False
+    asked: str = ""
+    weighed: tuple[str, ...] = ()
 
 
 def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -163,7 +163,7 @@ class Shelf:
             document, section, _, _ = self._contents.sections[int(self._section_of[number])]
             id = self._contents.documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
-            hits.append(Hit(f"{id}:{number - int(self._contents.first[document])}", id, section, score, by))
+            hits.append(Hit(self._contents.chunk_id(number), id, section, score, by))
         row = rows if set(best).intersection(told.tolist()) else 0
         above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
         return Ranked(
@@ -173,6 +173,8 @@ class Shelf:
             evidence,
             nameless=question.name and not first,
             doubtful=-DOUBTFUL <= above < 0,
+            asked=question.asked,
+            weighed=tuple(map(self._contents.chunk_id, best)),
         )
 
     def _scored(
@@ -240,6 +242,8 @@ class Shelf:
 
         Those in other languages than its own are weighed apart, by the words that look like its own.
         """
+        import numpy as np
+
         bearers: Counter[tuple[int, str]] = Counter()
         for match in titles:
             document = -1 - match.entry if match.entry < 0 else self._contents.sections[match.entry][0]
@@ -250,7 +254,13 @@ class Shelf:
                 bearers[document, match.title.casefold()] += 1
         title = bool(bearers) and min(bearers.values()) <= _BEARERS
         evidence = Evidence(title=title, size=self.size, name=question.name, apart=question.apart)
-        readings = [] if question.foreign else [(evidence, question.words, best, cosines)]
+        linked: list[list[int]] = []
+        own = replace(evidence, name=bool(question.asked))
+        if options.hops and not question.asked and len(question.words) > _ROW_WORDS:
+            linked = self._linked(best)
+            named = self._bridges.named(np.fromiter(question.weights, np.int32, len(question.weights)))
+            own = replace(own, headed=any(place in best for place, _ in named))
+        readings = [] if question.foreign else [(own, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
             strange = [number for number in best if self._language_of[number] != language]
             if strange or question.foreign:
@@ -265,7 +275,8 @@ class Shelf:
             row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
             judged.append((margin(row, options.thresholds, options.likeness), row))
         for evidence, words, passages, nearness in readings:
-            share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
+            joined = [] if evidence.foreign else linked
+            share, worth, at = self._postings.coverage([word[:2] for word in words], passages, joined)
             likeness = None
             if nearness is not None and (
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
@@ -274,6 +285,23 @@ class Shelf:
             weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
             judged.append((margin(weighed, options.thresholds, options.likeness), weighed))
         return max(judged, key=lambda one: one[0])
+
+    def _linked(self, best: Sequence[int]) -> list[list[int]]:
+        """For each of the best passages the places among them of those that answer with it: it names their
+        heading, or they name its."""
+        named = [{place for place, _ in self._bridges.named(self._postings.held(number))} for number in best]
+        return [
+            [
+                at
+                for at, other in enumerate(best)
+                if other == number
+                or (
+                    self._section_of[other] != self._section_of[number]
+                    and (other in titles or number in named[at])
+                )
+            ]
+            for number, titles in zip(best, named, strict=True)
+        ]
 
     def _told_by_rows(self, question: QuestionTerms) -> tuple[Ints, int]:
         """The chunks with a table's row that says all that is asked for, and how many such rows there are."""

@@ -89,7 +89,7 @@ def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> 
 
 
 def test_what_is_alike_by_chance_in_a_few_foreign_passages_is_no_answer() -> None:
-    evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.22)
+    evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.26)
     assert confident(evidence)
     assert not confident(replace(evidence, size=4))
 

@@ -398,6 +398,47 @@ def test_what_the_best_passage_names_comes_right_behind_it() -> None:
     assert 0.8 * hits[0].score < hits[1].score < hits[0].score
 
 
+HALVES = """# Harbours
+
+## Saltmere
+
+Saltmere is a harbour town. Its lighthouse was raised by Odile Varn after the flood.
+
+## Odile Varn
+
+Odile Varn was a mason from Brackwater, where she learned her trade from a bell founder.
+
+## Brackwater
+
+Brackwater lies inland. Nobody there has seen the sea.
+
+## Tides
+
+The tide turns twice a day, and a pilot waits for it.
+"""
+
+
+def test_passages_that_name_each_other_answer_together() -> None:
+    shelf = Shelf(
+        [shelved("en", HALVES + "".join(f"\n## Road {n}\n\nRoad {n} is long.\n" for n in range(60)))]
+    )
+    question = "Where did the mason whom a bell founder taught raise a lighthouse after the flood?"
+    together, apart = shelf.search(question), shelf.search(question, options=Options(hops=0))
+    assert together.evidence.share > 1.5 * apart.evidence.share, "two passages hold half of it each"
+    question = "Which tools did Odile Varn leave to her pupils, sisters, cousins and her brother?"
+    named = shelf.search(question)
+    assert named.evidence.headed
+    assert named.confident, "the book has a section on whom the question names"
+    assert not shelf.search(question, options=Options(hops=0)).confident
+    for strange in (
+        "Which tools did the mason Anna Berg leave to her pupils?",
+        "Who varnished the portrait?",
+    ):
+        found = shelf.search(strange)
+        assert not found.evidence.headed
+        assert not found.confident
+
+
 def test_a_near_title_leaves_the_best_passage_among_the_first() -> None:
     long = "".join(
         f"Augury step {n} is cast with bones and asks the dead about {n} omens.\n\n" * 9 for n in range(9)

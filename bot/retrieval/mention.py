@@ -1,0 +1,75 @@
+"""How passages speak of a name that is asked for: in one phrase, or as what a sentence or a list's item is about.
+
+Knows texts as its caller gives them; `confidence` says what that is worth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from bot.retrieval.confidence import DOUBTFUL, margin
+from bot.retrieval.lexical import content_terms
+from bot.retrieval.ranking import Options, Ranked
+
+_ASIDE = re.compile(r"\([^)]*\)")
+_BREAK = re.compile(r"\n+|(?<=[.!?:;|])\s+")
+"""Where sentences, lines and a table's cells end."""
+
+_ITEM = re.compile(r"[\n.!?:;|,()\[\]\"“”*_•–—]+|\s{2,}")
+"""What an item of a list may end at, too."""
+
+_ENDINGS = 8  # characters more than the name an item may have, for its article and another ending
+
+
+def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool, bool]:
+    """(in one phrase, as what something is about), in any of these (breadcrumb, text, language).
+
+    Function words are no part of a phrase. Of a name of one word something is about it only where it is all of an
+    item, as a monster is in a list of them: many a sentence begins with any word.
+    """
+    phrase = about = False
+    name = _ASIDE.sub(" ", name)
+    for breadcrumb, text, language in passages:
+        wanted = content_terms(name, language)
+        if not wanted or not set(wanted) <= {
+            *content_terms(text, language),
+            *content_terms(breadcrumb, language),
+        }:
+            continue
+        if len(wanted) > 1:
+            for sentence in _BREAK.split(text):
+                at = _place(wanted, content_terms(sentence, language))
+                phrase, about = phrase or at >= 0, about or at == 0
+            about = about or _place(wanted, content_terms(breadcrumb, language)) >= 0
+        longest = len(name) + _ENDINGS
+        about = about or any(
+            content_terms(item, language) == wanted for item in _ITEM.split(text) if 0 < len(item) <= longest
+        )
+        if about:
+            return True, True
+    return phrase, about
+
+
+def _place(wanted: Sequence[str], said: Sequence[str]) -> int:
+    """Where these terms stand in a row for the first time; -1 where they do not."""
+    length = len(wanted)
+    return next((at for at in range(len(said) - length + 1) if said[at : at + length] == wanted), -1)
+
+
+def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Options) -> Ranked:
+    """What was ranked, judged again by how its best passages speak of the name asked for.
+
+    `passages` are (breadcrumb, text, language) of those that were weighed.
+    """
+    evidence = ranked.evidence
+    if not evidence.name or not ranked.asked or evidence.title or evidence.foreign:
+        return ranked
+    best = margin(replace(evidence, phrase=True, about=True), options.thresholds, options.likeness)
+    if best < -DOUBTFUL:
+        return ranked
+    phrase, about = mentioned(ranked.asked, passages)
+    evidence = replace(evidence, phrase=phrase, about=about)
+    above = margin(evidence, options.thresholds, options.likeness)
+    return replace(ranked, evidence=evidence, confident=above >= 0, doubtful=-DOUBTFUL <= above < 0)
