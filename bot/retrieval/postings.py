@@ -124,6 +124,19 @@ class Postings:
         best = float(weights[at])
         return best / total, best / math.log1p(self.size), chunks[at] if best else -1
 
+    def saying_all(self, words: Sequence[Sequence[int]], chunks: Sequence[int]) -> list[int]:
+        """Those of these chunks that say every word, each in any of its terms, in text or breadcrumb."""
+        import numpy as np
+
+        told = np.array(chunks, dtype=np.int32)
+        for numbers in words:
+            spans = [
+                self._chunk[int(self._offsets[number]) : int(self._offsets[number + 1])] for number in numbers
+            ]
+            told = told[np.isin(told, np.concatenate(spans))] if spans else told[:0]
+        saying: list[int] = told.tolist()
+        return saying
+
     def told_by_rows(self, words: Sequence[Sequence[int]]) -> tuple[Ints, int]:
         """The chunks with a table row that says all of these words, each in any of its terms; how many such rows."""
         import numpy as np

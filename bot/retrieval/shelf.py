@@ -36,6 +36,7 @@ _SOURCES = 3  # of the best passages may name others by their titles
 _BEHIND = 0.9  # of what names it is the most that a title's text scores for being named
 _HOLLOW = 0.3  # is what words count in a passage that says its headings over again
 _ROW_WORDS = 2  # of a question make a row that says them all the one asked for
+_TOGETHER = 0.35  # below the bar at most are passages that may still answer together
 _ROW_SHARE = 2 / 3  # of what each word weighs, as if said twice: a row is too short to repeat itself
 _NOT_DETECTED = "?"  # None means a language that cannot be detected
 
@@ -164,6 +165,8 @@ class Shelf:
             id = self._contents.documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(self._contents.chunk_id(number), id, section, score, by))
+        asked_words = [word.terms for word in question.words]
+        mentioning = self._postings.saying_all(asked_words, best) if question.asked else []
         row = rows if set(best).intersection(told.tolist()) else 0
         above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
         return Ranked(
@@ -174,7 +177,7 @@ class Shelf:
             nameless=question.name and not first,
             doubtful=-DOUBTFUL <= above < 0,
             asked=question.asked,
-            weighed=tuple(map(self._contents.chunk_id, best)),
+            weighed=tuple(map(self._contents.chunk_id, mentioning)),
         )
 
     def _scored(
@@ -242,8 +245,6 @@ class Shelf:
 
         Those in other languages than its own are weighed apart, by the words that look like its own.
         """
-        import numpy as np
-
         bearers: Counter[tuple[int, str]] = Counter()
         for match in titles:
             document = -1 - match.entry if match.entry < 0 else self._contents.sections[match.entry][0]
@@ -254,12 +255,7 @@ class Shelf:
                 bearers[document, match.title.casefold()] += 1
         title = bool(bearers) and min(bearers.values()) <= _BEARERS
         evidence = Evidence(title=title, size=self.size, name=question.name, apart=question.apart)
-        linked: list[list[int]] = []
         own = replace(evidence, name=bool(question.asked))
-        if options.hops and not question.asked and len(question.words) > _ROW_WORDS:
-            linked = self._linked(best)
-            named = self._bridges.named(np.fromiter(question.weights, np.int32, len(question.weights)))
-            own = replace(own, headed=any(place in best for place, _ in named))
         readings = [] if question.foreign else [(own, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
             strange = [number for number in best if self._language_of[number] != language]
@@ -275,8 +271,7 @@ class Shelf:
             row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
             judged.append((margin(row, options.thresholds, options.likeness), row))
         for evidence, words, passages, nearness in readings:
-            joined = [] if evidence.foreign else linked
-            share, worth, at = self._postings.coverage([word[:2] for word in words], passages, joined)
+            share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
             likeness = None
             if nearness is not None and (
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
@@ -284,7 +279,22 @@ class Shelf:
                 likeness = float(nearness.max())
             weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
             judged.append((margin(weighed, options.thresholds, options.likeness), weighed))
-        return max(judged, key=lambda one: one[0])
+        above, evidence = max(judged, key=lambda one: one[0])
+        in_hops = options.hops and not question.asked and len(question.words) > _ROW_WORDS
+        if in_hops and not evidence.foreign and -_TOGETHER <= above < 0:
+            joined = self._joined(question, best, evidence)
+            return max(above, margin(joined, options.thresholds, options.likeness)), joined
+        return above, evidence
+
+    def _joined(self, question: QuestionTerms, best: Sequence[int], evidence: Evidence) -> Evidence:
+        """The evidence where passages that name each other's headings answer together."""
+        import numpy as np
+
+        words = [word[:2] for word in question.words]
+        share, worth, _ = self._postings.coverage(words, best, self._linked(best))
+        named = self._bridges.named(np.fromiter(question.weights, np.int32, len(question.weights)))
+        headed = any(place in best for place, _ in named)
+        return replace(evidence, share=share, worth=worth, headed=headed)
 
     def _linked(self, best: Sequence[int]) -> list[list[int]]:
         """For each of the best passages the places among them of those that answer with it: it names their
