@@ -100,3 +100,20 @@ async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp
         heading = await resources.library.search("local", "rules", "cold")
     assert all(f"Paragraph {n}" in name.passages[0].text for n in range(6))
     assert all(len(passage.text) <= 200 for passage in heading.passages)
+
+
+async def test_a_name_is_answered_where_a_passage_says_it_in_a_row(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "lanterns.md"
+    async with library(tmp_path, "") as resources:
+        item = Item("lanterns.md", str(example))
+        assert (await resources.intake.take("local", "night", item, "l", replace=False)).key == ""
+        confident = {
+            name: (await resources.library.search("local", "night", name)).confident
+            for name in ("hand bell", "sleeping child", "country bell", "plain child")
+        }
+    assert confident == {
+        "hand bell": True,
+        "sleeping child": True,
+        "country bell": False,
+        "plain child": False,
+    }
