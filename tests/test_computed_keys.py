@@ -31,6 +31,7 @@ from bot.works.privacy.work import COUNTED
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.index import Reason
+from bot.works.story.turn.context import Parts
 from bot.works.story.turn.session_zero import BEGIN, STEPS
 from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.state import FIELDS
@@ -190,6 +191,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "story.remembers_{}": MEMORIES,
     "story.span_{}": ("days", "hours", "minutes"),
     "story.state_{}": FIELDS,
+    "story.window_{}": (*Parts("", "", [], "", [], "", "", "", 0).tokens(), "free"),
     "story.zero_{}": (*STEPS, BEGIN),
     "story.{}": ("crossed", "flagged"),
     "verbs.group_{}": GROUPS,

@@ -250,6 +250,7 @@ VERBS: tuple[Verb, ...] = (
         group="memory",
         asks=True,
     ),
+    Verb("story", "context", options=(PRIVATE,), group="memory"),
     Verb(
         "story",
         "stopcard",

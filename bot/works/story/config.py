@@ -27,7 +27,8 @@ class StoryConfig:
     chapter proceeds; after `nudge_after` scenes without one the writer is nudged. Phrases that stand in `phrase_times`
     of the last `phrase_scenes` scenes are told to the writer as overused.
     With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
-    `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
+    `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window;
+    what they leave is the story's.
     Where these leave room, at most `lore_near` more come up whose meaning is near the turn's; 0 does without. By a
     cosine of at least `lore_likeness`: 0 takes what is right for the embedding model (docs/decisions.md).
     """

@@ -121,6 +121,7 @@ class Stories:
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
             "prompt": self.questions.prompts,
+            "context": self.questions.fullness,
             "branches": self.branches.branches,
             "opened": self.branches.opened,
             "posted": self.table.posted,

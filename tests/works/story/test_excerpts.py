@@ -21,7 +21,7 @@ from tests.works.story.tale import prose
 from tests.works.story.test_scene_verbs import START, Writer, last, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
-WINDOW = 2_000
+WINDOW = 2_600
 STANDARD = RecallConfig()
 SCENES = 13
 

@@ -85,6 +85,32 @@ async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: W
         assert "3 scenes" in texts(await talk.say("/story show"))
 
 
+async def test_the_table_sees_how_full_the_window_is_and_with_what(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        assert "No story" in failed(await talk.say("/story context"))
+        await talk.say(START)
+        await talk.say("/story lore lamp: It burns whale oil.")
+        await talk.say("I lift the lamp.")
+        asked = len(writer.asked)
+        shown = texts(await talk.say("/story context"))
+        assert len(writer.asked) == asked, "no model is asked"
+        lines = [line for line in shown.splitlines() if "█" in line]
+        assert [line.split("` ")[1].split(":")[0] for line in lines] == [
+            "The premise, the cast and what always holds",
+            "The last scenes",
+            "Lore that came up",
+            "The turn, and what to write",
+            "Room for the answer",
+            "Free",
+        ]
+        numbers = [int(line.split(": ")[1].split(" ")[0].replace(",", "")) for line in lines]
+        sent = [str(message["content"]) for message in writer.scenes[-1]["messages"]]
+        assert abs(sum(numbers[:4]) - sum(map(text_tokens, sent))) < 10, "what was sent, and nothing else"
+        assert 0 < numbers[2] < 20
+        bars = [line.count("█") for line in lines]
+        assert bars.index(max(bars)) == numbers.index(max(numbers))
+
+
 @pytest.mark.parametrize(
     "since", ["me", "my turn", "since my last turn", "the last turn", "desde o meu último turno", "meu turno"]
 )

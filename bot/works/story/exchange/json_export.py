@@ -46,6 +46,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "edited": "flag?",
         "lore": "keys?",
         "acts_for": "texts?",
+        "lore_tokens": "whole number?",
         "source": "text?",
     },
     "choices": {"scene": "scene", "choices": "texts"},

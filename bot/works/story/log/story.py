@@ -302,6 +302,7 @@ class Story:
                 else None,
                 lore=tuple(body["lore"]) if "lore" in body else None,
                 acts_for=tuple(body.get("acts_for", ())),
+                lore_tokens=int(body.get("lore_tokens", 0)),
             )
         )
         turn.moved = ""

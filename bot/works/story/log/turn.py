@@ -170,6 +170,8 @@ class Scene:
     settled: bool = False
     acts_for: tuple[str, ...] = ()
     """Players' characters for whom it speaks or acts."""
+    lore_tokens: int = 0
+    """How many tokens of the lorebook its writer was told."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -230,6 +232,11 @@ class Turn:
         """The texts of all its wordings and versions."""
         texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
         return [" ".join(text.split()) for text in texts]
+
+    @property
+    def lore_tokens(self) -> int:
+        """The most tokens of the lorebook that the writer of a version was told."""
+        return max((scene.lore_tokens for scene in self.scenes), default=0)
 
     @property
     def versions(self) -> list[Scene]:

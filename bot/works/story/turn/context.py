@@ -64,12 +64,57 @@ class Frame:
     overused: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a prompt, in their order. All up to `older` changes no more than once in a batch of turns, which is
+    the cache's break.
+    """
+
+    system: str
+    foundation: str
+    older: list[Message]
+    focus: str
+    recent: list[Message]
+    lore: str
+    recalled: str
+    task: str
+    answer: int
+
+    def prompt(self) -> Prompt:
+        messages = [_user(self.foundation, cache=True), _assistant(READ), *_marked(self.older)]
+        if self.focus:
+            messages += [_user(self.focus), _assistant(READ)]
+        # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it.
+        messages += _marked(self.recent, 2)
+        tail = "\n".join(part for part in (self.lore, self.recalled, self.task) if part)
+        messages.append(_user(tail, cache=True))
+        return Prompt(self.system, tuple(messages), max_tokens=self.answer, cache=False)
+
+    def tokens(self) -> dict[str, int]:
+        """How many tokens each part takes, by its name."""
+        texts = {
+            "foundation": [self.system, self.foundation],
+            "older": [message.text for message in self.older],
+            "focus": [self.focus],
+            "recent": [message.text for message in self.recent],
+            "lore": [self.lore],
+            "recalled": [self.recalled],
+            "task": [self.task],
+        }
+        return {name: sum(map(text_tokens, part)) for name, part in texts.items()} | {"answer": self.answer}
+
+
 def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
     """The prompt for a task. `before` names the turn that is being written: what came before it is told, with all of
     the story if it is None; `last` is what the final turn says behind the task, such as the player's action.
 
     Raises ValueError where the turn is not of this story.
     """
+    return parts(story, frame, before=before, last=last).prompt()
+
+
+def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Parts:
+    """The parts of that prompt. Raises ValueError where the turn is not of this story."""
     turns = story.current_turns
     if before is not None:
         turns = turns[: [turn.id for turn in turns].index(before)]
@@ -78,26 +123,32 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
-    settled = turns[: max(0, len(turns) - frame.recent) // frame.batch * frame.batch]
+    count = max(0, len(turns) - frame.recent) // frame.batch * frame.batch
+    settled = turns[:count]
     before_recent = state.characters(story, settled)
     standing = state.as_prompt(before_recent)
     # The same for the state, which changes with the batches, too.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
     focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
-    batches, recent = _parted(turns, frame, frame.tokens - fixed)
-    older = [message for batch in batches for turn in batch for message in _turn(turn)]
-    messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
-    # --- the cache's break: all before changes no more than once in `batch` turns ---
-    messages += _marked(older)
-    later = [message for turn in recent for message in _turn(turn)]
-    if focus:
-        messages += [_user(focus), _assistant(READ)]
-    # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
-    messages += _marked(later, 2)
-    changed = state.since(story, turns, len(settled), before_recent, before or "")
-    frame = replace(frame, recalled="\n".join(filter(None, (frame.recalled, changed))))
-    messages.append(_user(_tail(frame, last), cache=True))
-    return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
+    room = frame.tokens - fixed
+    lore_tokens = [*map(text_tokens, frame.lore)]
+    first = _first(turns, frame, room, sum(lore_tokens))
+    free = room - sum(map(_tokens, turns[first:]))
+    passed_over = 0
+    while sum(lore_tokens[passed_over:]) > max(0, free):  # a foundation without measure, or one endless turn
+        passed_over += 1
+    changed = state.since(story, turns, count, before_recent, before or "")
+    return Parts(
+        frame.system,
+        "\n".join(part for part in (foundation, styles) if part),
+        [message for turn in turns[first:count] for message in _turn(turn)],
+        focus,
+        [message for turn in turns[max(first, count) :] for message in _turn(turn)],
+        _listed("lore", frame.lore[passed_over:]),
+        "\n".join(part for part in (frame.recalled, changed) if part),
+        _task(frame, last),
+        frame.answer,
+    )
 
 
 def told_in(story: Story, asked: Prompt) -> set[str]:
@@ -144,32 +195,37 @@ def _marked(messages: list[Message], last: int = 1) -> list[Message]:
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
-def _parted(turns: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequence[Turn]], Sequence[Turn]]:
-    """Turns as they are told: in batches, as many of the last ones as there is room for, and the recent ones.
+def _first(turns: Sequence[Turn], frame: Frame, room: int, lore: int) -> int:
+    """The place of the first turn that is told: of as many of the last ones as there is room for beside `lore` tokens
+    of the lorebook.
 
-    Where they outgrow the room, so many of the oldest batches go that half of it is free, and the next go only when it
-    is full again. That is decided turn by turn from the first on, and only where a batch becomes full: between two of
-    these points the beginning stays the same, and a story that is folded anew comes out the same.
+    Where they outgrow the room, so many of the oldest go that half of it is free, and the next go only when it is full
+    again. That is decided turn by turn from the first on, with the tokens of lore that each was told, and as far as
+    possible where a batch becomes full and the prompt changes there anyway. Between two of these points the beginning
+    stays the same, and a story that is folded anew comes out the same.
     """
-    size = frame.batch
+    size, recent = frame.batch, frame.recent
     sums = list(accumulate(map(_tokens, turns), initial=0))
-    full = max(0, len(turns) - frame.recent) // size
+    of_lore = [*(turn.lore_tokens for turn in turns), lore]
     first = 0
-    for n in range(1, full + 1):
-        start = n * size
-        recent = sums[min(start + frame.recent, len(turns))] - sums[start]
-        growing = recent * (frame.recent + size) // frame.recent
-        if sums[start] - sums[first * size] + growing > room:
-            while first < n and sums[start] - sums[first * size] + growing > room * _KEPT_FREE:
+    for count in range(1, len(turns) + 1):
+        settled, since = divmod(max(0, count - recent), size)
+        settled *= size
+        needed = sums[count] - sums[first] + of_lore[count]
+        if needed <= room and (since or not settled):
+            continue
+        # What comes before the next batch is full: turns as the last ones, with as much lore.
+        last = max(0, count - recent)
+        growing = (sums[count] - sums[last]) * (size - since) // (count - last)
+        growing += max(of_lore[max(0, last - size) : count + 1])
+        if sums[count] - sums[first] + growing <= room:
+            continue
+        while first < settled and sums[count] - sums[first] + growing > room * _KEPT_FREE:
+            first = min(settled, (first // size + 1) * size)
+        if sums[count] - sums[first] + growing > room:  # a window for no more than the last turns
+            while first < count - 1 and sums[count] - sums[first] > (room - of_lore[count]) * _KEPT_FREE:
                 first += 1
-    batches = [turns[at : at + size] for at in range(first * size, full * size, size)]
-    later = list(turns[full * size :])
-    free = room - (sums[-1] - sums[first * size])
-    while free < 0 and batches:
-        free += sum(map(_tokens, batches.pop(0)))
-    while free < 0 and len(later) > 1:
-        free += _tokens(later.pop(0))
-    return batches, later
+    return first
 
 
 def _tokens(turn: Turn) -> int:
@@ -296,10 +352,12 @@ def _focus(story: Story) -> str:
     return "\n".join(parts)
 
 
-def _tail(frame: Frame, last: str) -> str:
-    """Relevant context, related past scenes, overused phrases, pacing, the task; and what the task is about."""
-    lore = ["<lore>", *map(untrusted.data, frame.lore), "</lore>"] if frame.lore else []
+def _listed(name: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"<{name}>", *map(untrusted.data, lines), f"</{name}>"]) if lines else ""
+
+
+def _task(frame: Frame, last: str) -> str:
+    """Overused phrases, pacing, the task; and what the task is about."""
     phrases = "; ".join(map(untrusted.data, frame.overused))
     overused = f"<overused>{phrases}</overused>" if phrases else ""
-    parts = (frame.recalled, overused, frame.pacing, frame.task, last)
-    return "\n".join([*lore, *(part for part in parts if part)])
+    return "\n".join(part for part in (overused, frame.pacing, frame.task, last) if part)

@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import untrusted
-from bot.events import Attachment, Choice, Choices, Event, Notice, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story.extraction.extraction import Version, before, events_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices
-from bot.works.story.turn import context
-from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed
+from bot.works.story.turn import context, window
+from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import to_come
 
 if TYPE_CHECKING:
@@ -133,17 +133,10 @@ class Questions:
         """
         request, say = run.request, words(run.request.locale)
         space, scene_verbs = request.place.space, self._scene_verbs
-
-        async def last() -> TurnPlan:
-            played = await self._logs.played(request)
-            head = played.story.head
-            if head is None or head.scene is None:
-                raise UserError("story.nothing_yet")
-            plan = await scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
-            return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
-
-        plan = await run.step("turn", last, TurnPlan)
-        prompts = {"prompt_sent.json": await scene_verbs.writer.prompt_of(space, plan)}
+        plan = await run.step("turn", lambda: self._last(request), TurnPlan)
+        writer = scene_verbs.writer
+        lore = await writer.lore_of(space, plan)
+        prompts = {"prompt_sent.json": await writer.prompt_of(space, plan, lore)}
         now = await self._logs.story(space, plan.story, plan.branch)
         scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
         prompts["prompt_sent_choices.json"] = context.then(
@@ -158,6 +151,32 @@ class Questions:
         yield Stage("prompt", say("story.prompt_of"))
         for name, prompt in prompts.items():
             yield Attachment(name, "application/json", _as_json(prompt))
+
+    async def fullness(self, run: Run) -> AsyncGenerator[Event, None]:
+        """How full the writer's window was for the last scene, and with what."""
+        request, say = run.request, words(run.request.locale)
+        plan = await run.step("turn", lambda: self._last(request), TurnPlan)
+        if plan.demo:
+            yield Stage("window", "")
+            yield Text(say("story.window_demo"))
+            return
+        lore = await self._scene_verbs.writer.lore_of(request.place.space, plan)
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        asked = parts(story, plan, lore)
+        used = sum(asked.tokens().values())
+        percent = round(100 * used / plan.window)
+        yield Stage("window", say("story.window", n=plan.n, used=used, tokens=plan.window, percent=percent))
+        yield Text(window.shown(asked, plan.window, say))
+        yield Notice(say("story.window_counted"))
+
+    async def _last(self, request: Request) -> TurnPlan:
+        """The plan of the last scene. Raises UserError where there is none."""
+        played = await self._logs.played(request)
+        head = played.story.head
+        if head is None or head.scene is None:
+            raise UserError("story.nothing_yet")
+        plan = await self._scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
+        return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 
 
 def _as_json(prompt: Prompt) -> bytes:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot import untrusted
+from bot.budget import text_tokens
 from bot.events import Choices, Event, Hush, Notice, Run, Speak, Speaking, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words
@@ -57,14 +58,15 @@ class SceneWriter:
     async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
         space = run.request.place.space
         if plan.lore is None and plan.lore_near:
-            lore = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
-            plan = replace(plan, lore=lore)
+            near = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
+            plan = replace(plan, lore=near)
+        lore = await self.lore_of(space, plan)
         if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
             recalled = await run.step(
-                f"recalled-{plan.turn}", lambda: self._recalled(run, plan), list[Excerpt]
+                f"recalled-{plan.turn}", lambda: self._recalled(run, plan, lore), list[Excerpt]
             )
             plan = replace(plan, recalled=recalled)
-        prompt_sent = await self.prompt_of(space, plan)
+        prompt_sent = await self.prompt_of(space, plan, lore)
         card = stopcard(plan.turn, say)
         yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
         if run.request.files:
@@ -93,7 +95,10 @@ class SceneWriter:
         finally:
             # Also when stopped: what was shown is part of the story.
             if text := draft.text:
-                await self._keep(run, plan, text, draft.acted_for, stopped=draft.completion is None)
+                told_lore = sum(map(text_tokens, lore))
+                await self._keep(
+                    run, plan, text, draft.acted_for, told_lore, stopped=draft.completion is None
+                )
         if not (plan.before is not None and plan.before.again):
             now = await self._logs.story(space, plan.story, plan.branch)
             if (cleared := carded(now, plan.turn, say)) is not None:
@@ -129,15 +134,14 @@ class SceneWriter:
         for group in ways(offered, turn, say, votes=plan.votes):
             yield group
 
-    async def prompt_of(self, space: str, plan: TurnPlan) -> Prompt:
-        """The prompt for the turn. A lorebook may be long, so it is searched in a thread."""
+    async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[str]) -> Prompt:
+        """The prompt for the turn; `lore`: see `lore_of`."""
+        return prompt(await self._logs.story(space, plan.story, plan.branch, plan.at), plan, lore)
+
+    async def lore_of(self, space: str, plan: TurnPlan) -> list[str]:
+        """The texts of the lorebook's entries that the turn calls up. It may be long, so it is searched in a thread."""
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        lore: list[str] = []
-        if story.lore:
-            lore = await asyncio.to_thread(called_up, *searched(story, plan), plan)
-            # The story may have changed while the thread ran.
-            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
-        return prompt(story, plan, lore)
+        return await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
 
     async def _near(self, space: str, plan: TurnPlan) -> list[str]:
         """The ids of the lorebook's entries that are nearest to the turn in meaning."""
@@ -147,10 +151,10 @@ class SceneWriter:
             space, plan.story, story, text, plan.lore_near, self._settings.lore_likeness
         )
 
-    async def _recalled(self, run: Run, plan: TurnPlan) -> list[Excerpt]:
+    async def _recalled(self, run: Run, plan: TurnPlan, lore: Sequence[str]) -> list[Excerpt]:
         """The past scenes that are relevant to the turn and not in its prompt."""
         space = run.request.place.space
-        prompt_sent = await self.prompt_of(space, plan)
+        prompt_sent = await self.prompt_of(space, plan, lore)
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         turn = story.turns[plan.turn]
         without = {turn.id, *context.told_in(story, prompt_sent)}
@@ -188,7 +192,14 @@ class SceneWriter:
         return tuple(read_choices(answer.text, by.sub_queries))
 
     async def _keep(
-        self, run: Run, plan: TurnPlan, text: str, acted_for: Sequence[str], *, stopped: bool
+        self,
+        run: Run,
+        plan: TurnPlan,
+        text: str,
+        acted_for: Sequence[str],
+        lore_tokens: int,
+        *,
+        stopped: bool,
     ) -> None:
         body: dict[str, Any] = {"text": text, "at": plan.at}
         if acted_for:
@@ -197,6 +208,8 @@ class SceneWriter:
             body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
         if plan.lore is not None:
             body["lore"] = plan.lore
+        if lore_tokens:
+            body["lore_tokens"] = lore_tokens
         if plan.stage != SCENE:
             body["stage"] = plan.stage
         if stopped:

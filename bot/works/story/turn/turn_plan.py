@@ -25,7 +25,7 @@ from bot.works.story.log.turn import SCENE, Excerpt, Turn
 from bot.works.story.memory.excerpts import as_prompt
 from bot.works.story.scene.choices import Before
 from bot.works.story.turn import context
-from bot.works.story.turn.context import Frame
+from bot.works.story.turn.context import Frame, Parts
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from bot.works.story.world.state import guidance, idle
 
@@ -48,9 +48,9 @@ class TurnPlan:
     the search.
 
     `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
-    people read them. `tokens`: how many the story may take. `speaker`: the character who replies, None for a scene;
-    shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler words. `branched`: the
-    name of the branch that begins with the turn, "" for none.
+    people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
+    replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
+    words. `branched`: the name of the branch that begins with the turn, "" for none.
     """
 
     story: str = ""
@@ -63,6 +63,7 @@ class TurnPlan:
     demo: bool = False
     prompts: dict[str, PromptText] = field(default_factory=dict)
     roles: dict[str, list[str]] = field(default_factory=dict)
+    window: int = 0
     tokens: int = 0
     answer: int = 0
     words: int = 0
@@ -108,9 +109,14 @@ def framed(plan: TurnPlan, task: str, **values: str) -> Frame:
 
 def prompt(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Prompt:
     """The writer's prompt for the turn; `lore`: texts of the lorebook's entries that apply."""
-    turn = story.turns[plan.turn]
     if plan.demo:
-        return context.briefly(story, turn, answer=plan.answer)
+        return context.briefly(story, story.turns[plan.turn], answer=plan.answer)
+    return parts(story, plan, lore).prompt()
+
+
+def parts(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Parts:
+    """The parts of that prompt."""
+    turn = story.turns[plan.turn]
     task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
     frame = framed(plan, task, words=str(plan.words))
     if plan.soften:
@@ -125,7 +131,7 @@ def prompt(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Prompt:
         else []
     )
     frame = replace(frame, overused=tuple(overused(scenes, story.cast, plan.phrase_times)))
-    return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+    return context.parts(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
 
 
 def players(story: Story, plan: TurnPlan) -> Players | None:
