@@ -32,6 +32,7 @@ from bot.events import (
     Run,
     Shown,
     Speaker,
+    Spoiler,
     Stage,
     Status,
     Text,
@@ -259,6 +260,23 @@ async def test_what_is_withdrawn_while_it_is_owed_is_not_shown_and_its_message_i
     assert (screen.ends, screen.texts) == ([("one", "stopped")], {"one": ""})
 
 
+async def test_who_deletes_twice_does_not_break_off_what_takes_the_messages_back(tmp_path: Path) -> None:
+    screen = Screen()
+
+    async def secret(run: Run) -> AsyncGenerator[Event, None]:
+        async for event in hello(run):
+            yield event
+        screen.up.clear()
+
+    async with running(tmp_path, screen, hello=secret) as app:
+        await (await app.perform(replace(asked("one", "hello"), origin="here"))).wait()
+        for _ in range(2):
+            assert await app.forget("local", "one")
+        screen.up.set()
+        await until_shown(app)
+        assert screen.ends[-1] == ("one", "stopped")
+
+
 async def test_a_run_that_was_withdrawn_before_a_crash_needs_no_view(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -293,6 +311,7 @@ def test_events_are_stored_as_they_were() -> None:
     events: list[Event] = [
         Stage("key", "Title", Speaker("Ana", own=True), ("1",), Choice("a", "b", asks="c")),
         Text("one and the same"),
+        Spoiler("what is to come"),
         Status("at work", 1, 2),
         Citation(1, "book", "heading", "quote", 3),
         Choices("which?", (Choice("a", "b"),), votes=True, taken=0),

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from bot.events import Changed, Event, Place, Request, Shown, Status, Text
 from storage.faults import StorageFault
+from storage.unshown import QUOTED, WITHDRAWN
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -100,15 +101,17 @@ class Showings:
         return run in self._tasks
 
     def drop(self, run: str) -> None:
-        """Show nothing more of the run."""
+        """Show nothing more of the run. What takes its messages back goes on."""
+        taking_back = [self._stored.get((run, how)) for how in (WITHDRAWN, QUOTED)]
         for task in self._tasks.get(run, ()):
-            task.cancel()
+            if task not in taking_back:
+                task.cancel()
 
     async def close(self) -> None:
         """Break off: what is stored is shown at the next start."""
         self._closing.set()
-        for run in self._tasks:
-            self.drop(run)
+        for task in [task for tasks in self._tasks.values() for task in tasks]:
+            task.cancel()
         if waiting := [*self._settling, *(task for tasks in self._tasks.values() for task in tasks)]:
             await asyncio.wait(waiting, timeout=LATE_S)
 

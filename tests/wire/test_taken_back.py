@@ -92,7 +92,12 @@ async def say_with_a_file(d: Any, text: str, name: str) -> Any:
 
 @pytest.mark.parametrize(
     ("platform", "struck"),
-    [("discord", False), ("slack", False), pytest.param("slack", True, marks=pytest.mark.slow)],
+    [
+        ("discord", False),
+        ("slack", False),
+        pytest.param("discord", True, marks=pytest.mark.slow),
+        pytest.param("slack", True, marks=pytest.mark.slow),
+    ],
 )
 async def test_a_person_who_deletes_everything_stands_nowhere(
     take: Take, platform: str, struck: bool
