@@ -165,8 +165,9 @@ class Shelf:
             id = self._contents.documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(self._contents.chunk_id(number), id, section, score, by))
-        asked_words = [word.terms for word in question.words]
-        mentioning = self._postings.saying_all(asked_words, best) if question.asked else []
+        mentioning = best if question.asked else []
+        if "(" not in question.asked:  # what stands in parentheses need not be said
+            mentioning = self._postings.saying_all([word.terms for word in question.words], mentioning)
         row = rows if set(best).intersection(told.tolist()) else 0
         above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
         return Ranked(

@@ -57,6 +57,7 @@ def test_a_phrase_that_no_heading_bears_is_found_where_it_stands_in_a_row() -> N
         assert fate.ask(name).confident, name
     for name in ("hand bell", "sleeping child", "plain task", "dark country"):
         assert lanterns.ask(name).confident, name
+    assert lanterns.ask("hand bell (heirloom)").evidence.phrase, "what stands in parentheses aside"
     for name in ("country bell", "plain child", "rope country", "hand task"):
         assert not lanterns.ask(name).confident, f"{name}: its words stand there, the phrase does not"
 
