@@ -1,4 +1,4 @@
-"""docs/seeds.svg: recall of our design beside two others, drawn from the table in docs/retrieval.md.
+"""docs/seeds.svg: recall of our design beside two others, drawn from the table in docs/retrieval-lab.md.
 
     python scripts/picture_seeds.py
 
@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE, PICTURE = DOCS / "retrieval.md", DOCS / "seeds.svg"
+PAGE, PICTURE = DOCS / "retrieval-lab.md", DOCS / "seeds.svg"
 HEADING = "## Beside other designs"
 MEASURES = ("recall@5", "recall@4k")
 COLOURS = ("#2f6f4f", "#c9853b", "#8a8f98")

@@ -1,4 +1,4 @@
-"""The sets of our own by which a story's memory is measured hold what docs/retrieval.md says of them."""
+"""The sets of our own by which a story's memory is measured hold what docs/retrieval-lab.md says of them."""
 
 from __future__ import annotations
 

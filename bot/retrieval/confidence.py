@@ -42,7 +42,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Rounded from logistic fits over the development sets; docs/retrieval.md says how they were checked."""
+    """Rounded from logistic fits over the development sets; docs/retrieval-lab.md says how they were checked."""
 
     worth: float = 0.16
     start: float = 0.05  # added to the worth before its logarithm: what nothing at all is worth
@@ -113,7 +113,7 @@ _SHORT = 2
 
 
 DOUBTFUL = 0.15
-"""So little below the bar it is a guess worth showing: docs/retrieval.md, "Guesses"."""
+"""So little below the bar it is a guess worth showing: docs/retrieval.md."""
 
 
 def confident(

@@ -25,7 +25,7 @@ Part = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to search; the defaults are what docs/retrieval.md measured best over all sets.
+    """How to search; the defaults are what docs/retrieval-lab.md measured best over all sets.
 
     With `within` only passages of these parts are found.
     """
@@ -34,7 +34,7 @@ class Options:
     lookup: bool = True
     model_languages: frozenset[str] | None = None  # the dense model's; None = all
     hops: int = 1  # titles named in the best passages are followed this often
-    thresholds: Thresholds | None = None  # None = those of docs/retrieval.md
+    thresholds: Thresholds | None = None  # None = those of docs/retrieval-lab.md
     likeness: Likeness | None = field(default_factory=Likeness)  # the dense model's; None = not known
     k1: float = 1.2
     b: float = 0.6

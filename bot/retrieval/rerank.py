@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WEIGHT = 0.5
-"""The share of the new scores in the sum with the old ones; docs/retrieval.md measured others."""
+"""The share of the new scores in the sum with the old ones; docs/retrieval-lab.md measured others."""
 
 NAME_WEIGHT = 0.25
 """The same where a bare name is asked for: these models were trained on questions."""

@@ -171,7 +171,7 @@ def fused(
     """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
 
     `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
-    Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval.md, "Strategies").
+    Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval-lab.md, "Strategies").
     As many passages as a single search gives.
     """
     first = results[0]

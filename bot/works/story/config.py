@@ -73,7 +73,7 @@ class StoryConfig:
 class RecallConfig:
     """How past scenes are searched, and how much of them the writer reads.
 
-    What counts how much; docs/retrieval.md says what each part is worth, and a weight of 0 leaves it out.
+    What counts how much; docs/retrieval-lab.md says what each part is worth, and a weight of 0 leaves it out.
 
     `strategy` "linear" tells the writer of the last scenes alone. Otherwise at most `scenes` past ones are told, in
     `share` of the model's window, each with `least_chars` to `most_chars` characters: those of the best `pieces` whose

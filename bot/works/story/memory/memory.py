@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from storage.story_vectors import StoryVectors
 
 KEPT, KEPT_PIECES = 16, 400_000
-"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take some 125 MB (docs/retrieval.md)."""
+"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 125 MB (docs/retrieval-lab.md)."""
 
 NEAREST = 200
 """How many of the nearest vectors count."""

@@ -1,7 +1,7 @@
 """What a query scores at each piece of a branch: our own fusion, and the parts that seed 000 adds, where switched on.
 
 Each part of the seed adds to the scores of scenes, which lie between 0 and about 2.5, or takes from them.
-docs/retrieval.md has what each is worth alone; those that add nothing to ours are switched off.
+docs/retrieval-lab.md has what each is worth alone; those that add nothing to ours are switched off.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The vectors of a story's pieces, compressed: the nearest of hundreds of thousands are found in milliseconds.
 
 The database stores a vector as bytes, 1 per dimension; in memory it is the upper 7 bits of each. The first bits (the
-signs) select candidates, all bits rank them. docs/retrieval.md has how many of the nearest are found so. A lorebook's
+signs) select candidates, all bits rank them; docs/retrieval-lab.md has how many of the nearest are found. A lorebook's
 entries are found by their meaning in the same way. Knows no model and no database. Synchronous.
 """
 
