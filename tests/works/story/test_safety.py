@@ -120,6 +120,24 @@ async def test_without_an_agreement_nothing_goes_beyond_it(tmp_path: Path) -> No
         assert json.loads(node.body)["crossed"] == []
 
 
+async def test_nothing_is_kept_of_a_scene_that_is_being_read_when_its_stop_card_is_played(
+    tmp_path: Path,
+) -> None:
+    service, gate = Service(), asyncio.Event()
+    answer = json.dumps(found(events=["A secret is told."]))
+    service.broken[""] = Reply(pieces=[answer[:1], answer[1:]], gates={1: gate})
+    async with looking(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        await service.begun.wait()
+        await talk.say("/story stopcard")
+        gate.set()
+        assert talk.app is not None
+        await asyncio.wait_for(talk.app.idle(), 30)
+        assert "A secret is told" not in str(await log(talk))
+    for file in (tmp_path / "data").glob("*.db*"):
+        assert b"A secret is told" not in file.read_bytes()
+
+
 async def test_a_stop_card_takes_a_scene_out_of_all_that_there_is_of_it(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:

@@ -62,11 +62,11 @@ class Logs:
         self._past: OrderedDict[tuple[str, str, int, int], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.writing: dict[str, set[str]] = {}
-        """The runs that are writing a turn's scene, by turn."""
+        """The runs that are writing a turn's scene, or reading it for the log, by turn."""
 
     @contextmanager
     def being_written(self, turn: str, run: str) -> Iterator[None]:
-        """Mark the run as writing the turn's scene."""
+        """Mark the run as writing the turn's scene, or as reading it for the log."""
         self.writing.setdefault(turn, set()).add(run)
         try:
             yield
