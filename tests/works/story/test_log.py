@@ -24,7 +24,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.log.logs import PAST, Logs, PlayedStory, node, spot
+from bot.works.story.log.logs import PAST, Logs, PlayedStory, logs_of, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act
 from bot.works.story.memory.memory import Memory
@@ -529,3 +529,15 @@ def test_what_was_written_down_of_a_scene_goes_with_its_stop_card() -> None:
     assert list(story.lore) == ["old", "own"]
     assert list(story.cast) == ["Bo"]
     assert {"n5", "n7"} <= story.unpinned
+
+
+async def test_the_logs_of_a_storage_are_one_and_go_with_it(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}")
+    stories = Stories(database)
+    logs = logs_of(stories)
+    assert logs_of(stories) is logs
+    gone = weakref.ref(logs)
+    del logs, stories
+    gc.collect()
+    assert gone() is None
+    await database.close()

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from bot.events import Place, Request, UserError
 from bot.works.story.log.nodes import OF_ALL, Kind, lineage
@@ -50,7 +50,9 @@ class _Folded:
 
 def logs_of(stories: Stories) -> Logs:
     """The logs of this storage, with their cache."""
-    return _LOGS.setdefault(stories, Logs(stories))
+    if (logs := _LOGS.get(stories)) is None:
+        logs = _LOGS[stories] = Logs(stories)
+    return logs
 
 
 class Logs:
@@ -234,4 +236,4 @@ def node(
     )
 
 
-_LOGS: WeakKeyDictionary[Stories, Logs] = WeakKeyDictionary()
+_LOGS: WeakValueDictionary[Stories, Logs] = WeakValueDictionary()
