@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
+import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,7 @@ from bot.words import words
 from bot.works.story.scene.buttons import AT_HEAD
 from bot.works.story.scene.choices import scene_changed, struck
 from tests.fakes.reply import Reply
+from tests.pace import slowness
 from tests.promises.talk import Events, Talk
 from tests.works.story.exchange.test_card import V3, a_png, b64
 from tests.works.story.tale import Tale
@@ -434,3 +436,12 @@ def test_only_an_answer_is_rated() -> None:
 )
 def test_a_text_is_struck_out_line_by_line(text: str, struck_out: str) -> None:
     assert struck(text) == struck_out
+
+
+def test_a_scene_is_struck_out_line_by_line_in_time_proportional_to_its_text() -> None:
+    assert struck("# A door\n\n- it ~~is~~ open  \n> 1. for you") == (
+        "# ~~A door~~\n\n- ~~it is open~~  \n> 1. ~~for you~~"
+    )
+    began = time.process_time()
+    struck("a" + " " * 20_000 + "b")
+    assert time.process_time() - began < 0.1 * slowness()

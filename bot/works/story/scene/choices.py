@@ -18,8 +18,8 @@ LABEL_CHARS = 75
 """The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
 CHOICE_CHARS = 300
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
-_WORDS = re.compile(r"^(\s*(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)*)(\S.*?)(\s*)$", re.MULTILINE)
-"""A line's marks, its words, and the blanks behind them."""
+_WORDS = re.compile(r"^(\s*(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)*)(\S(?:.*\S)?)", re.MULTILINE)
+"""A line's marks, and its words."""
 
 CODE: Final = 8
 """How many characters of the end of a run's id name a turn."""
@@ -198,7 +198,7 @@ def _number(story: Story, turn: Turn) -> int:
 
 def struck(text: str) -> str:
     """Markdown with each line struck out."""
-    return _WORDS.sub(lambda line: f"{line[1]}~~{line[2].replace('~~', '')}~~{line[3]}", text)
+    return _WORDS.sub(lambda line: f"{line[1]}~~{line[2].replace('~~', '')}~~", text)
 
 
 def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tuple[Notice | Choices, ...]:
