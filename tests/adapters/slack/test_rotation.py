@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from bot.adapters.slack.installed.doctor import examine
 from bot.config import Secrets, SlackConfig, load
 from bot.events import UserError
 from bot.words import words
+from storage.faults import StorageFault
 from storage.inspect import expired_tokens
 from tests.adapters.slack.serving import Served, credentials, served
 from tests.fakes.slack import Channel, FakeSlack, User
@@ -129,6 +132,32 @@ async def test_a_renewal_that_fails_tells_the_operator_what_to_do_and_keeps_the_
         assert expired_tokens(url, slack.client_id, past) == []
         refresh = slack.grants.rotated[channel.team.id].refresh
         assert not [secret for secret in (refresh, channel.team.bot_token) if secret in caplog.text]
+
+
+async def test_a_renewed_token_that_cannot_be_stored_at_once_is_not_lost(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    channel, ana = place(slack, "Table")
+    slack.rotation_seconds = 3_600
+    async with served(tmp_path, slack, mode="http", given=credentials(slack, "http", installs=True)) as bot:
+        await installed(slack, bot, ana)
+        slack.rotation_seconds = DAY_HALF
+        assert bot.service.store is not None
+        store, team = bot.service.store, channel.team
+        with closing(sqlite3.connect(tmp_path / "sutradhar.db", timeout=30)) as database:
+            for change in ("INSERT", "UPDATE"):
+                database.execute(
+                    f"CREATE TRIGGER full_{change} BEFORE {change} ON slack_bots"
+                    " BEGIN SELECT RAISE(ABORT, 'full'); END"
+                )
+            with pytest.raises(StorageFault):
+                await store.find(team.id, "")
+            for change in ("INSERT", "UPDATE"):
+                database.execute(f"DROP TRIGGER full_{change}")
+        stored = await store.find(team.id, "")
+        assert stored is not None
+        assert stored.token == team.bot_token
+        assert renewals(slack) == 1
 
 
 async def test_the_configured_token_is_renewed_with_its_refresh_token_also_after_a_restart(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstall
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 
 from bot.adapters.slack.installed.faults import CALL_FAULTS, code_of
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
@@ -48,10 +50,12 @@ class Rotation:
         self._can = bool(pair[1])
         self._renewing: dict[tuple[str, str], asyncio.Task[Bot | None]] = {}
         self._paused_until: dict[tuple[str, str], float] = {}
+        self._unsaved: dict[tuple[str, str], Bot] = {}
+        """Those that were renewed and could not be stored yet: no refresh token is good twice."""
 
     async def find(self, team: str, enterprise: str, *, org: bool = False, refused: str = "") -> Bot | None:
         """The installation, renewed if its token is about to expire, or is the one that Slack has `refused`."""
-        bot = await self._stored(team, enterprise, org)
+        bot = await self._stored(team, enterprise, org=org)
         if bot is None or not _due(bot, refused):
             return bot
         key = team, enterprise
@@ -60,15 +64,18 @@ class Rotation:
         if (renewing := self._renewing.get(key)) is None:
             renewing = self._renewing[key] = asyncio.create_task(self._renew(key, org, refused))
             renewing.add_done_callback(lambda _: self._renewing.pop(key, None))
-        # Whoever waits may give up, but a refresh token that has been used must not be lost.
+        # Who waits may give up, but a refresh token that has been used must not be lost.
         return await asyncio.shield(renewing)
 
     async def close(self) -> None:
         """Wait until everything renewed is stored."""
         await asyncio.gather(*self._renewing.values(), return_exceptions=True)
+        for team, enterprise in list(self._unsaved):
+            with suppress(StorageFault):
+                await self._stored(team, enterprise, org=False)
 
     async def _renew(self, key: tuple[str, str], org: bool, refused: str) -> Bot | None:
-        bot = await self._stored(*key, org)
+        bot = await self._stored(*key, org=org)
         if bot is None or not _due(bot, refused):  # renewed a moment ago
             return bot
         renewed, code = None, "no client secret" if not self._can else "another kind of token"
@@ -85,12 +92,16 @@ class Rotation:
             self._paused_until[key] = time.monotonic() + PAUSE_S
             _complain(bot, code, lasting=code in NO_LOGIN or not self._can)
             return bot
-        await self._store.async_save_bot(renewed)
+        self._unsaved[key] = renewed
         self._paused_until.pop(key, None)
         _log.info("the token of %s was renewed", _name(bot))
-        return renewed
+        return await self._stored(*key, org=org)
 
-    async def _stored(self, team: str, enterprise: str, org: bool) -> Bot | None:
+    async def _stored(self, team: str, enterprise: str, *, org: bool) -> Bot | None:
+        """Raises StorageFault; what was renewed is then stored by the next call."""
+        if (renewed := self._unsaved.get((team, enterprise))) is not None:
+            await self._store.async_save_bot(renewed)
+            self._unsaved.pop((team, enterprise), None)
         return await self._store.async_find_bot(
             enterprise_id=enterprise or None, team_id=team or None, is_enterprise_install=org
         )
