@@ -37,7 +37,12 @@ async def test_only_what_the_asker_is_a_member_of_is_read(at: Table) -> None:
     seen = await at.slack.say(at.bia, hers, "The key is under the mat")
     unseen = await at.slack.say(at.bia, theirs, "The lamp is a trap")
     alone = await at.slack.say(at.bia, at.team.dm(at.bia), "I am the murderer", wait=False)
-    text = await asked_with(at, seen, unseen, alone, n=2)
+    crowd = at.team.channel("crowd")
+    crowd.members.remove(at.ana)
+    in_crowd = await at.slack.say(at.bia, crowd, "The crown is a fake")
+    crowd.members.extend([at.bia] * 20_000)  # more than the bot looks through
+    assert "fake" not in await asked_with(at, in_crowd)
+    text = await asked_with(at, seen, unseen, alone, n=3)
     assert "> The key is under the mat" in text
     assert "trap" not in text
     assert "murderer" not in text

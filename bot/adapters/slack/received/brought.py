@@ -92,7 +92,9 @@ async def _fetched(
     try:
         async with asyncio.timeout(FETCH_S):
             client = await intake.workspaces.client(location.team, location.enterprise)
-            if channel != location.channel and not await is_member(client, channel, location.user):
+            if channel != location.channel and not await is_member(
+                client, channel, location.user, beyond=False
+            ):
                 return None
             answer: Any = await client.conversations_replies(
                 channel=channel, ts=thread, oldest=ts, latest=ts, inclusive=True

@@ -37,7 +37,7 @@ PARTS = 50
 """Messages of one stage; more than any answer has."""
 PASSED_ON = ("markdown", "section", "rich_text", "header", "divider", "context", "image", "table")
 PAGE, PAGES = 1_000, 20
-"""Members of one call, and the most calls; beyond that the person is assumed to be a member of the channel."""
+"""Members of one call, and the most calls."""
 
 _log = logging.getLogger(__name__)
 _turns = KeyedLocks()
@@ -69,7 +69,8 @@ async def share(intake: Intake, location: Location, body: Body, past: Request) -
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
         async with _turns.of((past.id, message_of(body))):
-            if not await is_member(client, origin.channel, location.user):
+            # The bot must not post there for others.
+            if not await is_member(client, origin.channel, location.user, beyond=True):
                 return Shared("buttons.you_may_not_share_slack")
             return await _shared(intake, client, location, body, past, parts)
     except (PlaceClosed, Gone) as fault:
@@ -187,8 +188,8 @@ def _offers(block: Block) -> bool:
     return any(re.fullmatch(footer.CHOICE, each) for each in ids)
 
 
-async def is_member(client: Client, channel: str, user: str) -> bool:
-    """Whether the person is a member of the channel; the bot must not post there for others."""
+async def is_member(client: Client, channel: str, user: str, *, beyond: bool) -> bool:
+    """Whether the person is a member of the channel; `beyond` is the answer where it has too many members to look."""
     cursor = ""
     for _ in range(PAGES):
         answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
@@ -197,7 +198,7 @@ async def is_member(client: Client, channel: str, user: str) -> bool:
         cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
         if not cursor:
             return False
-    return True
+    return beyond
 
 
 async def _post(client: Client, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
