@@ -286,6 +286,8 @@ async def test_every_verb_whose_window_takes_a_text_has_an_example_in_both_langu
 async def test_a_window_takes_no_more_than_its_command_does_so_that_no_text_is_lost(at: Table) -> None:
     reminder = await opened(at, text="reminder", command="/schedule")
     assert reminder.blocks[0]["element"]["max_length"] == 1_500
+    when = next(block for block in reminder.blocks if block["block_id"] == "option:when")
+    assert when["element"]["max_length"] == 100
     question = await opened(at)
     assert question.blocks[0]["element"]["max_length"] == windows.FIELD_CHARS
 

@@ -266,7 +266,7 @@ def option_field(field: Field) -> Block:
     if field.values:
         element = menu(TYPED, field.values)
     else:
-        limit = {"max_length": FIELD_CHARS, "multiline": field.long}
+        limit = {"max_length": min(field.most, FIELD_CHARS), "multiline": field.long}
         element = {"type": "plain_text_input", "action_id": TYPED, **limit}
     return asking(field.id, field.label, element, required=field.required) | {
         "hint": plain(field.hint, FIELD_CHARS)
