@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from bot.adapters.slack.shown.home import WAITS_S
+from bot.adapters.slack.installed.workspaces import Workspace
+from bot.adapters.slack.placing import origin_of
+from bot.adapters.slack.shown.home import WAITS_S, RootMessage
 from bot.adapters.slack.shown.plan import PLAN
-from bot.adapters.slack.shown.thread import EVENT
+from bot.adapters.slack.shown.thread import EVENT, Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import root_page
-from bot.adapters.surface import MessageRef, MessageStyle
+from bot.adapters.surface import MessageRef, MessageStyle, Refused
 from bot.adapters.writer import Pace, Writers
 from bot.events import Ended, Shown, Stage, Text
 from bot.words import words
@@ -209,3 +212,20 @@ async def test_who_waits_for_a_crowded_channel_is_told(bench: Desk) -> None:
         await clock.advance(2 * WAITS_S)
     await bench.fake.until(lambda: any("Why?" in message.shown for message in bench.channel.messages))
     assert [post.text for post in bench.channel.everything if post.ephemeral_to] == [told]
+
+
+async def test_a_fault_of_our_own_is_not_tried_for_ever(bench: Desk) -> None:
+    class Broken(Thread):
+        posts = 0
+
+        async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+            self.posts += 1
+            raise ValueError("not a fault of Slack's")
+
+    request = bench.request(bench.channel)
+    origin, say = origin_of(request.origin), words("en")
+    root = RootMessage(request, origin, bench.records.outbox, Writers(Pace(1.0, 9, 1.0)), say)
+    broken = Broken(Workspace(bench.workspaces, origin.team, origin.enterprise), origin.channel)
+    with pytest.raises(Refused):
+        await asyncio.wait_for(root.post(broken), 10)
+    assert broken.posts == 1

@@ -36,6 +36,7 @@ from bot.adapters.surface import (
     Refused,
     Surface,
     SurfaceFault,
+    Unavailable,
 )
 from bot.adapters.writer import Rank, SideTasks, until_available
 from bot.conversation import title_of
@@ -121,6 +122,11 @@ class RootMessage:
             self._message = message
         except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
             self._fault = fault
+        except Unavailable:
+            raise
+        except Exception:  # of our own: it would come again
+            self._fault = Refused("a fault of our own")
+            raise
         return True
 
 
