@@ -41,8 +41,8 @@ FINAL_TRIES_S = 86_400.0
 
 ORDER_S = 150.0
 """How long a new message waits for an earlier one that the platform could not take."""
-OUTAGE = 3
-"""Failures in a row, in all channels, after which the first success means that the platform is back."""
+OUTAGE, OUTAGE_S = 3, 5.0
+"""Failures in a row, in all channels, and seconds, after which the first success means that the platform is back."""
 
 urgency: ContextVar[int] = ContextVar("urgency", default=0)
 """The urgency of this task's requests to the platform: the smallest goes first."""
@@ -130,8 +130,9 @@ class _Health:
     back: Callable[[], None] = lambda: None
 
     def success(self, now: float) -> None:
-        self.succeeded, failures, self.failures = now, self.failures, 0
-        if failures >= OUTAGE:
+        was_out = self.failures >= OUTAGE and now - self.succeeded >= OUTAGE_S
+        self.succeeded, self.failures = now, 0
+        if was_out:
             self.back()
 
 

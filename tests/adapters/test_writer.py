@@ -328,6 +328,20 @@ async def test_once_the_platform_is_back_all_is_tried_at_once_and_in_its_order(
     assert log[-1][0] - log[0][0] < 1
 
 
+async def test_places_that_the_platform_fails_in_are_not_asked_more_often_while_it_takes_others(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    writers = Writers(PACE, clock)
+    broken = [Note(f"broken {n}", clock, log, "x", faults=10**6) for n in range(6)]
+    for note in broken:
+        writers.at(note.name).put(note, Rank.FINAL)
+    for n in range(60):
+        writers.at(f"c{n}").put(Note(str(n), clock, log, "x"), Rank.FINAL)
+        await clock.advance(1)
+    assert len(log) == 60
+    assert max(len(note.times) for note in broken) < 15
+
+
 async def test_a_message_that_the_platform_never_takes_delays_others_only_for_a_while(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
