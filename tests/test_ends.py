@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
+from bot.events import Author, Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
 from bot.platforms import Platform
 from bot.runs import execution
 from bot.runs.engine import RECOVERIES
@@ -268,6 +268,22 @@ async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path)
         await app.close()
     with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection:
         assert "a secret" not in str(connection.execute("SELECT * FROM inbox").fetchall())
+
+
+async def test_a_few_letters_in_common_take_back_no_request_of_somebody_else(tmp_path: Path) -> None:
+    words = ["open", "open the door", "open", "open!", "What is behind it?", "Ask: What is behind it?"]
+    bo = Author("b", "B")
+    async with running(Moody(tmp_path), **dict.fromkeys(words, hello)) as app:
+        requests = [asked(str(n), text) for n, text in enumerate(words)]
+        for n, first in ((1, "0"), (2, "0"), (5, "4")):
+            requests[n] = replace(requests[n], answers=first, author=bo)
+        requests[3] = replace(requests[3], answers="0")
+        for request in requests:
+            await (await app.perform(request)).wait()
+        assert await app.forget("local", "0")
+        assert await app.forget("local", "4")
+        left = [await app.request_of("local", str(n)) for n in range(6)]
+        assert [request.text for request in left if request is not None] == ["", words[1], "", "", "", ""]
 
 
 async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path: Path) -> None:

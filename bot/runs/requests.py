@@ -29,14 +29,17 @@ if TYPE_CHECKING:
 WATCH = "watch"
 """The platform of the requests of watched folders, which no person makes."""
 
+ONLY = "only"
+"""Their option that names the files of the folder which are due."""
+
 PLAYED = "played"
 """The key of the request that plays what another one was about, as if its author had typed it."""
 
 REPEATS = "repeats"
 """The option of a request that asks for the same as an earlier one: the run of that."""
 
-ONLY = "only"
-"""Their option that names the files of the folder which are due."""
+QUOTED_CHARS = 12
+"""Characters that somebody else's request has from an earlier one, at least: fewer may be the same by chance."""
 
 MOST = 250
 """Requests of one commit, well below the number of values that any SQLite takes in one statement."""
@@ -218,7 +221,11 @@ class PastRequests:
             other = await self.request(row.space, row.id)
             if other is None or request.id not in (other.answers, other.options.get(REPEATS)):
                 continue
-            if other.text and (other.text in request.text or request.text in other.text):
+            own = other.author.id in ("", request.author.id)
+            shorter, longer = sorted((request.text, other.text), key=len)
+            if shorter and (
+                shorter == longer or (shorter in longer and (own or len(shorter) >= QUOTED_CHARS))
+            ):
                 runs.append(other.id)
         return runs
 
