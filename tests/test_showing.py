@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +275,28 @@ async def test_who_deletes_twice_does_not_break_off_what_takes_the_messages_back
         screen.up.set()
         await until_shown(app)
         assert screen.ends[-1] == ("one", "stopped")
+
+
+async def test_a_platform_that_is_down_keeps_no_other_from_taking_back(tmp_path: Path) -> None:
+    down, taken_back = asyncio.Event(), asyncio.Event()
+
+    async def never(request: Request, stays: Collection[str] | None) -> None:
+        await down.wait()
+
+    async def at_once(request: Request, stays: Collection[str] | None) -> None:
+        taken_back.set()
+
+    screen = Screen()
+    async with running(tmp_path, screen, hello=hello) as app:
+        for name, take_back in (("down", never), ("up", at_once)):
+            app.attach(Platform(name, screen.view, without_words=lambda origin: origin, take_back=take_back))
+        for n in range(6):
+            request = asked(str(n), "hello")
+            place = replace(request.place, platform="up" if n == 5 else "down", thread=str(n))
+            await (await app.perform(replace(request, place=place, origin="there"))).wait()
+        for n in range(6):
+            assert await app.forget("local", str(n))
+        await asyncio.wait_for(taken_back.wait(), 10)
 
 
 async def test_a_run_that_was_withdrawn_before_a_crash_needs_no_view(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -68,7 +69,7 @@ NOTICED_S = 5.0
 """How long a run's message waits for that of the run before it in the line."""
 
 TAKING_BACK = 4
-"""Runs whose messages are taken back at the same time."""
+"""Runs whose messages are taken back at the same time on a platform."""
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +98,10 @@ class Execution:
         self._gate = gate
         self._past = past
         self.showings = Showings(resources.records.unshown)
-        self._taking_back = asyncio.Semaphore(TAKING_BACK)
+        self._taking_back: defaultdict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(TAKING_BACK)
+        )
+        """By platform: one that is down keeps no other waiting."""
         self.leaving = False
         """The process is closing: a run that has not begun begins at the next start."""
 
@@ -233,7 +237,7 @@ class Execution:
 
     async def _taken_back(self, request: Request, how: str) -> None:
         platform = self._platforms[request.place.platform]
-        async with self._taking_back:
+        async with self._taking_back[request.place.platform]:
             sent = await self._resources.records.outbox.all(request.place.space, request.id)
             finished = {row.message_id for row in sent if row.shown is not None}
             unfinished = {row.message_id for row in sent} - finished - {None}
