@@ -75,9 +75,9 @@ class Home(Protocol[AnyPage]):
     ephemeral: bool
     """Whether all of it is shown at once to the asker alone, by `response`, after its end."""
     share: str
-    further: bool
-    """Whether a private question is gone on with in a window: its messages cannot be replied to."""
     """The key of the label of the button that shares it."""
+    further: bool
+    """Whether a window asks for the next private question: its messages cannot be replied to."""
 
     @property
     def response(self) -> EphemeralReply[AnyPage] | None:

@@ -139,7 +139,7 @@ async def _perform(
 async def _durable(app: App, request: Request, output: Output, conversation: Conversation) -> str:
     """Perform it through the engine, which also continues interrupted runs, and wait for these, too.
 
-    These are shown on standard error: whoever reads the output has not asked for them.
+    These are shown on standard error: the reader of the output has not asked for them.
     """
     elsewhere = plain_output(app.config.data_dir / "files", sys.stderr)
 

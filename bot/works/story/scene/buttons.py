@@ -1,4 +1,4 @@
-"""The buttons of a story: each acts on the scene that it stands under, or says that the story has gone on from there.
+"""The buttons of a story: each acts on the scene above it, or says that the story has gone on from there.
 
 What a button belongs to is its `Choice.under`: a version of a scene, or a turn for which nothing was written. A press
 is checked when it comes, so that only the person who pressed is told, and again when its run begins: by then somebody

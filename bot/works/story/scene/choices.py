@@ -61,7 +61,7 @@ def read_choices(text: str, most: int) -> list[str]:
 
 
 def words_of(story: Story, request: Request) -> Words:
-    """The story's language: its scenes keep it, whoever presses a button."""
+    """The story's language: its scenes keep it, also for a person who presses in another one."""
     return words(str(story.settings.get("language") or request.locale))
 
 

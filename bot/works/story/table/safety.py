@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from storage.stories import NodeRow
 
 MATURE: Final = "mature"
-"""The longest lines, and the longest veils."""
 NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 
 WORDED: Final = (
