@@ -36,9 +36,11 @@ from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
+from bot.speech.narration import Narration, narrated
 from bot.works.council.ballot import read_json, read_words
 from bot.works.council.verdict import DissentSplitter
-from bot.works.story.scene.choices import read_choices
+from bot.works.story.extraction import attribution
+from bot.works.story.scene.choices import read_choices, struck
 from bot.works.story.turn import dice
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.world.lorebook import LoreEntry, spelt_out, triggered
@@ -57,6 +59,7 @@ SEEDS = [
     "<@", "<@U1|", "<@U1> ", "@everyone",  # mentions
     " ", "\t", "\n", " \n", "\r", "\u2028", "\xa0", "a ", "a.\n",  # blanks and lines
     "<think>", "</think>", "<thin", "{", '{"a":', "[[", '"', "- - ", "? ", "&a ", "a: ", "<|im_end|>",
+    "“", "“a” ", "«a» ", "— a ", "\n— a — ", "Mira ", "Mira said ", '"a" ', "a. ", "\n\na",  # speech
     "FINAL RANKING:\n", "Response A ", "A > ", "DISSENT", "--a ", "a", "aa ", "\u0130", "界", "1,", "…",
 ]  # fmt: skip
 """Each is repeated until the text is long enough."""
@@ -112,6 +115,19 @@ def called_up(text: str) -> object:
     return triggered(entries, [text], depth=2, budget=1_000_000, recursive=True, tokens=len)
 
 
+def heard(text: str) -> None:
+    narration = Narration("en", ["mira"])
+    for at in range(0, len(text) // 2, 16):
+        narration.feed(text[at : at + 16])
+    narration.end()
+
+
+def done_by(text: str) -> None:
+    list(attribution.speeches(text, "Mira"))
+    list(attribution.deeds(text, "Mira", decided=False))
+    attribution.moved(text, "Mira", ["Bo"])
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "control codes": markdown.clean,
     "mentions": markdown.neutralise,
@@ -146,6 +162,13 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "what a lorebook is called up by": called_up,
     "choices": lambda text: read_choices(text, 3),
     "a cast in a line": people,
+    "a scene that is struck out": struck,
+    "what is narrated": lambda text: narrated(
+        text[: LENGTH // 2], "en"
+    ),  # each sentence is read by many patterns
+    "what is narrated while it comes": heard,
+    "narration without speech": attribution.unquoted,
+    "who speaks and acts": done_by,
     "citations": gate,
     "a book's own brackets": unmarked,
     "an excerpt": lambda text: excerpt(text, {"a", "lantern"}, "en"),

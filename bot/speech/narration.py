@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 from bot.speech.reading import read_aloud
 from bot.speech.sentences import Sentences
 
+_LABEL: Final = 300
+"""Characters at the start of a line within which a speaker's name is looked for."""
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
@@ -60,10 +62,14 @@ class Narration:
 
     def _held_back(self) -> bool:
         """Whether the line may not be prose."""
+        if len(self._line) > _LABEL and self._line[:_LABEL].isspace():
+            return False
         beginning = self._line.lstrip(" ")
         return not beginning or beginning[0] in "|`~" or self._may_name_a_speaker()
 
     def _may_name_a_speaker(self) -> bool:
+        if len(self._line) > _LABEL:
+            return False
         beginning = " ".join(re.sub(r"[*_]|\s(?=:)", "", self._line).casefold().split())
         return any(f"{name}:".startswith(beginning) for name in self._speakers)
 

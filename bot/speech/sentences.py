@@ -13,13 +13,14 @@ between words."""
 
 _END = re.compile(
     r"""
-    \n[^\S\n]*\n\s*                               # an empty line
-    | \n(?=\s*(?:[-*+•>\#]|\d{1,3}[.)])\s)         # the next line of a list, a heading
+    \n[^\S\n]*+\n\s*+                             # an empty line
+    | \n(?=\s*+(?:[-*+•>\#]|\d{1,3}[.)])\s)         # the next line of a list, a heading
     | [。！？｡]+[”’»」』）)\]"']*                     # no space follows in Chinese and Japanese
-    | (?:[.!?…]+)[”’»)\]"'*_]*(?=\s)
+    | (?<![.!?…])[.!?…]++[”’»)\]"'*_]*+(?=\s)
     """,
     re.VERBOSE,
 )
+_EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*\Z")
 _WORD = re.compile(r"[\w.]+$")
 _ABBREVIATED = re.compile(
     r"""
@@ -30,6 +31,7 @@ _ABBREVIATED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PAUSE = re.compile(r"[,;:–—]\s")
+_NEXT = re.compile(r"\S")
 
 
 class Sentences:
@@ -37,10 +39,14 @@ class Sentences:
 
     def __init__(self) -> None:
         self._left = ""
+        self._read = 0
+        """How far it holds no end of a sentence."""
 
     def feed(self, text: str) -> list[str]:
         """The sentences that are complete now, without spaces around them."""
-        self._left += text
+        if text.isspace() and (not self._left or _EMPTY_LINE.search(self._left)):
+            return []  # more of a gap that is held already: a model may write nothing else
+        self._left = self._left + text if self._left else text.lstrip()
         return self._cut(ended=False)
 
     def end(self) -> list[str]:
@@ -53,6 +59,7 @@ class Sentences:
         sentences: list[str] = []
         while (at := self._next(ended)) is not None:
             sentence, self._left = self._left[:at].strip(), self._left[at:].lstrip()
+            self._read = 0
             if sentence:
                 sentences.append(sentence)
             if not self._left:
@@ -62,25 +69,30 @@ class Sentences:
     def _next(self, ended: bool) -> int | None:
         """Where the first sentence ends; None while that cannot be told."""
         remainder = self._left
-        for end in _END.finditer(remainder):
+        for end in _END.finditer(remainder, self._read, 2 * LONGEST):
             if end.start() >= LONGEST:
                 break
-            follows = remainder[end.end() :].lstrip()
+            next_sign = _NEXT.search(remainder, end.end())
+            follows = next_sign[0] if next_sign else ""
             if not follows and not ended:  # what comes next decides
                 return None
             if _ends(remainder[: end.start()], end[0], follows):
                 return end.end()
+            self._read = end.end()
         if len(remainder) > LONGEST + 1 or (ended and len(remainder) > LONGEST):
             return _in_between(remainder)
         return len(remainder) if ended else None
 
 
 def _ends(before: str, end: str, follows: str) -> bool:
-    """Whether a sentence ends with `end`, which is no abbreviation's full stop nor a pause within the sentence."""
+    """Whether a sentence ends with `end`, which is no abbreviation's full stop nor a pause within the sentence.
+
+    `follows` is the next sign that is no blank, "" at the end of the text.
+    """
     if end[0] == "\n" or end[0] in "。！？｡" or not follows:
         return True
     if end.rstrip("”’»)]\"'*_").endswith((".", "…")):
-        if follows[0].islower():
+        if follows.islower():
             return False
         word = _WORD.search(before)
         name = word[0] if word else ""

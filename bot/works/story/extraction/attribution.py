@@ -41,7 +41,9 @@ _STEM: Final = 4
 SHORTEST: Final = 2
 """The fewest letters of a part of a name."""
 _QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
-_DASHED: Final = re.compile(r"(?:^|\n)\s*[—–]\s*([^—–\n]{1,600})[—–]\s*([^—–\n]{1,80})")
+_DASHED: Final = re.compile(
+    r"^[^\S\n]*+[—–][^\S\n]*+([^—–\n]{1,600}+)[—–][^\S\n]*+([^—–\n]{1,80}+)", re.MULTILINE
+)
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
 _SAYING: Final = (
     "say says said ask asks asked answer answers answered reply replies replied whisper whispers whispered "
@@ -126,11 +128,11 @@ def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Behind a quotation ("…", Mira said; said Mira), and before one (Mira said: "…")."""
     speaker, say = re.escape(name), _any(_SAYING)
     after = re.compile(
-        rf"\s*[,—–]?\s*(?:{speaker}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{speaker})(?!\w)", re.IGNORECASE
+        rf"\s*+[,—–]?\s*+(?:{speaker}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{speaker})(?!\w)", re.IGNORECASE
     )
     before = re.compile(
-        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$|(?:^|\n)\s*{speaker}:\s*$",
-        re.IGNORECASE,
+        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*\Z|^[^\S\n]*+{speaker}:\s*\Z",
+        re.IGNORECASE | re.MULTILINE,
     )
     return after, before
 

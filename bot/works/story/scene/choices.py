@@ -18,7 +18,9 @@ LABEL_CHARS = 75
 """The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
 CHOICE_CHARS = 300
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
-_WORDS = re.compile(r"^(\s*(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)*)(\S(?:.*\S)?)", re.MULTILINE)
+_WORDS = re.compile(
+    r"^([^\S\n]*+(?:(?:[-*+>]|\d++[.)]|#{1,6}+)[^\S\n]++)*+)(\S++(?:[^\S\n]++\S++)*+)", re.MULTILINE
+)
 """A line's marks, and its words."""
 
 CODE: Final = 8
