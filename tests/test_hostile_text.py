@@ -42,6 +42,7 @@ from bot.works.council.verdict import DissentSplitter
 from bot.works.story.extraction import attribution
 from bot.works.story.scene.choices import read_choices, struck
 from bot.works.story.turn import dice
+from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.world.lorebook import LoreEntry, spelt_out, triggered
 from tests.pace import slowness
@@ -163,6 +164,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "choices": lambda text: read_choices(text, 3),
     "a cast in a line": people,
     "a scene that is struck out": struck,
+    "a refusal": lambda text: (is_refusal(text), may_become_refusal(text)),
     "what is narrated": lambda text: narrated(
         text[: LENGTH // 2], "en"
     ),  # each sentence is read by many patterns

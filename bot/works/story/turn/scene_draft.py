@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
@@ -12,6 +13,7 @@ from bot.events import Completion, Event, Run, Status, Text, UserError
 from bot.words import Words
 from bot.works.story.extraction.attribution import Players, WatchedScene
 from bot.works.story.turn import context
+from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.world.cast import Unnamed
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ _log = logging.getLogger(__name__)
 
 
 class SceneDraft:
-    """One scene. `completion`: of the last answer, None if it was cut off; `acted_for` are those of the players'
+    """One scene. `completion`: of the last answer, None if it was cut off; one that refuses in prose has the finish
+    "refusal" and no text. `acted_for` are those of the players'
     characters for whom it speaks or acts all the same.
     """
 
@@ -77,12 +80,25 @@ class SceneDraft:
         speaker = self._taken.speaker
         reply = Unnamed(speaker.name if speaker is not None else "")
         self.completion = None
+        held: str | None = ""  # the beginning, while it may become a refusal
         async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
                     self.completion = piece
-                elif passage := watched.feed(reply.feed(piece)):
+                    continue
+                if held is not None:
+                    held += piece
+                    if may_become_refusal(held):
+                        continue
+                    piece, held = held, None
+                if passage := watched.feed(reply.feed(piece)):
                     yield self._show(passage)
+        if held and is_refusal(held, spoken=speaker is not None):
+            if self.completion is not None:
+                self.completion = replace(self.completion, finish="refusal")
+            return
+        if passage := watched.feed(reply.feed(held or "")):
+            yield self._show(passage)
         if passage := watched.feed(reply.feed("", last=True), last=True):
             yield self._show(passage)
 

@@ -19,6 +19,7 @@ from bot.works.story.log.turn import SCENE, Excerpt
 from bot.works.story.memory.excerpts import excerpts, query_of
 from bot.works.story.scene.choices import carded, read_choices, stopcard, ways, ways_after_refusal, words_of
 from bot.works.story.turn import context
+from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
 from bot.works.story.world.state import unknown_to
@@ -231,7 +232,8 @@ class SceneWriter:
         except UserError as error:
             _log.info("no choices for %s: %s", run.id, error)
             return []
-        choices = read_choices(completion.text, plan.choices)
+        refused = completion.finish == "refusal" or is_refusal(completion.text)
+        choices = [] if refused else read_choices(completion.text, plan.choices)
         if choices:
             body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
             choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
