@@ -134,8 +134,13 @@ def line_for(verb: Verb, options: Mapping[str, OptionValue]) -> str:
         if option := verb.option(name):
             words.append(f"--{name}")
             if option.kind != "flag":
-                words.append(_SPECIAL.sub(r"\\\1", str(value)))
+                words.append(escaped(str(value)))
     return " ".join(words)
+
+
+def escaped(word: str) -> str:
+    """As it has to be typed in a line to be one word."""
+    return _SPECIAL.sub(r"\\\1", word)
 
 
 def with_words(parsed: Parsed, words: str) -> Parsed:

@@ -61,7 +61,7 @@ class Request:
     line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that has begun it
     (`Run.begin`); "" where a person, a schedule or a folder has. `answers` is the run of the same space whose choice
     was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
-    adults in there; None where it cannot tell.
+    adults in there; None where it cannot tell. `window`: its text was typed into a window, which is closed.
     """
 
     id: str
@@ -78,6 +78,7 @@ class Request:
     parent: str = ""
     answers: str = ""
     adults: bool | None = None
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ class Choice:
     is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
     window can open. `filled` is what stands in the window for the answer already. `under` names what the button
     belongs to, in the work's own terms: the work checks it before it does what the line says (`Kind.pressed`). `title`
-    names the conversation that a press begins, where the line's own text would not.
+    names the conversation that a press begins, where the line's own text would not. `answers` is the run that a press
+    answers, "" for none; None is the run that offers it.
     """
 
     label: str
@@ -168,6 +170,7 @@ class Choice:
     filled: str = ""
     under: str = ""
     title: str = ""
+    answers: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

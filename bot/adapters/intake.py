@@ -283,6 +283,7 @@ def request_of(
         locale,
         origin.to_json(title=title(invocation.title or mention.readable(text)) or row.path, asked=shown),
         answers=invocation.answers,
+        window=invocation.window or (invocation.again is not None and invocation.again.window),
     )
 
 

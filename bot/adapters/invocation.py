@@ -36,7 +36,7 @@ _UNSAFE = re.compile(r"[^\w.-]")
 class Invocation:
     """A verb with its text, options and files, as a person has called it.
 
-    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request. `title`: see
+    `plain`: it was no command. `again`: the request that it repeats. `answers`, `window`: see Request. `title`: see
     `bot.events.Choice`.
     """
 
@@ -48,6 +48,7 @@ class Invocation:
     again: Request | None = None
     answers: str = ""
     title: str = ""
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class PendingForm:
             option, value = row.option(name), (filled or {}).get(name, "").strip()
             if option is not None and value:
                 options[name] = value_of(row, option, value)
-        return Invocation(row, text, options, self.files, answers=self.answers)
+        return Invocation(row, text, options, self.files, answers=self.answers, window=True)
 
     def form(self, say: Words) -> list[Field]:
         """The window's fields besides the text: the options of the verb's form that are not set yet."""
@@ -176,7 +177,8 @@ def choice_invocation(chosen: StoredChoice, run: str, *, private: bool = False) 
     if parsed.verb is None:
         raise UserError("edge.gone")
     options = _pressed(chosen, run, parsed, private)
-    return Invocation(parsed.verb, parsed.text, options, answers=run, title=chosen.title)
+    answers = run if chosen.answers is None else chosen.answers
+    return Invocation(parsed.verb, parsed.text, options, answers=answers, title=chosen.title)
 
 
 def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> PendingForm:
@@ -186,7 +188,8 @@ def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> Pen
         raise UserError("edge.gone")
     before = f"{parsed.text} " if parsed.text else ""
     options = _pressed(chosen, run, parsed, private)
-    return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
+    answers = run if chosen.answers is None else chosen.answers
+    return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=answers)
 
 
 def late_invocation(pressed: Request, late: PressedLate) -> Invocation:

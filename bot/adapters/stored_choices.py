@@ -50,6 +50,7 @@ class StoredChoice:
     only: str = ""
     under: str | None = None
     title: str = ""
+    answers: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -77,6 +78,7 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
             group.only,
             choice.under,
             choice.title,
+            choice.answers,
         )
         for choice in group.choices
     ]

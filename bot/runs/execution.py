@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import tracing
-from bot.command_line import line_for
-from bot.commands import KINDS, verb
+from bot.command_line import escaped, line_for
+from bot.commands import KINDS, UNDER, verb
 from bot.events import (
     Answered,
     Author,
@@ -31,6 +31,7 @@ from bot.events import (
     Place,
     Request,
     Run,
+    Shown,
     Speak,
     Speaking,
     Stage,
@@ -333,9 +334,13 @@ class Execution:
             if live.quiet or request.parent:
                 _log.warning("run %s, which nobody waits for, has failed", request.id)
             else:
-                note(live.events, sentence)
+                endings: list[Shown] = [sentence]
+                if isinstance(error, UserError) and request.window:
+                    endings += offer_correction(request)
                 try:
-                    await view.show(sentence)
+                    for ending in endings:
+                        note(live.events, ending)
+                        await view.show(ending)
                 except OSError:  # nobody may be there to read it
                     pass
                 except Exception:  # the view itself is at fault: the run ends all the same
@@ -446,3 +451,19 @@ async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
     asks = label[:1].upper() + label[1:]
     way = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)
     yield Choices(say("commands.form_or"), (way,))
+
+
+def offer_correction(request: Request) -> tuple[Choices, ...]:
+    """Under a refusal, a button that opens the window again, with the text that was typed into it."""
+    row, say, text = verb(request.work, request.verb), words(request.locale), request.text
+    if row.argument is None or not text or request.files:  # no window asks for files
+        return ()
+    line = line_for(row, request.options)
+    if row.rewords:  # the window has only the text behind the name
+        name, _, text = text.partition(" ")
+        line = f"{line} {escaped(name)}"
+    asks, under = say(row.argument.summary), str(request.options.get(UNDER) or "")
+    asks = asks[:1].upper() + asks[1:]
+    label, answers = say("commands.correct"), request.answers
+    way = Choice(label, line, asks, form=True, filled=text, under=under, answers=answers)
+    return (Choices("", (way,), only=request.author.id),)

@@ -13,16 +13,34 @@ from typing import Any
 
 import pytest
 
+from bot import commands
 from bot.adapters import footer
+from bot.adapters.invocation import choice_form
 from bot.adapters.stage_content import StageContent
-from bot.adapters.stored_choices import VoteCounts
+from bot.adapters.stored_choices import VoteCounts, from_json, of_group
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
 from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
 from bot.adapters.writer import Pace, Writers
 from bot.app import Acknowledge, App, Ticket
-from bot.events import Changed, Choice, Choices, Event, Link, Request, Run, Stage, Text
+from bot.commands import UNDER
+from bot.events import (
+    Author,
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Link,
+    OptionValue,
+    Place,
+    Request,
+    Run,
+    Stage,
+    Text,
+    UserError,
+)
+from bot.runs.execution import offer_correction
 from bot.runs.requests import request_from_json
 from tests.adapters.discord.line import Line, line
 from tests.adapters.slack.table import Scripts, Table, table
@@ -373,7 +391,86 @@ async def leads(run: Run) -> AsyncGenerator[Event, None]:
         yield Link(part, f"<@1> *{part[:4]}* https://evil.example")
 
 
+async def opens(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("window", "Window")
+    yield Choices("What now?", (Choice("Say it", "/rules ask --k 3", "What do you say?"),))
+
+
+async def refuses(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    raise UserError("rules.no_such_source", n=7)
+
+
+async def test_on_discord_what_a_run_refuses_is_kept_for_its_author_to_change(on: Line) -> None:
+    await on.discord.say(on.bia, on.channel, "refuse in a message", mention=True)
+    pressed = await on.discord.press(on.bia, await offered(on, "opens", "Say it"), "Say it")
+    await on.discord.submit(on.bia, pressed, {"text": "refuse this"})
+    message = (await on.discord.until(lambda: correctable(on)))[0]
+    assert len(correctable(on)) == 1, "a message is there to be read and edited"
+    assert "quem disse isso" in (await on.discord.press(on.ana, message, "Change it…")).text
+    pressed = await on.discord.press(on.bia, message, "Change it…")
+    assert pressed.modal is not None
+    (label,) = pressed.modal["components"]
+    assert label["component"]["value"] == "refuse this"
+    await on.discord.submit(on.bia, pressed, {"text": "now"})
+    requests = await ended(on.app, 4)
+    assert (requests[3].text, requests[3].options, requests[3].answers) == ("now", {"k": 3}, requests[1].id)
+
+
+def correctable(on: Line) -> list[Message]:
+    posts = [message for thread in on.channel.threads for message in thread.messages]
+    return [post for post in posts if "Change it…" in labels(post)]
+
+
+async def test_on_slack_what_a_run_refuses_is_kept_for_its_author_to_change(at: Table) -> None:
+    await at.slack.press(at.ana, await offered_on_slack(at, "opens", "Say it"), "Say it")
+    await at.slack.submit(at.ana, await window(at), {"text:0": {"text": "refuse this"}})
+    message = (
+        await at.slack.until(
+            lambda: [
+                one
+                for one in at.channel.everything
+                if "Change it…" in json.dumps(one.blocks, ensure_ascii=False)
+            ]
+        )
+    )[-1]
+    await at.slack.press(at.ana, message, "Change it…")
+    view = await window(at)
+    assert view.blocks[0]["element"]["initial_value"] == "refuse this"
+    await at.slack.submit(at.ana, view, {"text:0": {"text": "now"}})
+    requests = await ended(at.app, 3)
+    assert (requests[2].text, requests[2].options, requests[2].answers) == ("now", {"k": 3}, requests[0].id)
+
+
+def test_the_window_of_every_verb_opens_again_with_what_was_refused() -> None:
+    text, walked = 'rag "one" --two\nand three', 0
+    for row in commands.TABLE:
+        if row.argument is None or row.argument.many:
+            continue
+        walked += 1
+        by_kind: dict[str, OptionValue] = {"number": 1, "flag": True, "link": "https://example.org/a.png"}
+        options: dict[str, OptionValue] = {UNDER: "scene"}
+        for option in row.options:
+            options[option.name] = (
+                option.choices[0] if option.choices else by_kind.get(option.kind, 'a "b" --c')
+            )
+        request = Request(
+            "two", Place("slack", "s", "c", "t"), Author("ana", "Ana"), row.work, row.name, options, text,
+            answers="one", window=True,
+        )  # fmt: skip
+        (group,) = offer_correction(request)
+        (stored,) = of_group(group, 0, "answer")
+        form = choice_form(from_json(stored.to_json()), "two")
+        again = form.asked(stored.filled)
+        assert (again.row, again.text, again.answers) == (row, text, "one"), row.path
+        assert group.only == "ana"
+        assert {**again.options, UNDER: "scene"} == options, row.path
+    assert walked > 50
+
+
 SCRIPTS: dict[str, Script] = {
+    "opens": opens,
+    "refuse": refuses,
     "offers": offers,
     "asks first": asks_first,
     "go on": goes_on,

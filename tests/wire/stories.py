@@ -499,7 +499,7 @@ async def a_turn_is_spoken(d: Driver) -> None:
     assert [upload["file"] for upload in d.model.ear.heard[listened:]] == [SPOKEN]
     d.model.queue += [Reply("The hinges give."), CHOICES]
     answer = await d.choose(BIA, talk, "Play it")
-    await d.until(lambda: "whoever has spoken" in "".join(answer.said()))
+    await d.until(lambda: "the person who said that" in "".join(answer.said()))
     await d.choose(ANA, talk, "Play it")
     await d.until(lambda: count(talk.said(), "The hinges give.") == 1)
     await d.until(lambda: "Play it" not in d.open_buttons(talk))

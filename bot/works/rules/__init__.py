@@ -9,7 +9,7 @@ from bot.kind import Kind, Runs
 from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.resources import Resources
 
 STRATEGIES = ("single", "multi-question", "multi-hop")
@@ -69,4 +69,11 @@ def make(resources: Resources, runs: Runs) -> Work:
     return Rules(asking, resources.library, resources.records.sessions, why_none)
 
 
-KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))
+async def _checks(resources: Resources, request: Request) -> None:
+    from bot.works.rules.work import roll
+
+    if request.verb == "roll":
+        roll(request.text)
+
+
+KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",), checks=_checks)

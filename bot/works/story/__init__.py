@@ -437,6 +437,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.notes import Notes
     from bot.works.story.table.outcome import Messages
     from bot.works.story.table.party import Party
+    from bot.works.story.table.party_verbs import PartyVerbs
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
     from bot.works.story.table.versions import Versions
@@ -520,7 +521,9 @@ def make(resources: Resources, runs: Runs) -> Work:
         ),
         Safety(logs, runs, adults, checks=checks),
         Exports(logs, adults),
-        Party(logs, resources.records.schedules, settings, scene_verbs.votes_counted),
+        Party(
+            logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
+        ),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         buttons,
     )
@@ -561,6 +564,21 @@ async def _plain(resources: Resources, place: Place, author: str, text: str) -> 
     return "zero" if await is_open(resources.stories, place) else ""
 
 
+async def _checks(resources: Resources, request: Request) -> None:
+    from bot.words import words
+    from bot.works.story.log.logs import Unwritten
+    from bot.works.story.table.notes import Notes
+    from bot.works.story.table.party_verbs import PartyVerbs
+    from bot.works.story.world.presets import Presets
+
+    logs, settings = Unwritten(resources.stories), resources.config.section(StoryConfig)
+    notes = Notes(logs, Presets(*settings.presets))
+    if request.verb in ("leave", "play", "gm", "deadline", "whisper"):
+        await PartyVerbs(logs, settings).outcome(request)
+    elif request.verb in ("cast", "direct", "remember", "lore", "relation"):
+        await getattr(notes, request.verb)(request, words(request.locale))
+
+
 async def _pressed(work: Work, request: Request, going: Sequence[Request]) -> Request:
     from bot.works.story.work import Stories
 
@@ -586,6 +604,7 @@ KIND = Kind(
     suggests=("slack_home.prompt_story",),
     reworded="edited",
     plain=_plain,
+    checks=_checks,
     pressed=_pressed,
     sections={"story": StoryConfig, "recall": RecallConfig},
     stays=(SCENE,),

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from bot.events import Place
+from bot.events import Author, Place, Request, UserError
 from bot.mention import person
 from bot.platforms import LogView, Platform
 from bot.verb import TYPED
+from bot.words import words
 from bot.works.schedule.calendar import Calendar
+from bot.works.story.table.notes import MEMORY_CHARS
+from bot.works.story.world.lorebook import LORE_CHARS
 from storage.people import People
 from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
@@ -82,6 +85,41 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
         assert "Cai is the game master now" in await told(talk, "gm", "Cai")
         assert "The game master is Cai" in await told(talk, "gm", who="ana")
         assert "Only the game master" in await told(talk, "mode", "gm", who="ana")
+
+
+async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_nothing(tmp_path: Path) -> None:
+    refused = {
+        "whisper": ("psst", "Zoe: psst", f"Bia: {'x' * 1_001}"),
+        "play": ("Zoe",),
+        "leave": ("Zoe",),
+        "gm": ("Zoe",),
+        "deadline": ("soon",),
+        "cast": ("mute Zoe",),
+        "remember": ("x" * (MEMORY_CHARS + 1),),
+        "lore": ("no colon", f"lamp: {'x' * (LORE_CHARS + 1)}"),
+        "relation": ("Mira: rivals", "Mira, Bo: no such thing"),
+    }
+    taken = {
+        "whisper": "Bia: psst",
+        "cast": "Ada: a cook",
+        "remember": "It rains.",
+        "lore": "lamp: It burns.",
+    }
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        await asks(talk, "join", who="bia")
+        assert talk.app is not None
+        before = len(await log(talk))
+        for verb, text in [(verb, text) for verb, texts in refused.items() for text in texts]:
+            with pytest.raises(UserError) as refusal:
+                await talk.app.check(Request("", HERE, Author("ana", "Ana"), "story", verb, text=text))
+            sentence = words("en")(refusal.value.key, **refusal.value.values)
+            assert sentence in await told(talk, verb, text), (verb, text)
+        for verb, text in taken.items():
+            await talk.app.check(Request("", HERE, Author("ana", "Ana"), "story", verb, text=text))
+        assert len(await log(talk)) == before
+        with pytest.raises(UserError, match=r"rules\.bad_dice"):
+            await talk.app.check(Request("", HERE, Author("ana", "Ana"), "rules", "roll", text="2x"))
 
 
 @pytest.mark.slow

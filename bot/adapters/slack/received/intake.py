@@ -206,7 +206,8 @@ class Intake(intake.Intake):
         """Raises UserError where the run of this invocation would refuse what was typed into its window."""
         row = invocation.row
         person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
-        await self.app.check(request_of(invocation, location, "", person))
+        thread_row = await self.app.records.threads.held(location.space, location.real)
+        await self.app.check(request_of(invocation, location, "", person, thread_row))
 
     async def perform(
         self,

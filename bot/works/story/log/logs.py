@@ -213,6 +213,13 @@ class Logs:
         return branch
 
 
+class Unwritten(Logs):
+    """Of which a verb is tried: what it would append is dropped."""
+
+    async def append(self, played: PlayedStory, *nodes: Node) -> int:
+        return played.story.seq
+
+
 def _shorten(kept: OrderedDict[Any, _Folded], most: int, chars: int) -> None:
     """Drop the longest unused, but never the last, until this many with so many characters are left."""
     while len(kept) > 1 and (len(kept) > most or sum(fold.chars for fold in kept.values()) > chars):
