@@ -60,7 +60,8 @@ SEEDS = [
     "<@", "<@U1|", "<@U1> ", "@everyone",  # mentions
     " ", "\t", "\n", " \n", "\r", "\u2028", "\xa0", "a ", "a.\n",  # blanks and lines
     "<think>", "</think>", "<thin", "{", '{"a":', "[[", '"', "- - ", "? ", "&a ", "a: ", "<|im_end|>",
-    "“", "“a” ", "«a» ", "— a ", "\n— a — ", "Mira ", "Mira said ", '"a" ', "a. ", "\n\na",  # speech
+    "“", "“a” ", "«a» ", "— a ", "\n— a — ", "Mira ", "and Mira sees ", "Mira: ", "Mira said ",
+    '"a" ', "a. ", "\n\na",  # speech
     "FINAL RANKING:\n", "Response A ", "A > ", "DISSENT", "--a ", "a", "aa ", "\u0130", "界", "1,", "…",
 ]  # fmt: skip
 """Each is repeated until the text is long enough."""
@@ -129,6 +130,15 @@ def done_by(text: str) -> None:
     attribution.moved(text, "Mira", ["Bo"])
 
 
+def acted_for(text: str) -> None:
+    watching = attribution.Players({"Mira": ("Mira",)}, "", "Bo", {"Bo": "I wait."}, frozenset({"wait"}))
+    watching.acted_for(text)
+    watched = attribution.WatchedScene(watching, stop=False)
+    for at in range(0, len(text), 16):
+        watched.feed(text[at : at + 16])
+    watched.feed("", last=True)
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "control codes": markdown.clean,
     "mentions": markdown.neutralise,
@@ -171,6 +181,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "what is narrated while it comes": heard,
     "narration without speech": attribution.unquoted,
     "who speaks and acts": done_by,
+    "who is acted for": acted_for,
     "citations": gate,
     "a book's own brackets": unmarked,
     "an excerpt": lambda text: excerpt(text, {"a", "lantern"}, "en"),

@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from bot.retrieval.language import FUNCTION_WORDS
+from bot.works.story.extraction import clauses
+from bot.works.story.extraction.clauses import may_be_verb
 from bot.works.story.log.turn import Turn
 
 LATELY: Final = 5
@@ -38,44 +40,69 @@ _DASH: Final = ("—", "–")
 _STEM: Final = 4
 """How many first letters identify a deed: "agree" in "agreed"."""
 
+_SHARED: Final = 2
+"""How many words of the turn a deed of who takes it shares with it where it is a way of doing that."""
+
 SHORTEST: Final = 2
 """The fewest letters of a part of a name."""
+QUOTE_CHARS: Final = 600
+"""Of the longest line that is attributed to somebody."""
 _QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
 _DASHED: Final = re.compile(
     r"^[^\S\n]*+[—–][^\S\n]*+([^—–\n]{1,600}+)[—–][^\S\n]*+([^—–\n]{1,80}+)", re.MULTILINE
 )
+_LINE: Final = re.compile(
+    r"^[^\S\n]*+(?:[—–][^—–\n]*+(?:[—–]|$)"
+    r"|[*_>]{0,3}+(?:\{\{\w+\}\}|[^\W\d_a-zà-ÿ][\w'’-]{0,30}+(?:[ ][^\W\d_a-zà-ÿ][\w'’-]{0,30}+){0,2}+)"
+    r"[*_]{0,3}+:[^\n]*+)",
+    re.MULTILINE,
+)
+"""A line of speech without quotation marks: between dashes, or behind a name."""
+_STARS: Final = str.maketrans("*_", "  ")
+_USERS: Final = ("{{user}}", "User", "Player", "You", "Usuário", "Usuária", "Jogador", "Jogadora", "Você")
+"""What a model writes in front of a player's line."""
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
 _SAYING: Final = (
     "say says said ask asks asked answer answers answered reply replies replied whisper whispers whispered "
     "shout shouts shouted mutter mutters muttered murmur murmurs murmured call calls called cry cries cried "
-    "add adds added tell tells hiss hisses hissed explain explains explained exclaim exclaims exclaimed insist "
+    "add adds added tell tells hiss hisses hissed explain explains explained exclaim "
+    "exclaims exclaimed insist "
     "insists insisted snarl snarls snarled growl growls growled explica explicou exclama exclamou insiste "
-    "insistiu diz disse pergunta perguntou responde respondeu sussurra sussurrou grita gritou murmura murmurou "
+    "insistiu diz disse pergunta perguntou responde respondeu sussurra sussurrou grita "
+    "gritou murmura murmurou "
     "acrescenta acrescentou fala falou"
 )
+_SAID: Final = frozenset(_SAYING.split())
+"""Verbs beside a line: the line counts, not they."""
 _DECIDING: Final = (
-    "decide decides decided agree agrees agreed refuse refuses refused promise promises promised accept accepts "
+    "decide decides decided agree agrees agreed refuse refuses refused promise promises "
+    "promised accept accepts "
     "accepted swear swears swore vow vows vowed admit admits admitted confess confesses confessed decide "
     "decidiu concorda concordou recusa recusou promete prometeu aceita aceitou jura jurou admite admitiu "
     "confessa confessou resolve resolveu"
 )
 _DOING: Final = (
     "nod nods nodded smile smiles smiled laugh laughs laughed walk walks walked run runs ran step steps "
-    "stepped climb climbs climbed take takes took grab grabs grabbed open opens opened pick picks picked turn "
-    "turns turned stand stands stood sit sits sat look looks looked reach reaches reached draw draws drew jump "
+    "stepped climb climbs climbed take takes took grab grabs grabbed open opens opened "
+    "pick picks picked turn "
+    "turns turned stand stands stood sit sits sat look looks looked reach reaches reached "
+    "draw draws drew jump "
     "jumps jumped raise raises raised kill kills killed scream screams screamed stride strides strode strike "
-    "strikes struck shove shoves shoved mata matou grita gritou golpeia golpeou empurra empurrou acena acenou "
+    "strikes struck shove shoves shoved mata matou grita gritou golpeia golpeou empurra "
+    "empurrou acena acenou "
     "sorri sorriu ri riu anda andou corre correu sobe subiu desce desceu pega pegou abre abriu vira virou "
     "levanta levantou senta sentou olha olhou salta saltou ergue ergueu"
 )
 _MOVING: Final = (
-    "go goes going gone went walk walks walked walking run runs ran running climb climbs climbed climbing come "
+    "go goes going gone went walk walks walked walking run runs ran running climb climbs "
+    "climbed climbing come "
     "comes came coming step steps stepped stepping leave leaves left leaving enter enters entered entering "
     "arrive arrives arrived arriving reach reaches reached return returns returned returning follow follows "
     "followed following ride rides rode sail sails sailed fly flies flew fall falls fell drag drags dragged "
     "carry carries carried cross crosses crossed descend descends descended rush rushes rushed hurry hurries "
     "hurried swim swims swam dive dives dived dove row rows rowed head heads headed travel travels travelled "
-    "traveled move moves moved back away upstairs downstairs outside inside later next morning after meanwhile "
+    "traveled move moves moved back away upstairs downstairs outside inside later next "
+    "morning after meanwhile "
     "tomorrow vai vão foi foram ir indo anda andou caminha caminhou corre correu sobe subiu desce desceu vem "
     "veio chega chegou sai saiu entra entrou volta voltou segue seguiu atravessa atravessou alcança alcançou "
     "nada nadou rema remou viaja viajou cai caiu leva levou depois seguinte amanhã manhã fora dentro enquanto"
@@ -103,6 +130,32 @@ def _any(words: str) -> str:
     return "|".join(sorted(dict.fromkeys(words.split()), key=len, reverse=True))
 
 
+_ALIKE: Final = tuple(
+    frozenset(group.split())
+    for group in (
+        _MOVING,
+        "take takes took grab grabs grabbed pick picks seize seizes seized lift lifts lifted "
+        "get gets give gives gave "
+        "hand hands handed throw throws threw toss tosses pass passes catch catches caught "
+        "snatch snatches pega pegou "
+        "toma tomou apanha agarra agarrou dá deu entrega entregou joga jogou lança atira atirou",
+        "hit hits strike strikes struck attack attacks attacked fight fights swing swings "
+        "swung stab stabs cut cuts "
+        "slash slashes punch punches kick kicks shoot shoots shot ataca atacou golpeia "
+        "golpeou bate bateu luta corta "
+        "chuta",
+        "look looks looked search searches searched examine examines examined inspect "
+        "inspects study studies peer "
+        "peers scan scans watch watches read reads olha olhou procura procurou examina "
+        "examinou observa observou lê "
+        "leu vasculha",
+        "open opens opened unlock unlocks unlocked close closes closed shut shuts push pushes "
+        "pushed pull pulls pulled "
+        "turn turns abre abriu destranca fecha fechou empurra empurrou puxa puxou gira girou",
+        f"speak speaks talk talks {_SAYING}",
+    )
+)
+"""Groups of verbs that tell the same turn in other words."""
 _MOVES: Final = re.compile(rf"\b(?:{_any(_MOVING)})\b", re.IGNORECASE)
 
 
@@ -124,28 +177,54 @@ def names_one(sentence: str, name: str) -> bool:
 
 
 @lru_cache(maxsize=200)  # of some 25 KB each
-def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Behind a quotation ("…", Mira said; said Mira), and before one (Mira said: "…")."""
+def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Behind a quotation ("…", Mira said; said Mira), before one (Mira said: "…"), and as in a play (Mira: …)."""
     speaker, say = re.escape(name), _any(_SAYING)
     after = re.compile(
-        rf"\s*+[,—–]?\s*+(?:{speaker}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{speaker})(?!\w)", re.IGNORECASE
+        rf"\s*+[,—–]?\s*+(?:{speaker}\s+(?:\w+ly\s+)?(?:(?P<said>{say})|(?P<any>\w+))"
+        rf"|(?P<before>[^\W\d_]+)\s+{speaker})(?!\w)",
+        re.IGNORECASE,
     )
     before = re.compile(
-        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*\Z|^[^\S\n]*+{speaker}:\s*\Z",
+        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]|(?P<any>\w+)\b[^.!?\n\"“«]{{0,60}}:)"
+        rf"\s*\Z|^[^\S\n]*+{speaker}:\s*\Z",
         re.IGNORECASE | re.MULTILINE,
     )
-    return after, before
+    label = re.compile(
+        rf"^[^\S\n]*+[*_>]{{0,3}}+{speaker}[*_]{{0,3}}+[^\S\n]{{0,2}}:[*_]{{0,3}}+([^\n]++)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    return after, before, label
 
 
 def speeches(text: str, name: str) -> Iterator[str]:
     """What the text quotes the character as saying."""
-    after, before = _said_by(name)
+    after, before, _ = _said_by(name)
     for quote in _QUOTE.finditer(text):
-        if after.match(text, quote.end()) or before.search(text, max(0, quote.start() - 200), quote.start()):
+        said = after.match(text, quote.end())
+        comma = quote[0][-2] == "," or text.startswith(",", quote.end())
+        if (said is not None and _says(said, comma=comma)) or (
+            (told := before.search(text, max(0, quote.start() - 200), quote.start())) is not None
+            and (told["any"] is None or may_be_verb(told["any"]))
+        ):
             yield quote[0][1:-1]
     for dashed in _DASHED.finditer(text):
-        if after.match(dashed[2]):
+        if (said := after.match(dashed[2])) is not None and _says(said, comma=True):
             yield dashed[1].strip()
+
+
+def _says(said: re.Match[str], *, comma: bool) -> bool:
+    """Whether the words behind a quotation say whose it is. `comma`: the sentence goes on there."""
+    if (verb := said["before"]) is not None:
+        return verb.islower() and may_be_verb(verb)
+    return said["said"] is not None or (comma and may_be_verb(said["any"]))
+
+
+def labelled(text: str, name: str) -> Iterator[str]:
+    """The lines that begin with the character's name and a colon, as in a play; quotations are `speeches`."""
+    for line in _said_by(name)[2].finditer(text):
+        if not _QUOTE.fullmatch(line[1].strip()):
+            yield line[1].strip()
 
 
 def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
@@ -164,6 +243,11 @@ def _done_by(name: str, decided: bool) -> re.Pattern[str]:
 def unquoted(text: str) -> str:
     """The text without quoted speech."""
     return _DASHED.sub(" ", _QUOTE.sub(" ", text))
+
+
+def narration(text: str) -> str:
+    """The text without anybody's speech: quoted, behind a dash, or behind a name and a colon; nor stars around it."""
+    return _LINE.sub(" ", _QUOTE.sub(" ", text)).translate(_STARS)
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:
@@ -185,6 +269,8 @@ class Players:
     """The names that a scene has for each; "you" in a story in the second person."""
     turn: str
     """The text of the turn before the scene."""
+    actor: str
+    """The character that takes it, "" for none: alone it is who a model calls the user."""
     own: Mapping[str, str]
     """What players do or want to do in it, by character."""
     said: frozenset[str]
@@ -207,38 +293,67 @@ class Players:
             called[told_to] += _PERSONS[view]
         own = {**dict(turn.intents), **({turn.act.character: turn.act.text} if turn.act.character else {})}
         texts = [turn.act.text, *own.values(), *(turn.act.text for turn in before[-LATELY:])]
-        return cls(called, turn.act.text, own, frozenset(_words("\n".join(texts))))
+        actor = told_to or (names[0] if names else "")
+        return cls(called, turn.act.text, actor, own, frozenset(_words("\n".join(texts))))
 
     def acted_for(self, passage: str) -> list[str]:
         """The characters for whom the passage speaks, decides or acts without their players."""
         folded = passage.casefold()
+        told = sentences(narration(passage))
         return [
             name
             for name, forms in self.called.items()
-            if any(
-                self._speaks(name, form, passage) or self._acts(name, form, passage)
+            if (
+                name == self.actor
+                and any(self._invented(line) for form in _USERS for line in labelled(passage, form))
+            )
+            or any(
+                self._speaks(name, form, passage) or self._acts(name, form, passage, told)
                 for form in forms
                 if form.casefold() in folded
             )
         ]
 
     def _speaks(self, name: str, form: str, passage: str) -> bool:
+        if any(self._invented(line) for line in labelled(passage, form)):
+            return True
         if _TALKING.search(self.own.get(name, "")):
             return False  # what was told in other words is put into a line here
-        for line in speeches(passage, form):
-            content_words = set(_words(line)) - _BINDING
-            if len(_words(line)) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words):
-                return True
-        return False
+        return any(self._invented(line) for line in speeches(passage, form))
 
-    def _acts(self, name: str, form: str, passage: str) -> bool:
-        # What comes of the turn for who takes it, is named in it or goes along, is the scene's to tell; not what they
-        # decide. So it is for everybody where nobody's character takes the turn.
-        along = name in self.own or names_one(self.turn, form) or _TOGETHER.search(self.turn)
+    def _invented(self, line: str) -> bool:
+        """Whether a line says what no player has said."""
+        words = _words(line)
+        content_words = set(words) - _BINDING or set(words)
+        return len(words) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words)
+
+    def _acts(self, name: str, form: str, passage: str, told: Sequence[str]) -> bool:
         stems = {word[:_STEM] for word in self.said}
-        # Who is told "you" is told what becomes of them.
-        decided = bool(along) or not self.own or form not in (name, *name.split())
-        return any(verb.casefold()[:_STEM] not in stems for verb in deeds(passage, form, decided=decided))
+        if any(verb.casefold()[:_STEM] not in stems for verb in deeds(passage, form, decided=True)):
+            return True
+        # What is named in the turn or goes along is the scene's to tell; not what they decide. Who is told "you" is
+        # told what becomes of them. Where nobody's character takes the turn, so is everybody.
+        along = name in self.own or names_one(self.turn, form) or _TOGETHER.search(self.turn)
+        if not self.own or form not in (name, *name.split()):
+            return False
+        lines = _QUOTE.search(passage) or _DASHED.search(passage)
+        done = [
+            deed
+            for sentence in told
+            for deed in clauses.deeds(sentence, form)
+            if deed.verb[:_STEM] not in stems and not (lines and deed.verb in _SAID)
+        ]
+        if not along:
+            return bool(done)
+        # What comes of the turn for who takes it is the scene's to tell, too, but nothing new.
+        return name == self.actor and name in self.own and any(map(self._new, done))
+
+    def _new(self, deed: clauses.Deed) -> bool:
+        """Whether a deed of who takes the turn is no way of doing what the turn says, and no mere gesture."""
+        words = {word for word in deed.rest if word not in _BINDING}
+        turn = set(_words(self.turn))
+        alike = any(deed.verb in group and not group.isdisjoint(turn) for group in _ALIKE)
+        return bool(words) and not alike and len(words & turn) < _SHARED
 
 
 class WatchedScene:
@@ -292,7 +407,11 @@ class WatchedScene:
 
 
 def _open(sentence: str) -> bool:
-    """Whether somebody's line has begun in it and not ended; a line between dashes ends with its paragraph."""
+    """Whether somebody's line has begun in it and not ended; a line between dashes ends with its paragraph, and none is
+    longer than a quotation.
+    """
+    if len(sentence) > 2 * QUOTE_CHARS:
+        return False
     if sentence.lstrip().startswith(_DASH):
         return True
     return bool(
