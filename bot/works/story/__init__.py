@@ -18,6 +18,7 @@ from bot.works.story.limits import (
     PICTURE_CHARS,
     QUERY_CHARS,
     SHEET_CHARS,
+    SINCE_CHARS,
     STATE_CHARS,
     STYLE_CHARS,
     TEXT_CHARS,
@@ -245,7 +246,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "recap",
         "3 days --words 100",
-        Argument("since", "verbs.arg_since", required=False, most=WHEN_CHARS),
+        Argument("since", "verbs.arg_since", required=False, most=SINCE_CHARS),
         (Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
         group="memory",
         asks=True,
@@ -429,6 +430,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.exchange.exports import Exports
     from bot.works.story.exchange.imports import Imports
     from bot.works.story.extraction.extraction import Extraction
+    from bot.works.story.extraction.summaries import Summaries
     from bot.works.story.log.logs import logs_of
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
@@ -491,7 +493,13 @@ def make(resources: Resources, runs: Runs) -> Work:
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
     table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets), messages)
     extraction = Extraction(
-        logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
+        logs,
+        resources.models,
+        resources.prompts,
+        resources.settings.roles,
+        own_names,
+        settings,
+        Summaries(logs, resources.prompts),
     )
 
     async def checks(request: Request) -> bool:

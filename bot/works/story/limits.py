@@ -31,5 +31,7 @@ AGREED_CHARS: Final = 1_000
 ABOUT_CHARS: Final = 2_000
 """Of what is to be invented."""
 QUERY_CHARS: Final = 2_000
+SINCE_CHARS: Final = 2_000
+"""Of where a recap begins, or of the scenes that are recapped otherwise and the text of that."""
 WHEN_CHARS: Final = 100
 """Of a time, a span or a scene's number."""

@@ -83,11 +83,11 @@ class Service(Writer):
 
 @asynccontextmanager
 async def playing(
-    data: Path, service: Service, *, every: int = 1, interrupted: bool = False
+    data: Path, service: Service, *, every: int = 1, extract: bool = True, interrupted: bool = False
 ) -> AsyncIterator[Talk]:
     async with WIRES["chat"].service(service) as served:
         served.models = ("small", "tiny")
-        toml = f'[embedding]\nmodel = "none"\n[story]\nextract_every = {every}\n'
+        toml = f'[embedding]\nmodel = "none"\n[story]\nextract_every = {every}\nextract = {json.dumps(extract)}\n'
         config = settings(data, served, toml=toml)
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
         async with talking(config, interrupted=interrupted) as talk:

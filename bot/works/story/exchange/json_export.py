@@ -106,6 +106,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "scene": "scene?",
     },
     "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?"},
+    "summed": {"of": "nodes", "text": "text"},
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
     "stopcard": {},
 }
@@ -255,6 +256,8 @@ class _Writer:
                 return self._person(value)
             case "key":
                 return self._keys.setdefault(value, str(len(self._keys) + 1))
+            case "nodes":
+                return [self._node_numbers.get(id, 0) for id in value]
             case "keys":
                 return [self._value("key", item) for item in value]
             case "list of seen" | "list of memory" | "list of event":

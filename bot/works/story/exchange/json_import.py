@@ -119,6 +119,7 @@ class _Reader:
     begun: set[int] = field(default_factory=set)
     """The acts that begin a turn."""
     scenes: set[int] = field(default_factory=set)
+    summed: set[int] = field(default_factory=set)
     places: list[int] = field(default_factory=lambda: [0])
     """For the number of a node in the file its place among those that are kept."""
 
@@ -137,6 +138,8 @@ class _Reader:
                 self.begun |= {number} if node.get("turn", 0) == 0 else set()
             elif kind == "scene":
                 self.scenes.add(number)
+            elif kind == "summed":
+                self.summed.add(number)
         branches = self._branches(self._numbered(tree, "branches"))
         rows: list[NodeRow] = []
         at: dict[str, tuple[dict[str, Any], int]] = {}
@@ -247,12 +250,23 @@ class _Reader:
             case "mode" | "logic" | "position" | "check" | "sort" | "rating":
                 known = isinstance(value, str) and value in _AMONG[holds]
                 return value if known else self._wrong(where)
-            case "keys" | "pairs" | "whole numbers" | "list of seen" | "list of memory" | "list of event":
+            case (
+                "keys"
+                | "pairs"
+                | "nodes"
+                | "whole numbers"
+                | "list of seen"
+                | "list of memory"
+                | "list of event"
+            ):
                 if not isinstance(value, list):
                     self._wrong(where)
-                of = {"keys": "key", "pairs": "pair", "whole numbers": "whole number"}.get(
-                    holds, holds.removeprefix("list of ")
-                )
+                of = {
+                    "keys": "key",
+                    "pairs": "pair",
+                    "nodes": "act, scene or summed",
+                    "whole numbers": "whole number",
+                }.get(holds, holds.removeprefix("list of "))
                 return [self._value(of, part, where) for part in value]
             case "key":
                 return self._text(value, where) or self._wrong(where)
@@ -264,6 +278,8 @@ class _Reader:
                 return self._reference(value, where, self.scenes)
             case "act or scene":
                 return self._reference(value, where, self.acts | self.scenes)
+            case "act, scene or summed":
+                return self._reference(value, where, self.acts | self.scenes | self.summed)
             case "place":
                 return self._place(value, where)
             case "person":

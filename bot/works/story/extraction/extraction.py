@@ -19,6 +19,7 @@ from bot.words import Words, words
 from bot.works.story.extraction import continuity
 from bot.works.story.extraction.findings import Findings
 from bot.works.story.extraction.stretches import as_scene, is_line, lines_back, stretches
+from bot.works.story.extraction.summaries import Summaries
 from bot.works.story.log.logs import node
 from bot.works.story.log.nodes import KINDS
 from bot.works.story.log.story import Story
@@ -91,6 +92,7 @@ class Extraction:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
     _own_names: Callable[[Request], Awaitable[bool]]
     _settings: StoryConfig
+    _summaries: Summaries
 
     async def begin(self, run: Run) -> bool:
         """After a turn: begin a run that reads the branch's scenes; returns whether there is a model for that."""
@@ -205,7 +207,8 @@ class Extraction:
                     own = bool(turn.act.speaker) and await self._own_names(request)
                     speaker = cast.speaker(now, turn.act.speaker, own=own)
                     yield scene_changed(now, turn, words_of(now, request), speaker)
-        if not doubtful and await run.step("left", left, int) >= self._settings.extract_every:
+        made = await self._summaries.make(run, story, branch, models)
+        if made or (not doubtful and await run.step("left", left, int) >= self._settings.extract_every):
             await _extract(run, story, branch, goes_on=True)
 
     async def _append(

@@ -44,6 +44,7 @@ Kind: TypeAlias = Literal[
     "stopcard",
     "party",
     "whisper",
+    "summed",
 ]
 """What a node is, and what its body holds:
 
@@ -76,6 +77,8 @@ chapter   a chapter that begins behind the node's `turn`; again by the same id, 
 party     somebody has joined or left, or plays a character: {person, name, here, plays?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
+summed    scenes, or summaries, in one text, by their nodes; `turn` is the last of them, and the author of a
+          correction is who wrote it. It counts wherever these stand, so it is of the whole story: {of, text}
 stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story
           and nobody's: who played the card is not kept.
 """
@@ -85,7 +88,7 @@ SHARED_UP_TO_CUT: Final = frozenset(
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 
-OF_ALL: Final = frozenset(("safety", "stopcard"))
+OF_ALL: Final = frozenset(("safety", "stopcard", "summed"))
 """These are of all branches, whichever they were made on: their nodes are of none (`branch_id` "")."""
 
 

@@ -62,6 +62,15 @@ class _Sheet:
     scene: str
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """By the node `id`; `author` is who has corrected it, "" for a model."""
+
+    id: str
+    text: str
+    author: str = ""
+
+
 @dataclass(slots=True, weakref_slot=True)
 class Story:
     """What has been played on a branch, and how it stands.
@@ -108,6 +117,12 @@ class Story:
 
     Both ascend: what a later node has changed from an earlier turn on is told by the later one alone.
     """
+    summaries: dict[tuple[str, ...], Summary] = field(default_factory=dict)
+    """By the nodes that they are made of."""
+    summed_at: int = 0
+    """The number of the last summary's node."""
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was made of the story, by the names of those who made it: so that the next turn goes on from there."""
     _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -177,7 +192,7 @@ class Story:
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
-        elif node.kind not in ("head", "cast") and node.turn in self.turns:
+        elif node.kind not in ("head", "cast", "summed") and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # nearly always it is one of the last
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
@@ -367,6 +382,9 @@ class Story:
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "chapter":
                 self.chapters[body["id"]] = chapter_of(of, body)
+            case "summed":
+                self.summaries[tuple(body["of"])] = Summary(id, body["text"], node.author_id)
+                self.summed_at = node.seq
             case "forgotten":
                 self.forgotten.add(body["node"])
             case "intent":

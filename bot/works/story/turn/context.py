@@ -19,7 +19,7 @@ from bot.llm.base import Message, Prompt
 from bot.text_cache import cached
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act, Turn
-from bot.works.story.world import state
+from bot.works.story.world import so_far, state
 from bot.works.story.world.agreement import AGREED
 
 READ: Final = "I have read it."
@@ -72,6 +72,7 @@ class Parts:
 
     system: str
     foundation: str
+    so_far: str
     older: list[Message]
     focus: str
     recent: list[Message]
@@ -81,7 +82,9 @@ class Parts:
     answer: int
 
     def prompt(self) -> Prompt:
-        messages = [_user(self.foundation, cache=True), _assistant(READ), *_marked(self.older)]
+        messages = [_user(self.foundation, cache=True), _assistant(READ)]
+        so_far = [_user(self.so_far), _assistant(READ)] if self.so_far else []
+        messages += _marked([*so_far, *self.older])
         if self.focus:
             messages += [_user(self.focus), _assistant(READ)]
         # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it.
@@ -94,6 +97,7 @@ class Parts:
         """How many tokens each part takes, by its name."""
         texts = {
             "foundation": [self.system, self.foundation],
+            "so_far": [self.so_far],
             "older": [message.text for message in self.older],
             "focus": [self.focus],
             "recent": [message.text for message in self.recent],
@@ -132,8 +136,10 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
     room = frame.tokens - fixed
     lore_tokens = [*map(text_tokens, frame.lore)]
-    first = _first(turns, frame, room, sum(lore_tokens))
-    free = room - sum(map(_tokens, turns[first:]))
+    so_far_tokens = min(so_far.TOKENS, max(0, room) // 8)
+    first = _first(turns, frame, room, sum(lore_tokens), so_far_tokens)
+    past = so_far.as_prompt(story, turns, first, so_far_tokens)
+    free = room - text_tokens(past) - sum(map(_tokens, turns[first:]))
     passed_over = 0
     while sum(lore_tokens[passed_over:]) > max(0, free):  # a foundation without measure, or one endless turn
         passed_over += 1
@@ -141,6 +147,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     return Parts(
         frame.system,
         "\n".join(part for part in (foundation, styles) if part),
+        past,
         [message for turn in turns[first:count] for message in _turn(turn)],
         focus,
         [message for turn in turns[max(first, count) :] for message in _turn(turn)],
@@ -195,9 +202,9 @@ def _marked(messages: list[Message], last: int = 1) -> list[Message]:
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
-def _first(turns: Sequence[Turn], frame: Frame, room: int, lore: int) -> int:
+def _first(turns: Sequence[Turn], frame: Frame, room: int, lore: int, so_far: int) -> int:
     """The place of the first turn that is told: of as many of the last ones as there is room for beside `lore` tokens
-    of the lorebook.
+    of the lorebook, and `so_far` of the story so far once there are turns before.
 
     Where they outgrow the room, so many of the oldest go that half of it is free, and the next go only when it is full
     again. That is decided turn by turn from the first on, with the tokens of lore that each was told, and as far as
@@ -211,19 +218,20 @@ def _first(turns: Sequence[Turn], frame: Frame, room: int, lore: int) -> int:
     for count in range(1, len(turns) + 1):
         settled, since = divmod(max(0, count - recent), size)
         settled *= size
-        needed = sums[count] - sums[first] + of_lore[count]
+        needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
         if needed <= room and (since or not settled):
             continue
         # What comes before the next batch is full: turns as the last ones, with as much lore.
         last = max(0, count - recent)
         growing = (sums[count] - sums[last]) * (size - since) // (count - last)
         growing += max(of_lore[max(0, last - size) : count + 1])
-        if sums[count] - sums[first] + growing <= room:
+        if sums[count] - sums[first] + growing <= (room - so_far if first else room):
             continue
-        while first < settled and sums[count] - sums[first] + growing > room * _KEPT_FREE:
+        left = room - so_far
+        while first < settled and sums[count] - sums[first] + growing > left * _KEPT_FREE:
             first = min(settled, (first // size + 1) * size)
-        if sums[count] - sums[first] + growing > room:  # a window for no more than the last turns
-            while first < count - 1 and sums[count] - sums[first] > (room - of_lore[count]) * _KEPT_FREE:
+        if sums[count] - sums[first] + growing > left:  # a window for no more than the last turns
+            while first < count - 1 and sums[count] - sums[first] > (left - of_lore[count]) * _KEPT_FREE:
                 first += 1
     return first
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
@@ -21,6 +22,7 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import words
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world.order import whose
+from bot.works.story.world.so_far import LATEST, STRETCH, Tiers, most_chars, size
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs
@@ -51,6 +53,9 @@ _OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b"
 _MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
 _NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
 """Scenes, perhaps: "3", "2-3"."""
+TIERS: Final = 8
+"""The tiers of the story so far that people may correct: the highest is of more scenes than any story has."""
+_CORRECTION: Final = re.compile(r"\s*(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?\s*:\s+(\S.*)", re.DOTALL)
 POINT_CHARS: Final = 100
 """A longer text is no point in time."""
 
@@ -72,6 +77,18 @@ class Recap:
     async def recap(self, run: Run) -> AsyncGenerator[Event, None]:
         """Tell what has happened since a scene or the asker's last turn, in the requested length."""
         request, say = run.request, words(run.request.locale)
+        if correction := _CORRECTION.fullmatch(request.text):
+            corrected = partial(self._correct, request, *correction.groups(""))
+            first, last = await run.step("corrected", corrected, list[int])
+            yield Stage("recap", say("story.recap", first=first, last=last))
+            yield Text(say("story.recap_corrected"))
+            return
+        whole = request.verb == "recap" and not request.text.strip() and not request.options.get("words")
+        if whole and (kept := await run.step("so_far", lambda: self._so_far(request), list[str])):
+            yield Stage("recap", kept[0])
+            yield Text("\n\n".join(kept[1:]))
+            yield Notice(say("story.recap_ways"))
+            return
         since = await run.step("since", lambda: self._since(request), Since)
         plan = since.taken
         yield Stage("recap", say("story.recap", first=since.first, last=plan.n))
@@ -85,6 +102,38 @@ class Recap:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Text(piece)
+
+    async def _so_far(self, request: Request) -> list[str]:
+        """The title of what is kept of the story so far, and its parts; none while it has no stretch."""
+        say, story = words(request.locale), (await self._logs.played(request)).story
+        if story.length < STRETCH + LATEST:
+            return []
+        parts = [part for part in Tiers(story, story.current_turns).cover(story.length) if part.text]
+        lines = [
+            say(
+                "story.recap_quoted" if part.quoted else "story.recap_part",
+                scenes=_range(part.first + 1, part.first + part.turns),
+                text=part.text,
+            )
+            for part in parts
+        ]
+        return [say("story.recap", first=1, last=story.length), *lines]
+
+    async def _correct(self, request: Request, first: str, last: str, text: str) -> list[int]:
+        """Put a person's text in the place of a part of the story so far. Raises UserError."""
+        played = await self._logs.writable(request)
+        story, begins, ends = played.story, int(first), int(last or first)
+        tier = next((tier for tier in range(TIERS) if size(tier) == ends - begins + 1), None)
+        if tier is None or not 0 < begins <= ends <= story.length or (begins - 1) % size(tier):
+            raise UserError("story.recap_no_part", scenes=_range(begins, ends))
+        if len(text) > (most := 2 * most_chars(tier)):
+            raise UserError("story.recap_long", length=len(text), limit=most)
+        part = Tiers(story, story.current_turns).part(tier, begins - 1)
+        if not part.of:
+            raise UserError("story.recap_no_part", scenes=_range(begins, ends))
+        body = {"of": part.of, "text": " ".join(text.split())}
+        await self._logs.record(played, request, "summed", body, turn=story.path[ends - 1])
+        return [begins, ends]
 
     async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
         """Remind a party that has not played for a number of days, on that day only."""
@@ -156,6 +205,10 @@ def _played_at(turn: Turn, zone: tzinfo) -> datetime:
     except ValueError:
         played = turn.made
     return played.astimezone(zone) if played.tzinfo else played.replace(tzinfo=zone)
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else str(first)
 
 
 def _length(request: Request) -> int:

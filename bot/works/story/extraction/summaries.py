@@ -1,0 +1,130 @@
+"""Summaries of the story so far: made once each by the extractor, of summaries of its scenes, behind a turn."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from bot import untrusted
+from bot.events import Run, UserError
+from bot.llm.base import Message, Prompt, room
+from bot.works.story.log.logs import node
+from bot.works.story.world.so_far import Part, Tiers, most_chars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.log.story import Story
+
+PROMPT: Final = "story_summary"
+AT_ONCE: Final = 5
+"""How many summaries one run makes, the lower tiers first; the next run makes more."""
+CHARS_A_WORD: Final = 7
+UNUSABLE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
+"""Errors that come again: the best sentences are kept in place of a summary."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The part of a tier that begins at the place `first` and is made of these nodes; `turn` is its last."""
+
+    tier: int
+    first: int
+    turn: str
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    _logs: Logs
+    _prompts: Prompts
+
+    async def make(self, run: Run, story: str, branch: str, models: Models) -> bool:
+        """Make the next summaries, and erase those whose words were taken back; whether there may be more to make."""
+        space, made = run.request.place.space, 0
+
+        async def wanted() -> list[Wanted]:
+            now = await self._logs.story(space, story, branch)
+            if taken_back := _taken_back(now):
+                await self._logs.stories.erase(space, dict.fromkeys(taken_back, ""))
+                now = await self._logs.story(space, story, branch)
+            return list(islice(_lacking(now), AT_ONCE))
+
+        for number, want in enumerate(await run.step("lacking", wanted, list[Wanted]), 1):
+            make = partial(self._make, run, story, branch, models, number, want)
+            with self._logs.being_written(want.turn, run.id):  # a stop card stops it
+                if not await run.step(f"summed-{number}", make, bool):
+                    return False  # no service, no money: the next turn's run tries again
+            made += 1
+        return made > 0  # those of the tier above come next
+
+    async def _make(
+        self, run: Run, story: str, branch: str, models: Models, number: int, want: Wanted
+    ) -> bool:
+        space = run.request.place.space
+        now = await self._logs.story(space, story, branch)
+        if (part := _still(now, want)) is None:
+            return True
+        prompt, text = await self._prompt(space, now, want), ""
+        try:
+            answer = await models.ask(run, "extractor", f"sum-{number}", prompt)
+            text = " ".join(answer.text.split()) if answer.finish != "refusal" else ""
+        except UserError as error:
+            _log.info("the story so far of %s lacks a summary: %s", story, error)
+            if error.key not in UNUSABLE:
+                return False
+        if len(text) > (most := 2 * most_chars(want.tier)):
+            text = text[:most].rsplit(" ", 1)[0] + " …"
+        body = {"of": want.of, "text": text or part.text}
+        await self._logs.stories.append(
+            space, story, "", [node(run.id, f"summed-{number}", "summed", body, turn=want.turn)]
+        )
+        return True
+
+    async def _prompt(self, space: str, story: Story, want: Wanted) -> Prompt:
+        count = most_chars(want.tier) // CHARS_A_WORD
+        parts = Tiers(story, story.current_turns).below(want.tier, want.first)
+        texts = "\n".join(f"<part>{untrusted.data(part.text)}</part>" for part in parts)
+        system, task = (await self._prompts.wording(space, PROMPT)).text.fill(words=str(count))
+        return Prompt(
+            system,
+            (Message("user", f"{texts}\n{task.strip()}"),),
+            max_tokens=room(count, "low"),
+            effort="low",
+        )
+
+
+def _lacking(story: Story) -> Iterator[Wanted]:
+    turns = story.current_turns
+    for tier, part in Tiers(story, turns).lacking():
+        yield Wanted(tier, part.first, turns[part.first + part.turns - 1].id, part.of)
+
+
+def _taken_back(story: Story) -> set[str]:
+    """The summaries of words that somebody took back, and the summaries of those."""
+    gone = {act.id for turn in story.turns.values() for act in turn.acts if act.withdrawn}
+    gone |= {scene.id for turn in story.turns.values() for scene in turn.scenes if scene.withdrawn}
+    gone |= story.forgotten
+    summaries = set[str]()
+    for of, summary in story.summaries.items():  # those below come first
+        if not gone.isdisjoint(of):
+            gone.add(summary.id)
+            summaries.add(summary.id)
+    return summaries
+
+
+def _still(story: Story, want: Wanted) -> Part | None:
+    """The part, if the story still has it so and nobody has summed it up."""
+    turns = story.current_turns
+    if want.turn not in story.path[: story.length]:
+        return None
+    part = Tiers(story, turns).part(want.tier, want.first)
+    return part if part.of == tuple(want.of) and part.lacking else None

@@ -1,0 +1,213 @@
+"""The story so far in tiers: scenes, stretches of ten, chapters of five stretches, wholes of five chapters or more.
+
+A summary counts where exactly the words stand that it was made of: on whichever branch, and after undo and redo. Where
+none was made, the best sentences stand for it. Knows no model; the same story always gives the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from bot import untrusted
+from bot.budget import text_tokens
+from bot.text_cache import cached
+
+if TYPE_CHECKING:
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Turn
+
+STRETCH, FAN = 10, 5
+CHARS: Final = (300, 500, 700, 900)
+"""The most characters of a scene's text, of a stretch's, a chapter's, and the whole's."""
+LATEST: Final = 2
+"""The last turns may still be taken back or written another way: nothing is summed up with them."""
+TOKENS: Final = 1_500
+"""Of the story so far in a prompt, at most."""
+
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"”»’]?\s+")
+_NAME = re.compile(r"(?<=[^.!?…\s\"“«—–]\s)[^\W\d_a-zà-ÿ][^\W\d_]+")
+_WORD = re.compile(r"[^\W_]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many `turns` from the place `first` on, told in one text.
+
+    `of` are the nodes that it is made of. `node` is the summary's, "" for none; where `quoted`, its text are sentences
+    of the scenes, as they stand there. It is `lacking` where a summary is still to be made.
+    """
+
+    first: int
+    turns: int
+    text: str
+    of: tuple[str, ...]
+    node: str = ""
+    quoted: bool = False
+    lacking: bool = False
+
+    @property
+    def tokens_of(self) -> tuple[str, ...]:
+        """What stands for it in a part that it is in."""
+        return (self.node,) if self.node else self.of
+
+
+def size(tier: int) -> int:
+    """How many turns a part of this tier has; 0 is a scene's."""
+    return STRETCH * FAN ** (tier - 1) if tier else 1
+
+
+def most_chars(tier: int) -> int:
+    return CHARS[min(tier, len(CHARS) - 1)]
+
+
+@dataclass(slots=True)
+class Tiers:
+    """The parts of a story as it stands."""
+
+    story: Story
+    turns: Sequence[Turn]
+    _parts: dict[tuple[int, int], Part] = field(default_factory=dict)
+    _read: set[int] = field(default_factory=set)
+    """The places of a chat log's lines that a summary behind them includes."""
+
+    def __post_init__(self) -> None:
+        for at, turn in enumerate(self.turns):
+            if turn.found is not None and turn.found.turns > 1:
+                self._read.update(range(at - turn.found.turns + 1, at))
+
+    def part(self, tier: int, first: int) -> Part:
+        if (part := self._parts.get((tier, first))) is None:
+            part = self._parts[tier, first] = self._part(tier, first) if tier else self._scene(first)
+        return part
+
+    def cover(self, until: int) -> Iterator[Part]:
+        """The parts that together are the first `until` turns, each as large as can be."""
+        first = 0
+        while first < until:
+            tier = 0
+            while first % size(tier + 1) == 0 and first + size(tier + 1) <= until:
+                tier += 1
+            yield self.part(tier, first)
+            first += size(tier)
+
+    def lacking(self) -> Iterator[tuple[int, Part]]:
+        """The parts, with their tiers, whose summary can be made: the parts below have theirs, and all was read."""
+        until, tier = len(self.turns) - LATEST, 1
+        while size(tier) <= until:
+            for first in range(0, until - size(tier) + 1, size(tier)):
+                if (part := self.part(tier, first)).lacking and not any(
+                    below.lacking for below in self._below(tier, first)
+                ):
+                    yield tier, part
+            tier += 1
+
+    def below(self, tier: int, first: int) -> list[Part]:
+        return [part for part in self._below(tier, first) if part.text]
+
+    def _below(self, tier: int, first: int) -> list[Part]:
+        step = size(tier - 1)
+        return [self.part(tier - 1, at) for at in range(first, first + size(tier), step)]
+
+    def _part(self, tier: int, first: int) -> Part:
+        parts = self._below(tier, first)
+        of = tuple(id for part in parts for id in part.tokens_of)
+        if (made := self.story.summaries.get(of)) is not None:
+            return Part(first, size(tier), made.text, of, made.id)
+        texts, chars = [part.text for part in parts if part.text], most_chars(tier)
+        quoted = any(part.quoted for part in parts)
+        summed = any(part.text and not part.quoted for part in parts) or any(part.lacking for part in parts)
+        if sum(map(len, texts)) <= chars:  # too little to be summed up
+            lacking = any(part.lacking for part in parts)
+            return Part(first, size(tier), " ".join(texts), of, quoted=quoted, lacking=lacking)
+        return Part(first, size(tier), _chosen(tuple(texts), chars), of, quoted=True, lacking=summed)
+
+    def _scene(self, at: int) -> Part:
+        turn, forgotten = self.turns[at], self.story.forgotten
+        act, scene, found = turn.act, turn.scene, turn.extracted
+        of = tuple(
+            id
+            for id, text in ((act.id, act.text), (scene.id, scene.text) if scene is not None else ("", ""))
+            if text
+        )
+        lines = [line.act.id for line in self.turns[max(0, at - found.turns + 1) : at]] if found else []
+        if not forgotten.isdisjoint((*of, *lines)):
+            return Part(at, 1, "", ())
+        if of and (made := self.story.summaries.get(of)) is not None:
+            return Part(at, 1, made.text, of, made.id)
+        if found is not None and found.summary:
+            return Part(at, 1, found.summary, of)
+        if scene is None:
+            told = act.text and act.label and at not in self._read
+            line = f"{act.name}: {act.text}" if told else ""
+            return Part(at, 1, line[: CHARS[0]], of, quoted=bool(line))
+        unread = scene.extracted is None and not scene.failed
+        return Part(at, 1, _best(scene.text), of, quoted=True, lacking=unread)
+
+
+def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> str:
+    """The first `until` turns as the writer reads them, in at most `tokens` tokens; "" for none."""
+    if until <= 0 or tokens <= 0:
+        return ""
+    kept = story.kept.get(__name__)
+    if (
+        kept is not None
+        and kept[1:4] == (until, tokens, story.summed_at)
+        and story.unchanged_since(kept[0]) >= until
+    ):
+        return str(kept[4])
+    parts = [part for part in Tiers(story, turns).cover(until) if part.text]
+    text = _told(parts, 1.0)
+    while (needed := text_tokens(text)) > tokens and parts:
+        shorter = _told(parts, tokens / needed)
+        parts, text = (parts[1:], text) if shorter == text else (parts, shorter)
+        if text_tokens(text) > tokens:
+            parts = parts[1:]
+            text = _told(parts, tokens / needed)
+    story.kept[__name__] = story.seq, until, tokens, story.summed_at, text
+    return text
+
+
+def _told(parts: Sequence[Part], share: float) -> str:
+    """Each part's text cut to a share of it."""
+    if not parts:
+        return ""
+    lines = []
+    for part in parts:
+        scenes = f"{part.first + 1}-{part.first + part.turns}" if part.turns > 1 else f"{part.first + 1}"
+        name, text = "quoted" if part.quoted else "summary", " ".join(part.text.split())
+        if len(text) > (most := int(len(text) * share)):
+            text = text[:most].rsplit(" ", 1)[0] + " …"
+        lines.append(f'<{name} scenes="{scenes}">{untrusted.data(text)}</{name}>')
+    return "\n".join(["<story_so_far>", *lines, "</story_so_far>"])
+
+
+@cached(6_000_000)
+def _best(text: str) -> str:
+    """The sentence of a scene that names most."""
+    return max(_sentences(text), key=_worth, default="")[: CHARS[0]]
+
+
+@cached(4_000_000)
+def _chosen(texts: tuple[str, ...], chars: int) -> str:
+    """The sentences that name most, in their order, in at most `chars` characters."""
+    sentences = [sentence for text in texts for sentence in _sentences(text)]
+    chosen, left = list[int](), chars
+    for at in sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at]), at)):
+        if len(sentences[at]) < left:
+            chosen.append(at)
+            left -= len(sentences[at]) + 1
+    return " ".join(sentences[at] for at in sorted(chosen)) or sentences[0][:chars]
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for part in _SENTENCE.split(text) if (sentence := " ".join(part.split()))]
+
+
+def _worth(sentence: str) -> float:
+    """Names and numbers say most; a long sentence says more than a short one, but takes the room of others."""
+    names = len(set(_NAME.findall(sentence)))
+    words = len(set(_WORD.findall(sentence)))
+    return (3 * names + min(words, 14) + 2 * any(map(str.isdigit, sentence))) / max(1.0, len(sentence) / 200)
