@@ -74,7 +74,7 @@ ROOMS = {
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
-    "world": ("cast", "state", "lorebook", "presets", "agreement", "world", "order", "to_come"),
+    "world": ("cast", "state", "lorebook", "presets", "agreement", "world", "order", "to_come", "so_far"),
     "scene": ("choices", "buttons"),
     "log": ("nodes", "turn", "story", "logs"),
 }
