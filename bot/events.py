@@ -440,6 +440,7 @@ class Run(Protocol):
         line: str = "",
         thread_title: str = "",
         for_all: bool = False,
+        there: Place | None = None,
     ) -> str:
         """Begin a child run of an `inner` verb of this work; its id, made from this run's and `key`.
 
@@ -447,7 +448,7 @@ class Run(Protocol):
         stage, and nobody waits for it. Children of one `line` go one after another; one without a line waits for no
         other run, unless its verb is ordered.
         With a `thread_title` it begins a new conversation, in the place that `new_thread` gives. `for_all`: it is
-        nobody's, and everybody sees it, also where only one person sees this run.
+        nobody's, and everybody sees it, also where only one person sees this run: `there`, or in this run's place.
         """
         ...
 

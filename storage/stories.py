@@ -185,10 +185,8 @@ class Stories:
         width = len(stories.c)
         return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
 
-    async def seated(self, space: str, author_id: str, limit: int) -> list[tuple[StoryRow, str]]:
-        """Stories that are played somewhere, and to whose log this person has added, each with a branch that is played;
-        last played first.
-        """
+    async def seated(self, space: str, author_id: str, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
+        """Stories to whose log this person has added, each with a place where it is played; last played first."""
         from sqlalchemy import select
 
         from storage.tables import stories, story_nodes, story_places
@@ -197,14 +195,14 @@ class Stories:
             story_nodes.c.space == space, story_nodes.c.author_id == author_id
         )
         query = (
-            select(stories, story_places.c.branch_id)
+            select(stories, story_places)
             .join_from(story_places, stories)
             .where(stories.c.space == space, stories.c.id.in_(added), ~story_places.c.away)
             .order_by(stories.c.updated_at.desc(), story_places.c.branch_id.desc())
             .limit(limit)
         )
-        rows = await self._db.execute(query)
-        return [(StoryRow(*row[:-1]), str(row[-1])) for row in rows]
+        rows, width = await self._db.execute(query), len(stories.c)
+        return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
 
     async def player(self, place: PlaceRow) -> PlaceRow | None:
         """Who plays the branch of a place that is `away`; None where by now that thread plays another one."""

@@ -358,6 +358,7 @@ class DurableRun:
         line: str = "",
         thread_title: str = "",
         for_all: bool = False,
+        there: Place | None = None,
     ) -> str:
         mine = self.request
         child = replace(
@@ -367,7 +368,8 @@ class DurableRun:
             place, origin = self._new_thread(mine, key, thread_title)
             child = replace(child, place=place, origin=origin)
         elif for_all:
-            child = replace(child, author=Author("", ""), origin=self._origin(mine.place))
+            place = there or mine.place
+            child = replace(child, place=place, author=Author("", ""), origin=self._origin(place))
 
         async def begun() -> str:
             # In a fresh context: in this run's it would be one of its steps, and be cancelled with it.

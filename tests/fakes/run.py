@@ -50,6 +50,7 @@ class MemoryRun:
         line: str = "",
         thread_title: str = "",
         for_all: bool = False,
+        there: Place | None = None,
     ) -> str:
         parent = self.request
         child = replace(parent, id=f"{parent.id}/{key}", verb=verb, text=text, options=options or {})

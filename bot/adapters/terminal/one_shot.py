@@ -85,6 +85,7 @@ class Direct:
         line: str = "",
         thread_title: str = "",
         for_all: bool = False,
+        there: Place | None = None,
     ) -> str:
         raise RuntimeError("nothing goes on after a command has ended")
 

@@ -342,7 +342,12 @@ async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_
         elsewhere = replace(HERE, thread="elsewhere")
         assert "I did not take this" in await told(talk, "whisper", who="bia", options={TYPED: True})
         assert "Your whisper" in str(talk.events[-3:]), "a button asks for it"
-        await asks(talk, "whisper", f"I know that {SECRET}", who="bia", place=elsewhere)
+        await asks(talk, "whisper", f"I know that {SECRET}", who="bia", place=elsewhere, id="typed elsewhere")
+        assert talk.app is not None
+        (notice,) = await talk.app.records.inbox.children("local", "typed elsewhere")
+        request = await talk.app.request_of("local", notice.id)
+        assert request is not None
+        assert request.place == HERE, "where the recipient plays"
         assert SECRET in await told(talk, "whisper", who="ana")
         assert "No story" in await told(talk, "whisper", "hello", who="zoe", place=elsewhere)
 

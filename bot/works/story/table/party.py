@@ -51,7 +51,8 @@ class Party:
         yield Stage(request.verb, "")
         yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
         if outcome.to:  # that there is a whisper, where all can see it, by a run that has none of its words
-            await run.begin("whispered", "whispered", options={"name": outcome.to}, for_all=True)
+            about = {"name": outcome.to}
+            await run.begin("whispered", "whispered", options=about, for_all=True, there=outcome.there)
         elif request.verb == "whisper":
             yield Choices("", (_write_whisper(say),))
         if request.verb in ("join", "leave", "gm", DEADLINE):

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import mention
-from bot.events import Author, Request, UserError
+from bot.events import Author, Place, Request, UserError
 from bot.verb import TYPED
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
@@ -40,12 +40,13 @@ _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient."""
+    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient, who hears of it `there`."""
 
     key: str = ""
     values: dict[str, str | int] | None = None
     text: str = ""
     to: str = ""
+    there: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,10 @@ class PartyVerbs:
         if await self._logs.here(request.place) is not None:
             return await self._logs.writable(request, asks=False)
         space, person = request.place.space, request.author.id
-        for row, branch in await self._logs.stories.seated(space, person, TABLES):
-            story = await self._logs.story(space, row.id, branch)
-            if person in (game_master(story), *members(story)):
-                return PlayedStory(row, branch, story)
+        for row, place in await self._logs.stories.seated(space, person, TABLES):
+            story = await self._logs.story(space, row.id, place.branch_id)
+            if place.platform == request.place.platform and person in (game_master(story), *members(story)):
+                return PlayedStory(row, place.branch_id, story, place)
         raise UserError("story.none_here")
 
     async def _join(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
@@ -201,7 +202,7 @@ class PartyVerbs:
             raise UserError("story.whisper_left", name=name)
         body = {"to": to, "name": request.author.name, "text": text.strip()}
         await self._logs.record(played, request, "whisper", body)
-        return Outcome("story.whispered", {"name": name}, to=name)
+        return Outcome("story.whispered", {"name": name}, to=name, there=_place_of(played))
 
     def _named(self, story: Story, typed: str) -> tuple[str, str]:
         """Raises UserError for nobody's name; a character's name is that of who plays it."""
@@ -222,3 +223,9 @@ def _span(minutes: int, say: Words) -> str:
         ("days", 1440) if minutes % 1440 == 0 else ("hours", 60) if minutes % 60 == 0 else ("minutes", 1)
     )
     return say(f"story.span_{unit}", n=minutes // of)
+
+
+def _place_of(played: PlayedStory) -> Place | None:
+    if (row := played.place) is None:
+        return None
+    return Place(row.platform, row.space, row.channel, row.thread)
