@@ -335,6 +335,16 @@ async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> N
         assert "You have missed nothing" in await told(talk, "missed", who="ana")
 
 
+async def test_who_leads_from_now_on_is_at_the_table_before_they_have_played(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        for verb in ("join", "leave"):
+            assert await asks(talk, verb, who="ana") == "done"
+        await asks(talk, "mode", "gm", who="bia")
+        assert "The game master is Bia." in await told(talk, "gm", who="zoe")
+        assert await asks(talk, "gm", "nobody", who="zoe") == "failed"
+
+
 async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_read(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")

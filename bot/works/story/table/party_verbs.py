@@ -84,15 +84,8 @@ class PartyVerbs:
     async def _join(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         if request.text.strip():
             return await self._play(request, played, say)
-        await self._logs.append(played, self._here(request, played.story, here=True))
+        await self._logs.append(played, seat(request, played.story, here=True))
         return Outcome("story.party_joined", {"name": request.author.name})
-
-    def _here(self, request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
-        member = story.party.get(request.author.id)
-        plays = plays or (member.plays if member is not None and here else "")
-        body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
-        body |= {"plays": plays} if plays else {}
-        return node(request.id, "party", "party", body, author=request.author.id)
 
     async def _leave(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         """Leave the table; the game master may remove somebody who is absent."""
@@ -105,7 +98,7 @@ class PartyVerbs:
         names = members(story)
         if leaver.id not in names:
             raise UserError("story.not_at_table", name=leaver.name)
-        nodes = [self._here(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
+        nodes = [seat(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
             if self._is_played_by(story, character, leaver):
                 remaining = {key: value for key, value in sheet.items() if key != "player"}
@@ -131,7 +124,7 @@ class PartyVerbs:
         sheet = {**story.cast[character], "player": request.author.name}
         await self._logs.append(
             played,
-            self._here(request, story, here=True, plays=character),
+            seat(request, story, here=True, plays=character),
             node(request.id, "cast", "cast", {"name": character, "sheet": sheet}, author=request.author.id),
         )
         return Outcome("story.party_plays", {"name": request.author.name, "character": character})
@@ -223,6 +216,15 @@ def _span(minutes: int, say: Words) -> str:
         ("days", 1440) if minutes % 1440 == 0 else ("hours", 60) if minutes % 60 == 0 else ("minutes", 1)
     )
     return say(f"story.span_{unit}", n=minutes // of)
+
+
+def seat(request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
+    """The node by which a person is at the table from now on, or has left it."""
+    member = story.party.get(request.author.id)
+    plays = plays or (member.plays if member is not None and here else "")
+    body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
+    body |= {"plays": plays} if plays else {}
+    return node(request.id, "party", "party", body, author=request.author.id)
 
 
 def _place_of(played: PlayedStory) -> Place | None:

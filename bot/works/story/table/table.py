@@ -32,10 +32,11 @@ from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.table.branch_verbs import BranchVerbs
 from bot.works.story.table.notes import Notes
 from bot.works.story.table.outcome import Messages, Outcome, ShownScene, title_of
+from bot.works.story.table.party_verbs import seat
 from bot.works.story.table.safety import agreed_lines
 from bot.works.story.table.versions import Versions
 from bot.works.story.world import cast, to_come
-from bot.works.story.world.order import last_taken, masters, mode_of, passed, whose
+from bot.works.story.world.order import has_come, last_taken, masters, mode_of, passed, whose
 
 if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
@@ -155,8 +156,12 @@ class Table:
             raise UserError("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
         if mode == "gm" and not masters(played.story, request.author):
             raise UserError("story.only_gm")
-        body = {"mode": mode} | ({"gm": request.author.id} if mode == "gm" else {})
-        await self._logs.record(played, request, "set", body)
+        author = request.author.id
+        body = {"mode": mode} | ({"gm": author} if mode == "gm" else {})
+        nodes = [node(request.id, "set", "set", body, author=author)]
+        if mode == "gm" and not has_come(played.story, author):
+            nodes.append(seat(request, played.story, here=True))  # else the table would have none
+        await self._logs.append(played, *nodes)
         return Outcome(f"story.mode_{mode.replace('-', '_')}")
 
     async def _pass(self, request: Request, say: Words) -> Outcome:

@@ -84,10 +84,14 @@ def game_master(story: Story) -> str:
 def leader(story: Story) -> str:
     """The id of the game master; "" where there is none, or they never came to the table or have left it."""
     master = game_master(story)
-    last = max((turn.first for turn in story.turns.values() if turn.act.author == master), default=0)
-    member = story.party.get(master)
-    here = last > 0 if member is None else member.here or last > member.changed
-    return master if here else ""
+    return master if has_come(story, master) else ""
+
+
+def has_come(story: Story, person: str) -> bool:
+    """Whether they have joined the table or taken a turn, and have not left since."""
+    last = max((turn.first for turn in story.turns.values() if turn.act.author == person), default=0)
+    member = story.party.get(person)
+    return last > 0 if member is None else member.here or last > member.changed
 
 
 def masters(story: Story, author: Author) -> bool:
