@@ -191,7 +191,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "story.remembers_{}": MEMORIES,
     "story.span_{}": ("days", "hours", "minutes"),
     "story.state_{}": FIELDS,
-    "story.window_{}": (*Parts("", "", "", [], "", [], "", "", "", 0).tokens(), "free"),
+    "story.window_{}": (*Parts("", "", "", [], "", [], "", "", "", "", 0).tokens(), "free"),
     "story.zero_{}": (*STEPS, BEGIN),
     "story.{}": ("crossed", "flagged"),
     "verbs.group_{}": GROUPS,

@@ -292,7 +292,10 @@ def stretch_of(story: Story, version: Version) -> list[Turn]:
 def before_turns(story: Story, turn: str) -> list[Turn]:
     """The turns that count and came before this one."""
     turns = story.current_turns
-    return turns[: next((n for n, earlier in enumerate(turns) if earlier.id == turn), len(turns))]
+    try:
+        return turns[: story.path.index(turn, 0, story.length)]
+    except ValueError:
+        return turns
 
 
 def before(story: Story, version: Version) -> Before:

@@ -210,7 +210,18 @@ class Logs:
             datetime.now(UTC),
         )
         await self.stories.fork(branch)
+        self._begin(branch)
         return branch
+
+    def _begin(self, branch: BranchRow) -> None:
+        """Fold a new branch from its parent in memory, where nothing was set there behind the cut."""
+        parent = self._folded.get((branch.space, branch.parent))
+        known = (branch.space, branch.id) in self._folded
+        if parent is None or known or parent.story.seq != branch.until or parent.story.shared_at > branch.cut:
+            return
+        story = parent.story.branched(branch.turn)
+        self._folded[branch.space, branch.id] = _Folded(parent.withdrawn, story, parent.chars)
+        _shorten(self._folded, KEPT, self._chars)
 
 
 class Unwritten(Logs):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from heapq import merge
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bot.works.story.log.nodes import SHARED_UP_TO_CUT, Node, Part
 from bot.works.story.log.turn import (
@@ -22,6 +22,8 @@ from bot.works.story.log.turn import (
     chapter_of,
     extracted_of,
 )
+
+T = TypeVar("T")
 
 PINNED: Final = ("memory", "idea")
 """Kinds of nodes that are withdrawn by what their bodies name, and not by their own ids."""
@@ -121,6 +123,8 @@ class Story:
     """By the nodes that they are made of."""
     summed_at: int = 0
     """The number of the last summary's node."""
+    shared_at: int = 0
+    """The number of the last node of SHARED_UP_TO_CUT."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was made of the story, by the names of those who made it: so that the next turn goes on from there."""
     _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
@@ -186,9 +190,19 @@ class Story:
         self.end_with(turn)
         del self.path[self.length :]
 
+    def branched(self, turn: str) -> Story:
+        """A copy that begins a branch after this turn; neither changes with the other."""
+        story = _copied(self)
+        story.turns = {id: _turn_copied(own) for id, own in self.turns.items()}
+        story.kept = {}
+        story.leave(turn)
+        return story
+
     def add(self, node: Node) -> None:
         """Apply the next node. Kinds of later releases are ignored."""
         self.seq = max(self.seq, node.seq)
+        if node.kind in SHARED_UP_TO_CUT:
+            self.shared_at = node.seq
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
@@ -389,6 +403,30 @@ class Story:
                 self.forgotten.add(body["node"])
             case "intent":
                 self.intents[id] = (body["name"], body["text"])
+
+
+def _copied(value: T) -> T:
+    """A copy of an object with slots, and of its dictionaries, lists and sets."""
+    copy = object.__new__(type(value))
+    for slot in fields(value):  # type: ignore[arg-type]
+        part = getattr(value, slot.name)
+        setattr(copy, slot.name, part.copy() if isinstance(part, (dict, list, set)) else part)
+    return copy
+
+
+def _turn_copied(turn: Turn) -> Turn:
+    scenes = [
+        Scene(
+            own.id, own.text, own.run, own.author, own.at, own.stage, own.stopped, own.edited, own.withdrawn,
+            own.choices, own.recalled, own.lore, own.extracted, own.failed, own.settled, own.acts_for,
+            own.lore_tokens,
+        )
+        for own in turn.scenes
+    ]  # fmt: skip
+    return Turn(
+        turn.id, turn.first, turn.made, turn.after, [*turn.acts], scenes, turn.intents, turn.intended,
+        turn.act_shown, turn.scene_shown, [*turn.moves], turn.moved, turn.found, turn.failed,
+    )  # fmt: skip
 
 
 def _quoted(text: str, source: str) -> bool:

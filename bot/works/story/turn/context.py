@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Final
 
 from bot import untrusted
@@ -35,6 +34,8 @@ DEALING_CHARS: Final = 200
 DEALING_TOKENS: Final = 120
 """At most for each, with the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+SUMS, SUMMED, LORE_TOLD = (f"{__name__}.{name}" for name in ("seq", "sums", "lore"))
+"""What is kept with a story: up to which node turns are counted, their sums, and the tokens of lore in each."""
 COUNTED: Final = 300_000
 """The most turns whose tokens are remembered."""
 _counts: dict[int, int] = {}
@@ -67,7 +68,7 @@ class Frame:
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a prompt, in their order. All up to `older` changes no more than once in a batch of turns, which is
-    the cache's break.
+    the cache's break. `told` are the turns that it tells word for word, `changed` what has changed since the batches.
     """
 
     system: str
@@ -78,8 +79,10 @@ class Parts:
     recent: list[Message]
     lore: str
     recalled: str
+    changed: str
     task: str
     answer: int
+    told: frozenset[str] = frozenset()
 
     def prompt(self) -> Prompt:
         messages = [_user(self.foundation, cache=True), _assistant(READ)]
@@ -89,7 +92,7 @@ class Parts:
             messages += [_user(self.focus), _assistant(READ)]
         # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it.
         messages += _marked(self.recent, 2)
-        tail = "\n".join(part for part in (self.lore, self.recalled, self.task) if part)
+        tail = "\n".join(part for part in (self.lore, self.recalled, self.changed, self.task) if part)
         messages.append(_user(tail, cache=True))
         return Prompt(self.system, tuple(messages), max_tokens=self.answer, cache=False)
 
@@ -102,7 +105,7 @@ class Parts:
             "focus": [self.focus],
             "recent": [message.text for message in self.recent],
             "lore": [self.lore],
-            "recalled": [self.recalled],
+            "recalled": [self.recalled, self.changed],
             "task": [self.task],
         }
         return {name: sum(map(text_tokens, part)) for name, part in texts.items()} | {"answer": self.answer}
@@ -121,7 +124,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     """The parts of that prompt. Raises ValueError where the turn is not of this story."""
     turns = story.current_turns
     if before is not None:
-        turns = turns[: [turn.id for turn in turns].index(before)]
+        turns = turns[: story.path.index(before, 0, story.length)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
     styles = "\n".join(part for part in (styles, state.chapter_prompt(story, turns)) if part)
     # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
@@ -137,9 +140,11 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     room = frame.tokens - fixed
     lore_tokens = [*map(text_tokens, frame.lore)]
     so_far_tokens = min(so_far.TOKENS, max(0, room) // 8)
-    first = _first(turns, frame, room, sum(lore_tokens), so_far_tokens)
+    sums = _sums(story, len(turns))
+    of_lore = [*story.kept[LORE_TOLD][: len(turns)], sum(lore_tokens)]
+    first = _first(sums, of_lore, frame, room, so_far_tokens)
     past = so_far.as_prompt(story, turns, first, so_far_tokens)
-    free = room - text_tokens(past) - sum(map(_tokens, turns[first:]))
+    free = room - text_tokens(past) - (sums[-1] - sums[first])
     passed_over = 0
     while sum(lore_tokens[passed_over:]) > max(0, free):  # a foundation without measure, or one endless turn
         passed_over += 1
@@ -152,9 +157,11 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
         focus,
         [message for turn in turns[max(first, count) :] for message in _turn(turn)],
         _listed("lore", frame.lore[passed_over:]),
-        "\n".join(part for part in (frame.recalled, changed) if part),
+        frame.recalled,
+        changed,
         _task(frame, last),
         frame.answer,
+        frozenset(turn.id for turn in turns[first:]),
     )
 
 
@@ -202,20 +209,37 @@ def _marked(messages: list[Message], last: int = 1) -> list[Message]:
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
-def _first(turns: Sequence[Turn], frame: Frame, room: int, lore: int, so_far: int) -> int:
-    """The place of the first turn that is told: of as many of the last ones as there is room for beside `lore` tokens
-    of the lorebook, and `so_far` of the story so far once there are turns before.
+def _sums(story: Story, count: int) -> list[int]:
+    """The tokens of the first turns, of none up to those of `count`. They are kept with the story, and so is what the
+    lorebook took in each turn.
+    """
+    turns = story.current_turns
+    seq, sums, of_lore = (
+        story.kept.get(SUMS, 0),
+        story.kept.setdefault(SUMMED, [0]),
+        story.kept.setdefault(LORE_TOLD, []),
+    )
+    same = min(story.unchanged_since(seq), len(of_lore), len(turns))
+    del sums[same + 1 :], of_lore[same:]
+    for turn in turns[same:]:
+        sums.append(sums[-1] + _tokens(turn))
+        of_lore.append(turn.lore_tokens)
+    story.kept[SUMS] = story.seq
+    return list(sums[: count + 1])
+
+
+def _first(sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int, so_far: int) -> int:
+    """The place of the first turn that is told: of as many of the last ones as there is room for beside the lore that
+    comes up, and `so_far` tokens of the story so far once there are turns before. `sums` are the tokens of the first
+    turns, of none up to those of all; `of_lore` what each was told of the lorebook, and what the next one is.
 
     Where they outgrow the room, so many of the oldest go that half of it is free, and the next go only when it is full
     again. That is decided turn by turn from the first on, with the tokens of lore that each was told, and as far as
     possible where a batch becomes full and the prompt changes there anyway. Between two of these points the beginning
     stays the same, and a story that is folded anew comes out the same.
     """
-    size, recent = frame.batch, frame.recent
-    sums = list(accumulate(map(_tokens, turns), initial=0))
-    of_lore = [*(turn.lore_tokens for turn in turns), lore]
-    first = 0
-    for count in range(1, len(turns) + 1):
+    size, recent, first = frame.batch, frame.recent, 0
+    for count in range(1, len(sums)):
         settled, since = divmod(max(0, count - recent), size)
         settled *= size
         needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
@@ -322,6 +346,8 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
 
     `settled` are the turns whose batch is full, so that this stays the same between two of these points.
     """
+    if not story.presets:
+        return ""
     scenes = [(n, turn.scene.text) for n, turn in enumerate(settled, 1) if turn.scene is not None]
     lines = []
     for (first, second), preset in story.presets.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import Words
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import SCENE, Excerpt
-from bot.works.story.memory.excerpts import excerpts, query_of
+from bot.works.story.memory.excerpts import as_prompt, excerpts, query_of
 from bot.works.story.scene.choices import carded, read_choices, stopcard, ways, ways_after_refusal, words_of
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
+from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, players, prompt, searched
 from bot.works.story.world.state import unknown_to
 
 if TYPE_CHECKING:
@@ -63,11 +63,16 @@ class SceneWriter:
             plan = replace(plan, lore=near)
         lore = await self.lore_of(space, plan)
         if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
+            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+            asked = parts(story, plan, lore)
             recalled = await run.step(
-                f"recalled-{plan.turn}", lambda: self._recalled(run, plan, lore), list[Excerpt]
+                f"recalled-{plan.turn}", lambda: self._recalled(run, plan, asked.told), list[Excerpt]
             )
             plan = replace(plan, recalled=recalled)
-        prompt_sent = await self.prompt_of(space, plan, lore)
+            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+            prompt_sent = replace(asked, recalled=as_prompt(story, recalled)).prompt()
+        else:
+            prompt_sent = await self.prompt_of(space, plan, lore)
         card = stopcard(plan.turn, say)
         yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
         if run.request.files:
@@ -152,13 +157,12 @@ class SceneWriter:
             space, plan.story, story, text, plan.lore_near, self._settings.lore_likeness
         )
 
-    async def _recalled(self, run: Run, plan: TurnPlan, lore: Sequence[str]) -> list[Excerpt]:
-        """The past scenes that are relevant to the turn and not in its prompt."""
+    async def _recalled(self, run: Run, plan: TurnPlan, told: Collection[str]) -> list[Excerpt]:
+        """The past scenes that are relevant to the turn and not `told` by its prompt anyway."""
         space = run.request.place.space
-        prompt_sent = await self.prompt_of(space, plan, lore)
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         turn = story.turns[plan.turn]
-        without = {turn.id, *context.told_in(story, prompt_sent)}
+        without = {turn.id, *told}
         if turn.act.speaker:  # a character knows only what it was present for
             without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)

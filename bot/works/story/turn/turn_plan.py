@@ -7,10 +7,11 @@ code: models fall into them and do not notice.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from bot.budget import text_tokens
@@ -201,6 +202,12 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan
 
 
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
+    """See `_overused`: the same for a turn's search and its prompt, and for another version."""
+    return list(_overused(tuple(scenes), tuple(names), least))
+
+
+@lru_cache(maxsize=16)
+def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
     """Phrases that stand in at least `least` of these scenes, the most frequent first, at most MOST.
 
     What holds a word of a name is passed over: who and where a story is about comes in each scene. Of phrases that
@@ -209,17 +216,13 @@ def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[
     if not least or len(scenes) < least:
         return []
     words_of_names = {word for name in names for word in _WORD.findall(name.casefold())}
-    clauses = [(n, clause) for n, scene in enumerate(scenes) for clause in _clauses(scene)]
-    places = [(n, clause, at) for n, clause in clauses for at in range(len(clause) - SHORTEST + 1)]
+    clauses = [_clauses(scene) for scene in scenes]
     often: dict[tuple[str, ...], int] = {}
     for length in range(SHORTEST, LONGEST + 1):
-        # What stands in few scenes stands in no more of them with a word behind it.
-        scenes_of = defaultdict[tuple[str, ...], set[int]](set)
-        for n, clause, at in places:
-            if at + length <= len(clause):
-                scenes_of[clause[at : at + length]].add(n)
-        frequent = {phrase: len(scenes) for phrase, scenes in scenes_of.items() if len(scenes) >= least}
-        places = [(n, clause, at) for n, clause, at in places if clause[at : at + length] in frequent]
+        counts = Counter(chain.from_iterable(_phrases(scene, length) for scene in clauses))
+        frequent = {phrase: count for phrase, count in counts.items() if count >= least}
+        if not frequent:  # what stands in few scenes stands in no more of them with a word behind it
+            break
         often |= frequent
     distinctive = [
         phrase for phrase in often if _is_distinctive(phrase) and not words_of_names.intersection(phrase)
@@ -229,6 +232,13 @@ def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[
         if not any(set(phrase) & set(longer) - _BINDING for longer in chosen):
             chosen.append(phrase)
     return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
+
+
+def _phrases(clauses: Sequence[tuple[str, ...]], length: int) -> set[tuple[str, ...]]:
+    """All that have so many words, once each."""
+    return set[tuple[str, ...]]().union(
+        *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in clauses)
+    )
 
 
 def _is_distinctive(phrase: tuple[str, ...]) -> bool:

@@ -56,9 +56,10 @@ def characters(
             for key, character in before.items()
         }
     for turn in story.current_turns if turns is None else turns:
-        corrections, at = story.corrections.get(turn.id, ()), _version(turn)
+        corrections = story.corrections.get(turn.id, ())
         if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
             continue
+        at = _version(turn) if corrections else 0
         # What was corrected before this version was written is older than what happens in it.
         correct(standing, [correction for correction in corrections if correction.versions <= at])
         if (extracted := turn.extracted) is not None:
@@ -178,9 +179,10 @@ def done(story: Story, turns: Sequence[Turn] | None = None) -> set[str]:
     happened = set[str]()
     _tick(happened, story.ticks.get("", ()))
     for turn in story.current_turns if turns is None else turns:
-        ticks, at = story.ticks.get(turn.id, ()), _version(turn)
+        ticks = story.ticks.get(turn.id, ())
         if not (ticks or turn.scenes or turn.found):
             continue
+        at = _version(turn) if ticks else 0
         _tick(happened, [tick for tick in ticks if tick.versions <= at])
         if (extracted := turn.extracted) is not None:
             happened.update(extracted.done)
@@ -249,10 +251,9 @@ def idle(story: Story, turns: Sequence[Turn]) -> int:
 
 def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
     """What has been and which chapter it is, as it stands behind the foundation; "" where there are no chapters."""
-    opened, happened = chapters(story, turns), done(story, turns)
-    if not opened:
+    if not (opened := chapters(story, turns)):
         return ""
-    past = []
+    happened, past = done(story, turns), []
     for chapter in opened[:-1]:
         events = [event.text for event in chapter.key_events if event.id in happened]
         if chapter.climax and chapter.id in happened:
