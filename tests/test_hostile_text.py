@@ -44,6 +44,7 @@ from bot.works.story.scene.choices import read_choices, struck
 from bot.works.story.turn import dice
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.turn.scene_verbs import people
+from bot.works.story.world.lore_text import filled
 from bot.works.story.world.lorebook import LoreEntry, spelt_out, triggered
 from tests.pace import slowness
 
@@ -59,7 +60,7 @@ SEEDS = [
     "[a](", "[a](b", "![", "<a", "<!--", "<b>", "&#", "://", "http://a.",  # Markdown, HTML, links
     "<@", "<@U1|", "<@U1> ", "@everyone",  # mentions
     " ", "\t", "\n", " \n", "\r", "\u2028", "\xa0", "a ", "a.\n",  # blanks and lines
-    "<think>", "</think>", "<thin", "{", '{"a":', "[[", '"', "- - ", "? ", "&a ", "a: ", "<|im_end|>",
+    "<think>", "</think>", "<thin", "{", "{{", "{{a}}", '{"a":', "[[", '"', "- - ", "? ", "&a ", "a: ", "<|im_end|>",
     "“", "“a” ", "«a» ", "— a ", "\n— a — ", "Mira ", "and Mira sees ", "Mira: ", "Mira said ",
     '"a" ', "a. ", "\n\na",  # speech
     "FINAL RANKING:\n", "Response A ", "A > ", "DISSENT", "--a ", "a", "aa ", "\u0130", "界", "1,", "…",
@@ -171,6 +172,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "dice in a turn": or_refused(dice.find),
     "a lorebook's keyword": spelt_out,
     "what a lorebook is called up by": called_up,
+    "a lorebook's text": lambda text: filled(text, user="a", char="b", seed="1"),
     "choices": lambda text: read_choices(text, 3),
     "a cast in a line": people,
     "a scene that is struck out": struck,

@@ -204,7 +204,8 @@ def test_long_stories_come_back() -> None:
 
 def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
     assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper"}
-    assert {"id", *WITHIN["entry"]} == {field.name for field in fields(LoreEntry)}
+    out_of_source = {"weight", "not_by_others", "calls_no_others", "by_others_alone"}
+    assert {"id", *WITHIN["entry"], *out_of_source} == {field.name for field in fields(LoreEntry)}
 
 
 async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None:

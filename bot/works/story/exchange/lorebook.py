@@ -83,7 +83,8 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
     )
     keys = _texts(next((fields[name] for name in ("key", "keys", "keywords") if name in fields), []))
     constant = True in (fields.get("constant"), fields.get("forceActivation"))
-    if not content.strip() or not (keys or constant):
+    by_meaning = fields.get("vectorized") is True
+    if not content.strip() or not (keys or constant or by_meaning):
         return None, "story.import_entry_lacking"
     if len(content) > LORE_CHARS:
         return None, "story.import_entry_long"

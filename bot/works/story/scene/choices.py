@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from storage.stories import ALIAS
 LABEL_CHARS = 75
 """The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
 CHOICE_CHARS = 300
+JSON_CHARS = 20_000
+"""Of the longest answer that is read as JSON."""
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 _WORDS = re.compile(
     r"^([^\S\n]*+(?:(?:[-*+>]|\d++[.)]|#{1,6}+)[^\S\n]++)*+)(\S++(?:[^\S\n]++\S++)*+)", re.MULTILINE
@@ -54,12 +57,34 @@ class Before:
 
 
 def read_choices(text: str, most: int) -> list[str]:
-    """Parses the choices that a model wrote: the lines of its list, or without a list its short lines; each once."""
+    """Parses the choices that a model wrote: its JSON, the lines of its list, or its short lines; each once."""
+    text = "\n".join(f"- {choice}" for choice in _json_choices(text)) or text.replace("**", "").replace(
+        "__", ""
+    )
     lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
     listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
     listed_lines = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
     labels = [" ".join(line.split())[:CHOICE_CHARS] for line in listed_lines]
     return list(dict.fromkeys(line for line in labels if any(map(str.isalnum, line))))[:most]
+
+
+def _json_choices(text: str) -> list[str]:
+    """The texts of a list in JSON, or of an object's; none where there is no JSON."""
+    opening = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
+    closing = max(text.rfind("]"), text.rfind("}"))
+    if not 0 <= opening < closing < JSON_CHARS:
+        return []
+    try:
+        found = json.loads(text[opening : closing + 1])
+    except (ValueError, RecursionError):
+        return []
+    rows = (
+        next((row for row in found.values() if isinstance(row, list)), [])
+        if isinstance(found, dict)
+        else found
+    )
+    texts = (next(iter(row.values()), "") if isinstance(row, dict) else row for row in rows)
+    return [" ".join(row.split()) for row in texts if isinstance(row, str)]
 
 
 def words_of(story: Story, request: Request) -> Words:

@@ -121,6 +121,8 @@ class Notes:
         typed_keys, _, content = request.text.partition(":")
         keys = [key for part in typed_keys.split(",") if (key := " ".join(part.split()))]
         always = bool(request.options.get("always"))
+        if always and not content.strip():
+            keys, content = [], request.text
         if not content.strip() or not (keys or always):
             raise UserError("story.lore_format")
         if len(content) > LORE_CHARS:

@@ -20,7 +20,12 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act, Turn
 from bot.works.story.world import so_far, state
 from bot.works.story.world.agreement import AGREED
+from bot.works.story.world.lore_text import entry_of, filled
+from bot.works.story.world.lorebook import LoreEntry
 
+PLAYER: Final = "the player"
+CHARACTER: Final = "the character"
+"""Whom `{{user}}` and `{{char}}` of lore mean where several may be meant."""
 READ: Final = "I have read it."
 """An assistant's message between two of the user's: some models require that they alternate."""
 
@@ -311,8 +316,11 @@ def _foundation(story: Story, begins: str) -> str:
         f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
     ]
     cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
+    always = [entry_of(id, entry) for id, entry in story.lore.items() if entry.get("constant")]
     constant = [
-        untrusted.data(str(entry["content"])) for entry in story.lore.values() if entry.get("constant")
+        untrusted.data(text)
+        for entry in always
+        if entry.enabled and (text := lore_text(story, entry, entry.id))
     ]
     parts = [begins, "<foundation>", *lines, "</foundation>"]
     if cast:
@@ -320,6 +328,17 @@ def _foundation(story: Story, begins: str) -> str:
     if constant:
         parts += ["<lore>", *constant, "</lore>"]
     return "\n".join(parts)
+
+
+def lore_text(story: Story, entry: LoreEntry, seed: str, char: str = "") -> str:
+    """What an entry says, with its macros filled in: `{{user}}` is the player's character where there is but one."""
+    text = entry.content
+    if "{{" not in text and "<" not in text:
+        return text
+    played = [name for name, sheet in story.cast.items() if sheet.get("player")]
+    others = [name for name in story.cast if name not in played]
+    user = played[0] if len(played) == 1 else PLAYER
+    return filled(text, user=user, char=char or (others[0] if len(others) == 1 else CHARACTER), seed=seed)
 
 
 def _sheet(name: str, sheet: dict[str, object]) -> str:

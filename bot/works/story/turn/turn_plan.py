@@ -27,6 +27,7 @@ from bot.works.story.memory.excerpts import as_prompt
 from bot.works.story.scene.choices import Before
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
+from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from bot.works.story.world.state import guidance, idle
 
@@ -168,8 +169,10 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str]]:
     """The entries of the lorebook that may apply, and the texts searched for their keywords: the turn, then those
     before it. Entries that always apply are in the prompt's foundation.
     """
-    entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
+    entries = [entry_of(id, entry) for id, entry in story.lore.items() if not entry.get("constant")]
     turn, turns = story.turns[plan.turn], story.current_turns
+    char = plan.speaker.name if plan.speaker is not None else ""
+    entries = [replace(entry, content=context.lore_text(story, entry, turn.id, char)) for entry in entries]
     before = (
         turns[: [earlier.id for earlier in turns].index(turn.id)][-plan.lore_depth :]
         if plan.lore_depth
@@ -190,9 +193,10 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan
         budget=plan.lore_tokens,
         recursive=True,
         tokens=text_tokens,
+        seed=plan.turn,
     )
     tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
-    by_id = {entry.id: entry for entry in entries}
+    by_id = {entry.id: entry for entry in entries if entry.enabled}
     chosen = {entry.id for entry in entries_found}
     for entry in (by_id[id] for id in plan.lore or () if id in by_id and id not in chosen):
         if (cost := text_tokens(entry.content)) <= tokens_free:

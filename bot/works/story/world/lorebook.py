@@ -2,20 +2,24 @@
 
 The meaning of each field is that of SillyTavern's manual (https://docs.sillytavern.app/usage/core-concepts/worldinfo/):
 "Optional Filter", "Insertion Order", "Scan Depth", "Context % / Budget", "Recursive Scanning", "Case-sensitive keys",
-"Match whole words". Of its draws of lots there are none: a `probability` of 0 is never, any other always, and a
-`group` chooses nobody. A regular expression never runs: see `spelt_out`. Knows no story and no prompt.
+"Match whole words", "Probability", "Inclusion Group", and the three flags of recursion. Lots follow from a seed, so
+that a replay draws the same; without one a `probability` of 0 is never, any other always, and a `group` chooses nobody.
+A regular expression never runs: see `spelt_out`. Knows no story and no prompt.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
 from itertools import product
 from math import inf
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
 """What the secondary keys are for, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
@@ -61,8 +65,9 @@ class LoreEntry:
     `name` is for people. A `constant` entry needs no key. With `whole_words` a key of one word is not found inside of
     another word. `depth` is how many messages are looked through for this entry, where not as many as for all.
     Of those that fit into the budget the highest `order` stands last, and `position` is where they go: before or after
-    what the cast is told to be. `probability` (percent) and `group` are kept for others, and so is `source`: the other
-    fields of an entry that came from elsewhere, as JSON.
+    what the cast is told to be. `probability` is in percent, and of a `group` one is chosen, by `weight`. Of the three
+    flags of recursion one keeps an entry from being called up by others, one from calling them up, and one has it
+    called up by others alone. `source` has the other fields of an entry that came from elsewhere, as JSON.
     """
 
     id: str
@@ -81,6 +86,36 @@ class LoreEntry:
     probability: int = 100
     group: str = ""
     source: str = ""
+    weight: int = 100
+    not_by_others: bool = False
+    calls_no_others: bool = False
+    by_others_alone: bool = False
+
+
+@lru_cache(maxsize=LORE)
+def kept_flags(source: str) -> dict[str, Any]:
+    """What the fields that an entry came with say of its group and of recursion, as fields of ours."""
+    try:
+        row = json.loads(source)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(row, dict):
+        return {}
+    more = row.get("extensions")
+    row = {**(more if isinstance(more, dict) else {}), **row}
+
+    def named(*names: str) -> Any:
+        return next((row[name] for name in names if name in row), None)
+
+    weight = named("groupWeight", "group_weight")
+    delay = named("delayUntilRecursion", "delay_until_recursion")
+    flags = {
+        "not_by_others": named("excludeRecursion", "exclude_recursion") is True,
+        "calls_no_others": named("preventRecursion", "prevent_recursion") is True,
+        "by_others_alone": delay is True or (type(delay) is int and delay > 0),
+    }
+    weights = {"weight": weight} if type(weight) is int and 0 <= weight < 1_000_000 else {}
+    return {**{name: True for name, flag in flags.items() if flag}, **weights}
 
 
 def triggered(
@@ -91,30 +126,39 @@ def triggered(
     budget: int,
     recursive: bool,
     tokens: Callable[[str], int],
+    seed: str = "",
 ) -> list[LoreEntry]:
     """The entries that go into the prompt, by rising `order`, which is how they stand there.
 
     `scanned` are the last messages, the newest first, of which `depth` are looked through. `tokens` counts those of a
     content, and all contents have at most `budget`: the constant entries come first, then those of higher `order`,
     then, where `recursive`, what the contents of these call up. The first that does not fit is the end, but for one
-    that would never fit: that one is passed over.
+    that would never fit: that one is passed over. With a `seed` lots are drawn: the same for the same seed.
     """
     ranked = sorted(enumerate(entries), key=lambda numbered: (not numbered[1].constant, -numbered[1].order))
     waiting = [
         (number, _Call(entry, max(0, depth if entry.depth is None else entry.depth)))
         for number, entry in ranked
-        if entry.enabled and entry.probability > 0 and entry.content.strip()
+        if entry.enabled
+        and entry.content.strip()
+        and 100 * _lot(seed, "chance", entry.id) < entry.probability
     ]
     deepest = max((call.depth for _, call in waiting), default=0)
     passages = [_Passages(list(_limited(enumerate(scanned[:deepest]))))]
     chosen: dict[int, LoreEntry] = {}
     remaining = budget
-    for _ in range(SWEEPS if recursive else 1):
-        still, called = [], []
-        for number, call in waiting:
-            if not call.heard(passages):
-                still.append((number, call))
-                continue
+    groups: set[str] = set()
+    for sweep in range(SWEEPS if recursive else 1):
+        heard = [
+            (number, call)
+            for number, call in waiting
+            if not (call.entry.by_others_alone if sweep == 0 else call.entry.not_by_others)
+            and call.heard(passages)
+        ]
+        numbers = {number for number, _ in heard}
+        still = [(number, call) for number, call in waiting if number not in numbers]
+        called = []
+        for number, call in _one_a_group(heard, groups, seed):
             cost = tokens(call.entry.content)
             if cost > budget:
                 continue
@@ -122,12 +166,41 @@ def triggered(
                 return _in_order(chosen)
             remaining -= cost
             chosen[number] = call.entry
-            called.append(call.entry.content)
+            called.append("" if call.entry.calls_no_others else call.entry.content)
         if not called:
             break
         waiting = still
         passages.append(_Passages(list(_limited((_CALLED, content) for content in called))))
     return _in_order(chosen)
+
+
+def _lot(seed: str, *of: str) -> float:
+    """A number from 0 up to 1 that follows from the seed; 0 without one."""
+    if not seed:
+        return 0.0
+    digest = sha256("\n".join((seed, *of)).encode("utf-8", "replace")).digest()
+    return int.from_bytes(digest[:6]) / 2**48
+
+
+def _one_a_group(heard: Sequence[tuple[int, _Call]], groups: set[str], seed: str) -> list[tuple[int, _Call]]:
+    """Those that are in no group, and of each group that has none yet one, drawn by weight; all without a seed."""
+    if not seed:
+        return list(heard)
+    members: dict[str, list[tuple[int, _Call]]] = {}
+    for number, call in heard:
+        if call.entry.group:
+            members.setdefault(call.entry.group, []).append((number, call))
+    drawn = set[int]()
+    for group, calls in members.items():
+        if group in groups:
+            continue
+        groups.add(group)
+        at = _lot(seed, "group", group) * sum(call.entry.weight for _, call in calls)
+        for number, call in calls:
+            if (at := at - call.entry.weight) < 0 or (number, call) == calls[-1]:
+                drawn.add(number)
+                break
+    return [(number, call) for number, call in heard if not call.entry.group or number in drawn]
 
 
 def _in_order(chosen: dict[int, LoreEntry]) -> list[LoreEntry]:
