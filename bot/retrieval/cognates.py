@@ -80,7 +80,7 @@ class Cognates:
         self._sizes = sizes
         self._postings = {gram: np.array(pairs, dtype=np.int32) for gram, pairs in postings.items()}
 
-    def of(self, word: str, language: str) -> list[tuple[int, float]]:
+    def of(self, word: str, language: str, most: int = MOST) -> list[tuple[int, float]]:
         """(term's number, likeness 0..1) of the terms that a word of that language may be, likest first."""
         import numpy as np
 
@@ -90,8 +90,9 @@ class Cognates:
         likeness = self._likeness(_plain(_written_as(word, language, self._language)))
         if same is not None:
             likeness[same] = 1.0
-        best = np.argsort(-likeness, kind="stable")[:MOST]
-        return [(self._numbers[int(at)], float(likeness[at])) for at in best if likeness[at] >= LEAST]
+        enough = np.flatnonzero(likeness >= LEAST)
+        best = enough[np.argsort(-likeness[enough], kind="stable")[:most]]
+        return [(self._numbers[int(at)], float(likeness[at])) for at in best]
 
     def _likeness(self, word: str) -> Floats:
         """Dice's coefficient of the letters' triples, with every term."""

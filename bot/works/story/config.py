@@ -84,8 +84,9 @@ class RecallConfig:
     `before_one` what the one after does. `scene`: the whole scene's words. `speaker`: whoever is named. `meaning`: of
     vectors, which lend their neighbours `meaning_beside`. `covered`: where no scene holds so much of what is asked for,
     words count the less, and the meaning of whole scenes the more. `time`, `date`: pieces that say when, and those of a
-    date or chapter that is named. `questions`: what a piece loses that is one. `events`: what the
-    extractor found in a scene (summary, events, memories), for the whole of it.
+    date or chapter that is named. `questions`: what a piece loses that is one. `names`: scenes that hold a name which
+    few others do come before all others. `events`: what the extractor found in a scene (summary, events, memories), for
+    the whole of it.
 
     The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one;
     `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With an extractor that is another
@@ -116,6 +117,7 @@ class RecallConfig:
     time: float = within(0.15, 0.0, 2.0)
     date: float = within(0.3, 0.0, 2.0)
     questions: float = within(0.15, 0.0, 2.0)
+    names: bool = True
     events: float = within(0.6, 0.0, 2.0)
     keywords: float = within(0.3, 0.0, 2.0)
     keyword_cap: float = within(0.80, 0.0, 2.0)
@@ -154,6 +156,7 @@ COMPONENTS: Final[Mapping[str, Mapping[str, float | bool]]] = {
     "covered": {"covered": 0.0},
     "time": {"time": 0.0, "date": 0.0},
     "questions": {"questions": 0.0},
+    "names": {"names": False},
     "events": {"events": 0.0},
     "keywords": {"keywords": 0.0},
     "chapter": {"chapter": 0.0},

@@ -13,11 +13,14 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from bot.retrieval.cognates import MOST, Cognates
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.retrieval.lexical import content_terms, fold, terms
+from bot.retrieval.lexical import fold, terms
 from bot.retrieval.ranking import min_max
+from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,9 +37,12 @@ _K1, _B = 0.9, 0.4
 _MANY = 12
 """So many words of a query in one scene cover it, however long it is."""
 
-_COUNT, _NUMBER = 24, 2**24 - 1
+_COUNT, _NUMBER, _MOST, _CAPITAL = 24, 2**24 - 1, 2**7 - 1, 2**31
 _TIMED, _ASKING = 1, 2
 """Of a piece: that it says when, and that it is a question."""
+
+FEW = 3
+"""A name that is in more scenes is not rare, however long the story is."""
 
 _WORD = re.compile(r"\w+")
 
@@ -91,7 +97,8 @@ class Piece:
 class Pieces:
     """All pieces of a story, numbered as they were added, and which of them contain which word; in columns.
 
-    A posting is one integer: 24 bits for the piece's number, above them how often it contains the term, up to 255.
+    A posting is one integer: 24 bits for the piece's number, above them how often it contains the term, up to 127, and
+    whether with a capital.
     """
 
     def __init__(self, language: str) -> None:
@@ -112,6 +119,10 @@ class Pieces:
         self._dated: dict[str, list[int]] = {}
         self._date = array("i")
         self._flags = bytearray()
+        self._cognates: dict[range, Cognates] = {}
+        self._compared = 0
+        self._known: list[str] = []
+        self._alike: dict[tuple[str, str], list[tuple[str, float]]] = {}
 
     def __len__(self) -> int:
         return len(self._node)
@@ -156,11 +167,15 @@ class Pieces:
         self._first.append(first)
         time_words = TIME_WORDS.get(self.language, frozenset())
         for number, piece in enumerate(pieces, first):
-            terms_of_piece = terms(piece.prefixed, self.language)
+            text = piece.prefixed
+            terms_of_piece = terms(text, self.language)
+            capitals = " ".join(word for word in _WORD.findall(text) if word[0].isupper())
+            with_capital = frozenset(terms(capitals, self.language))
             for term, count in Counter(terms_of_piece).items():
                 if (postings := self._postings.get(term)) is None:
                     postings = self._postings[term] = array("I")
-                postings.append(min(count, 255) << _COUNT | number)
+                capital = _CAPITAL if term in with_capital else 0
+                postings.append(capital | min(count, _MOST) << _COUNT | number)
             self._node.append(number_of_node)
             self._lengths.append(len(terms_of_piece))
             speaker = frozenset(terms(piece.speaker, self.language))
@@ -178,6 +193,23 @@ class Pieces:
             questions = piece.text.rstrip().endswith(("?", "？"))
             self._flags.append(timed * _TIMED | questions * _ASKING)
         return range(first, len(self))
+
+    def alike(self, word: str, language: str) -> list[tuple[str, float]]:
+        """The terms that look like a word of that language, and their likeness, 0..1; likest first."""
+        size = len(self._postings)
+        if size != len(self._known):  # the new terms are compared apart until they are many
+            self._compared = size if size > self._compared * 5 // 4 else self._compared
+            self._known, self._alike = list(self._postings), {}
+            self._cognates = {
+                part: self._cognates.get(part)
+                or Cognates(self.language, ((self._known[at], at) for at in part))
+                for part in (range(self._compared), range(self._compared, size))
+            }
+        if (word, language) not in self._alike:
+            alike = [pair for part in self._cognates.values() for pair in part.of(word, language, 4 * MOST)]
+            alike.sort(key=lambda pair: -pair[1])
+            self._alike[word, language] = [(self._known[number], likeness) for number, likeness in alike]
+        return self._alike[word, language]
 
     def date(self, when: str) -> int:
         """The number of a date or a chapter, -1 for one that no piece has."""
@@ -227,16 +259,42 @@ class BranchPieces:
         """The places of the pieces that contain the term, and how often each does."""
         import numpy as np
 
-        if (packed := self.index._postings.get(term)) is None:
-            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
-        postings = np.frombuffer(packed, dtype=np.uint32)
+        places, postings = self._held(term)
+        return places, (postings >> _COUNT & _MOST).astype(np.float32)
+
+    def naming(self, term: str) -> Ints:
+        """The places of the pieces that contain the term, if it is a rare name: never written without a capital, and in
+        one scene, or in one in a hundred up to FEW.
+        """
+        import numpy as np
+
+        places, postings = self._held(term)
+        few = min(FEW, max(1, self.scene_count // 100))
+        if not (postings >= _CAPITAL).all() or len(np.unique(self.scenes[places])) > few:
+            return places[:0]
+        return places
+
+    def _held(self, term: str) -> tuple[Ints, NDArray[np.uint32]]:
+        """The places of the pieces that contain the term, and their postings."""
+        import numpy as np
+
+        postings = np.frombuffer(self.index._postings.get(term, array("I")), dtype=np.uint32)
         numbers = postings & _NUMBER
         new = numbers >= len(self._place)
         if new.any():  # pieces that were added since are not of this branch
             postings, numbers = postings[~new], numbers[~new]
         places = self._place[numbers]
         known = places >= 0
-        return places[known], (postings >> _COUNT)[known].astype(np.float32)
+        return places[known], postings[known]
+
+    def has(self, term: str) -> bool:
+        """Whether a piece contains the term."""
+        return bool(len(self.holding(term)[0]))
+
+    def alike(self, word: str, language: str) -> dict[str, float]:
+        """The terms that look like a word of that language, and how much."""
+        terms = (pair for pair in self.index.alike(word, language) if self.has(pair[0]))
+        return {term: likeness**1.5 for term, likeness in islice(terms, MOST)}
 
     def scenes_holding(self, term: str) -> Ints:
         """The numbers of the scenes that contain the term, ascending."""
@@ -263,19 +321,22 @@ class BranchPieces:
         of[self.scenes[self._of(self.index._date) == same]] = True
         return of
 
-    def words(self, query: str, by: RecallConfig) -> tuple[Floats, float]:
-        """The score of each piece by the query's words, in order; and the share of the query that one scene covers at
-        most.
+    def words(self, query: str, by: RecallConfig) -> tuple[Floats, Floats, float]:
+        """The score of each piece by the query's words, in order; what terms of one scene in a hundred or fewer are
+        of it; and the share of the query that one scene covers at most.
         """
         import numpy as np
 
-        by_words, by_scene, covers = self._by_words(Counter(content_terms(query, self.index.language)))
-        words = _of_best(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
+        (by_words, by_rare), by_scene, covers = self._by_words(query_terms(self, query))
+        lent = (by.after_one, by.after_two), (by.before_one, by.before_two)
+        words = self._beside(by_words, *lent)
+        best = max(float(words.max(initial=0.0)), 1e-9)
+        words, rare = words / best, self._beside(by_rare, *lent) / best
         if self.scene_count:
             words += np.float32(by.scene) * _of_best(by_scene)[self.scenes]
         if "?" in query and by.questions:  # an answer is no question
             words -= np.float32(by.questions) * (self._of(self.index._flags) & _ASKING > 0)
-        return words, covers
+        return words, rare, covers
 
     def scores(
         self,
@@ -301,11 +362,11 @@ class BranchPieces:
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
             time += np.float32(by.time) * (self._of(index._flags) & _TIMED > 0)
-        words, covers = self.words(query, by)
+        words, rare, covers = self.words(query, by)
         meaning = np.float32(by.meaning) * self._near(nearest or {}, by)
         if nearest and covers < by.covered:  # the query uses other words than the story
             share = covers / by.covered
-            words *= share
+            words = np.maximum(words * share, rare)
             meaning += np.float32((1 - share) * (1 + by.scene)) * self._near_scenes(nearest)
         return {
             "words": words,
@@ -338,30 +399,31 @@ class BranchPieces:
         cosines[places[known]] = min_max(close[known])
         return cosines
 
-    def _by_words(self, repeats: Mapping[str, int]) -> tuple[Floats, Floats, float]:
-        """BM25 (Robertson and Zaragoza 2009) of the pieces, and of whole scenes.
+    def _by_words(self, weights: Mapping[str, float]) -> tuple[Floats, Floats, float]:
+        """BM25 (Robertson and Zaragoza 2009) of the pieces by all terms and by rare ones, and of whole scenes.
 
         And the largest share of the query that one scene covers, 0..1: each term by its rarity, or many terms of any.
         """
         import numpy as np
 
         size, count = len(self.numbers), self.scene_count
-        scores, scene_scores = np.zeros(size, dtype=np.float32), np.zeros(count, dtype=np.float32)
+        scores, scene_scores = np.zeros((2, size), dtype=np.float32), np.zeros(count, dtype=np.float32)
         covered, every = np.zeros((2, count), dtype=np.float32), 0.0
-        for term, repeated in repeats.items():
+        for term, counted in weights.items():
             places, counts = self.holding(term)
             if not len(places):
                 every += _rarity(0, count)
                 continue
-            weight = repeated * _rarity(len(places), size)
-            scores[places] += weight * counts * (_K1 + 1) / (counts + self._norm[places])
+            weight = counted * _rarity(len(places), size)
+            added = weight * counts * (_K1 + 1) / (counts + self._norm[places])
             in_scenes = np.bincount(self.scenes[places], weights=counts, minlength=count).astype(np.float32)
             scenes = np.flatnonzero(in_scenes)
+            scores[: 2 if 100 * len(scenes) <= count else 1, places] += added
             rarity, counts = _rarity(len(scenes), count), in_scenes[scenes]
             every += rarity
-            covered[:, scenes] += ((rarity,), (1 / _MANY,))
+            covered[:, scenes] += min(1.0, counted) * np.array(((rarity,), (1 / _MANY,)), dtype=np.float32)
             scene_scores[scenes] += (
-                repeated * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
+                counted * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
             )
         covered[0] /= every or 1.0
         return scores, scene_scores, min(1.0, float(covered.max(initial=0.0)))

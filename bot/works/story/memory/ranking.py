@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bot.retrieval.lexical import content_terms, terms
+from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
+
+FLOOR = 0.1
+"""By what part of the best other score the best piece with a rare name comes before it, at the least."""
 
 PHRASED = 30
 """How many of the best scenes are searched for phrases: others would not rise far enough."""
@@ -55,10 +59,10 @@ def scored(
     words = scores["words"]
     if query.context and by.context:
         words += np.float32(by.context) * branch.words(query.context, by)[0]
-    query_terms = content_terms(query.text, language)
+    asked = query_terms(branch, query.text)
     boost = np.zeros(branch.scene_count, dtype=np.float32)
     if by.keywords:
-        boost += by.keywords * keywords(branch, query_terms, by)
+        boost += by.keywords * keywords(branch, asked, by)
     if by.chapter and query.chapter:
         boost += by.chapter * branch.of_date(query.chapter)
     if by.decomposition and len(query.parts) > 1:
@@ -100,16 +104,33 @@ def add_extracted(
         scores[reason][has] += np.float32(by.events) * noted_scores[places[has]]
 
 
-def keywords(branch: BranchPieces, query_terms: Iterable[str], by: RecallConfig) -> Floats:
+def keywords(branch: BranchPieces, query_terms: Mapping[str, float], by: RecallConfig) -> Floats:
     """Score for scenes that contain the query's rare words: each by its rarity, `keyword_cap` in all at most."""
     import numpy as np
 
     boost = np.zeros(branch.scene_count, dtype=np.float32)
-    for term in dict.fromkeys(query_terms):
+    for term, counted in query_terms.items():
         scenes = branch.scenes_holding(term)
         if len(scenes):
-            boost[scenes] += 1.0 - len(scenes) / branch.scene_count
+            boost[scenes] += min(1.0, counted) * (1.0 - len(scenes) / branch.scene_count)
     return np.minimum(boost * by.keyword_cap / 2, by.keyword_cap).astype(np.float32)
+
+
+def first_by_name(branch: BranchPieces, query_terms: Iterable[str], scores: Floats) -> Floats:
+    """What the pieces that contain a rare name of the query lack to score above all scenes that contain none."""
+    import numpy as np
+
+    lacking = np.zeros(len(scores), dtype=np.float32)
+    if not (named := [places for term in query_terms if len(places := branch.naming(term))]):
+        return lacking
+    places = np.unique(np.concatenate(named))
+    without = np.ones(branch.scene_count, dtype=np.bool_)
+    without[branch.scenes[places]] = False
+    most = float(scores[without[branch.scenes]].max(initial=0.0))
+    own = scores[places]
+    floor = most * (1.0 + FLOOR * np.maximum(0.0, own) / max(float(own.max()), 1e-9))
+    lacking[places] = np.maximum(0.0, floor - own)
+    return lacking
 
 
 def distinctive(

@@ -6,10 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.retrieval.lexical import content_terms, terms
+from bot.retrieval.lexical import terms
 from bot.works.story.memory.index import Reason
 from bot.works.story.memory.pieces import pieces_of
-from bot.works.story.memory.ranking import Query, add_extracted, distinctive, scored, too_old
+from bot.works.story.memory.query_terms import query_terms
+from bot.works.story.memory.ranking import (
+    Query,
+    add_extracted,
+    distinctive,
+    first_by_name,
+    scored,
+    too_old,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,9 +76,12 @@ def found(
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:
         scores[too_old(branch.by_scene(scores), by)[branch.scenes]] = 0.0
-    query_terms = content_terms(query.text, branch.index.language)
+    asked = query_terms(branch, query.text)
+    if by.names:
+        by_reason["words"] += (lacking := first_by_name(branch, asked, scores))
+        scores += lacking
     with_keyword = np.zeros(branch.scene_count, dtype=np.bool_)
-    for scenes in distinctive(branch, query_terms, branch.names(), by).values():
+    for scenes in distinctive(branch, asked, branch.names(), by).values():
         with_keyword[scenes] = True
     recalled = list[Recalled]()
     for place in _best_first(scores, count):
