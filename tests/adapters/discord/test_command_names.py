@@ -64,10 +64,12 @@ def test_a_line_in_portuguese_asks_for_the_same() -> None:
 
 
 @pytest.mark.parametrize("say", [PORTUGUESE, ENGLISH], ids=["pt-BR", "en"])
-def test_each_option_and_each_choice_has_a_name_that_discord_takes(say: Words) -> None:
+def test_each_option_and_each_choice_has_a_name_and_a_description_that_discord_takes(say: Words) -> None:
     """Of one without, Discord refuses all commands at once."""
     sentences = say.sentences()
     for row in TABLE:
+        for summary in (row.summary, *(slot.summary for slot in slots(row))):
+            assert 0 < len(say(summary)) <= 100, (row.path, summary)
         for slot in slots(row):
             key = name_of("file" if slot.name.startswith("file") else slot.name, "option")
             assert re.fullmatch(r"[-_\w]{1,32}", sentences.get(key, "?")), key
