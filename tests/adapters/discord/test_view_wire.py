@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from bot.events import Citation, Event, Run, Stage, Status, Text
+from bot.events import Changed, Citation, Event, Run, Stage, Status, Text, Unquoted
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import FakeDiscord
 
@@ -43,6 +44,38 @@ async def test_a_question_gets_a_thread_with_a_message_a_stage(discord: FakeDisc
         await discord.until(lambda: f"<#{thread.id}>" in asked.text)
     assert discord.refused == []
     assert discord.limited == []
+
+
+async def test_a_line_that_was_taken_back_stays_so_when_the_answer_below_is_changed(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    guild = discord.guild("Table")
+    channel, ana = guild.text("general"), discord.user("Ana")
+    guild.join(ana)
+    runs: list[str] = []
+
+    async def asked_first(run: Run) -> AsyncGenerator[Event, None]:
+        runs.append(run.id)
+        async for event in answer(run):
+            yield event
+
+    async def card(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("Noted.")
+        yield Unquoted(runs[0])
+        yield Changed(runs[0], "answer", "", (Text("Taken out."),))
+
+    async with bot(discord, tmp_path, {"Who?": asked_first, "card": card}) as client:
+        asked = await discord.slash(ana, channel, "rules ask", question="Who?")
+        await discord.until(lambda: channel.threads and f"<#{channel.threads[0].id}>" in asked.text)
+        (thread,) = channel.threads
+        await discord.until(lambda: len(thread.messages) == 2)
+        await discord.until(lambda: not any("Stop" in button.label for button in thread.messages[1].buttons))
+        assert "Who?" in asked.text
+        await discord.slash(ana, channel, "rules ask", question="card")
+        await discord.until(lambda: "Taken out." in thread.messages[1].text)
+        while client.writers.side_tasks:
+            await asyncio.wait(list(client.writers.side_tasks))
+        assert asked.text == "*This was taken back.*"
 
 
 QUOTED = """### Answer

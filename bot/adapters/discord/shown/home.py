@@ -289,14 +289,22 @@ class DiscordHome:
         return int(message)
 
     async def _link_thread(self, thread: int) -> None:
-        """Add the link to the thread to the response."""
-        if self.response is not None:
-            self.response.answered = True
-            row = await self._outbox.get(self._place.space, self._run, ASKED)
-            # A forum has no root message.
-            message = (row.message_id if row is not None else None) or ORIGINAL
-            ref, page = MessageRef(self._run, ASKED), root_page(self._origin, self._say, thread)
-            await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
+        """Add the link to the thread to the response, unless it has one or was taken back."""
+        if self.response is None:
+            return
+        self.response.answered = True
+        space, run = self._place.space, self._run
+        row = await self._outbox.get(space, run, ASKED)
+        if row is not None and row.shown != root_page(self._origin, self._say).shown:
+            return
+        # A forum has no root message.
+        message = (row.message_id if row is not None else None) or ORIGINAL
+        page = root_page(self._origin, self._say, thread)
+        await self.response.edit(
+            message, page, MessageRef(run, ASKED), MessageStyle.LAYOUT, files=False, reset=False
+        )
+        if row is not None and row.message_id is not None:
+            await self._outbox.sent(space, run, ASKED, row.message_id, page.shown)
 
     def recall(self, message: str) -> None:
         """Take note of a message from before a crash: the response is used already."""

@@ -80,6 +80,10 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
             if message is None:
                 continue
             if above:
+                # First: a later view of the run adds nothing to it again.
+                await client.app.records.outbox.sent(
+                    request.place.space, request.id, row.stage, message, page.shown
+                )
                 edit = partial(surface.edit, message, page, ref, MessageStyle.LAYOUT, files=True, reset=True)
                 await until_available(edit)
             else:
