@@ -16,6 +16,8 @@ from tests.fakes.reply import Reply
 from tests.wire.conftest import Convened, Take
 from tests.wire.council_model import QUESTION as COUNCIL
 from tests.wire.stories import ANA, BIA, CHOICES, QUESTION, count
+from tests.wire.test_courses import taken_in
+from tests.wire.test_quizzes import WRITTEN
 from tests.wire.test_schedules import due_now
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
@@ -183,6 +185,90 @@ async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
     d.check()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_kill_while_words_are_taken_back_leaves_none_of_them(
+    take: Take, platform: str, tmp_path: Path
+) -> None:
+    d, new = await take(platform), words()
+    asked, begun, told, answered = next(new), next(new), next(new), next(new)
+    service = d.discord if platform == "discord" else d.slack
+
+    async def struck(planted: str) -> None:
+        """kill -9 as soon as the request is stored without its words: before, only the platform knows of it."""
+        await d.until(lambda: f"inbox: {planted}" not in kept(d.process.data, [planted]))
+        await d.restart()
+        await settled(d)
+        await nowhere(d, [planted])
+
+    await d.mention(ANA, d.channel(), f"{QUESTION} {asked}")
+    await d.until(lambda: d.states() == ["done"])
+    (message,) = [one for one in d.everything() if asked in one.text and not of_bot(one)]
+    await service.delete(message)
+    await struck(asked)
+
+    talk = await d.ask(ANA, f"{QUESTION} {begun}")
+    await settled(d)
+    await d.command(ANA, "sessions rename", talk=talk, title="Lamps")
+    await settled(d)
+    await d.command(ANA, "sessions delete", session="Lamps")
+    await struck(begun)
+
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    played = await d.ask(ANA, f"The keeper of {told} wakes", verb="story start")
+    await d.until(lambda: count(played.said(), "The lamp goes out at dusk.") == 1 and not d.model.queue)
+    await settled(d)
+    assert any(holding(d, [told]).values())
+    runs = len(d.states())
+    await d.choose(BIA, played, "✋ Stop card")
+    await d.until(lambda: len(d.states()) > runs)
+    await d.restart()
+    await settled(d)
+    await d.until(lambda: not any(holding(d, [told]).values()))
+
+    runs = len(d.states())
+    await taken_in(d, platform, tmp_path)
+    await d.rest(runs + 1)
+    d.model.form = WRITTEN
+    quiz = await d.ask(ANA, "knots", verb="course quiz", lesson="2", questions=1)
+    await d.rest(runs + 2)
+    opened = await d.choose(ANA, quiz, "In words…")
+    await d.fill(ANA, quiz, opened, f"two ropes and {answered}")
+    await d.rest(runs + 3)
+    await d.command(ANA, "privacy delete", yes=True)
+    await struck(answered)
+    if platform == "discord":  # after the kill it deletes again, and looks elsewhere, what is gone already
+        again = [
+            refusal for refusal in d.discord.refused if (refusal.method, refusal.code) == ("DELETE", 10008)
+        ]
+        d.discord.refused[:] = [refusal for refusal in d.discord.refused if refusal not in again]
+    d.check()
+
+
+@pytest.mark.slow
+async def test_what_was_read_aloud_goes_with_its_request(take: Take) -> None:
+    d, (word,) = await take("slack, narrated"), itertools.islice(words(), 1)
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, "A keeper wakes", verb="story start")
+
+    def clips() -> list[Any]:
+        files = d.slack.files.all.values()
+        return [file for file in files if file.name.endswith(".mp3") and not file.deleted]
+
+    await d.until(lambda: len(clips()) == 1 and not d.model.queue)
+    await settled(d)
+    d.model.queue += [Reply("A gull answers."), CHOICES]
+    await d.mention(ANA, talk, f"I call {word} three times.")
+    await d.until(lambda: len(clips()) == 2 and not d.model.queue)
+    await settled(d)
+    (message,) = [one for one in d.everything() if word in one.text and not of_bot(one)]
+    await d.slack.delete(message)
+    await d.until(lambda: len(clips()) == 1)
+    await nowhere(d, [word])
+    d.check()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_a_council_s_question_and_plan_go_with_the_person(convened: Convened, platform: str) -> None:
     d, _ = await convened(platform)
