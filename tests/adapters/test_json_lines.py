@@ -34,6 +34,7 @@ from bot.events import (
     Request,
     Speak,
     Speaking,
+    Spoiler,
     Stage,
     Status,
     Text,
@@ -56,6 +57,7 @@ EXAMPLES: list[Event] = [
     Changed("run", "answer", "Answer", (Text("Or not."),)),
     Notice("word for word"),
     Failed("no"),
+    Spoiler("The ferry sinks."),
 ]
 
 
