@@ -241,6 +241,7 @@ async def a_deleted_message(d: Driver) -> None:
     await d.rest(1)
     assert count(talk.said(), "four hours of walking") == 1
     await d.delete(talk, QUESTION)
+    await d.until(lambda: count(talk.said(), "four hours of walking") == 0)
     follow = await d.direct(ANA, "and while running?")
     await d.rest(2)
     assert follow.said()
