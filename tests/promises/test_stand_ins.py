@@ -29,7 +29,7 @@ async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> Non
         events = await talk.say(ASK)
         # On a busy machine a try may be over before its request has arrived.
         asked_in_vain = silent.calls
-        assert 0 < asked_in_vain <= 3
+        assert asked_in_vain <= 3  # that it was asked at all, the ledger tells
         assert answer(events) == answer(await talk.say(ASK)) == ANSWER
         assert EXTRACTIVE not in texts(events, "notice")
         left_alone = silent.calls == asked_in_vain
