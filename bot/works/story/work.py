@@ -88,7 +88,7 @@ class Stories:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         pressed = run.request.verb in AT_HEAD and UNDER in run.request.options
         late = pressed and await run.step("late", lambda: self.buttons.late(run.request), bool)
-        if late and not run.alone:  # a failure is told to the person who pressed
+        if late and not run.alone:  # only the person who pressed sees a failure
             raise UserError("story.gone_on")
         async with aclosing(self.buttons.tell(run) if late else self._run(run)) as events:
             async for event in events:

@@ -331,8 +331,8 @@ class Players:
         stems = {word[:_STEM] for word in self.said}
         if any(verb.casefold()[:_STEM] not in stems for verb in deeds(passage, form, decided=True)):
             return True
-        # What is named in the turn or goes along is the scene's to tell; not what they decide. Who is told "you" is
-        # told what becomes of them. Where nobody's character takes the turn, so is everybody.
+        # The scene may tell what a character does who is named in the turn or follows the others, but not what they
+        # decide. "You" hears what happens to them; so does everybody where no player's character takes the turn.
         along = name in self.own or names_one(self.turn, form) or _TOGETHER.search(self.turn)
         if not self.own or form not in (name, *name.split()):
             return False

@@ -81,9 +81,7 @@ class Indexed:
                 first, size = at, 0
 
     def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
-        """Take in packed `vectors` of these nodes, by the nodes' ids; `without`: the state of a node without usable
-        ones.
-        """
+        """Index the packed `vectors` of these nodes, by node id; a node without usable ones gets state `without`."""
         import numpy as np
 
         ranges, rows = list[range](), list[bytes]()
@@ -92,7 +90,7 @@ class Indexed:
             self.state[node] = without
             if (
                 row and pieces and self.vectors is None
-            ):  # the dimensions of a service's model are known by its vectors only
+            ):  # only a vector shows how many dimensions a service's model has
                 self.vectors = PieceVectors(len(row) // len(pieces))
                 self.vectors.reserve(len(self.pieces))
             if self.vectors is not None and row and len(row) == len(pieces) * self.vectors.dimensions:
@@ -108,9 +106,8 @@ class Indexed:
     async def history(self, branch: str, story: Story) -> History:
         """The branch's pieces in order; pieces that are new since the last call are indexed."""
         before, unchanged = self.histories.get(branch), 0
-        if (
-            before is not None and before.story() is story
-        ):  # otherwise it was folded anew: words may have been withdrawn
+        # A story that was folded again is another object: words may have been withdrawn.
+        if before is not None and before.story() is story:
             if before.seq == story.seq:
                 return before
             unchanged = min(len(before.turns), story.unchanged_since(before.seq))

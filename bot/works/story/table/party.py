@@ -73,7 +73,7 @@ class Party:
             if turn and (played := await self._logs.here(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
             schedules = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
-            # It is the table's: it stays when whoever played last takes their words back.
+            # The deadline belongs to the table: it stays when the last player withdraws their words.
             id = child_id(request, DEADLINE)
             old = [row for row in schedules if row.kind == DEADLINE and row.id != id]
             if minutes and request.verb != DEADLINE and any(json.loads(row.options) == turn for row in old):

@@ -234,14 +234,15 @@ def _sums(story: Story, count: int) -> list[int]:
 
 
 def _first(sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int, so_far: int) -> int:
-    """The place of the first turn that is told: of as many of the last ones as there is room for beside the lore that
-    comes up, and `so_far` tokens of the story so far once there are turns before. `sums` are the tokens of the first
-    turns, of none up to those of all; `of_lore` what each was told of the lorebook, and what the next one is.
+    """The index of the first turn in the prompt.
 
-    Where they outgrow the room, so many of the oldest go that half of it is free, and the next go only when it is full
-    again. That is decided turn by turn from the first on, with the tokens of lore that each was told, and as far as
-    possible where a batch becomes full and the prompt changes there anyway. Between two of these points the beginning
-    stays the same, and a story that is folded anew comes out the same.
+    The last turns share `room` tokens with the lore that comes up and, once earlier turns are left out, with `so_far`
+    tokens of the story so far. `sums[n]` is the number of tokens of the first n turns; `of_lore` has the tokens of lore
+    in each turn's prompt, then in the next one's.
+
+    When the turns outgrow the room, the oldest leave until half of it is free; the next leave only when it is full
+    again. This is decided turn by turn from the first one, if possible where a batch fills up and the prompt changes
+    anyway. So the beginning stays the same between these points, and folding the story again gives the same result.
     """
     size, recent, first = frame.batch, frame.recent, 0
     for count in range(1, len(sums)):

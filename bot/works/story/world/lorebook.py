@@ -62,12 +62,12 @@ _BEGINS = re.compile(rf"{_WORD.pattern}|[^{_EDGE}]")
 class LoreEntry:
     """One entry: where `keys` (and `secondary_keys`, by `logic`) are found, its `content` goes into the prompt.
 
-    `name` is for people. A `constant` entry needs no key. With `whole_words` a key of one word is not found inside of
-    another word. `depth` is how many messages are looked through for this entry, where not as many as for all.
-    Of those that fit into the budget the highest `order` stands last, and `position` is where they go: before or after
-    what the cast is told to be. `probability` is in percent, and of a `group` one is chosen, by `weight`. Of the three
-    flags of recursion one keeps an entry from being called up by others, one from calling them up, and one has it
-    called up by others alone. `source` has the other fields of an entry that came from elsewhere, as JSON.
+    `name` is for people. A `constant` entry needs no key. With `whole_words` a key of one word does not match inside
+    another word. `depth` is how many messages are searched for this entry, if it differs from the book's.
+    Of the entries that fit into the budget, the one with the highest `order` comes last; `position` puts them before or
+    after the description of the cast. `probability` is a percentage. One entry of each `group` is chosen, by `weight`.
+    The three recursion flags say whether other entries may call this one up, whether it may call up others, and
+    whether only others may call it up. `source` has an imported entry's other fields, as JSON.
     """
 
     id: str
