@@ -22,10 +22,11 @@ TURNS = 60
 
 
 class Clock:
-    """Time as the test wants it."""
+    """Time as the test wants it. `busy`: whether there is work in a thread, which takes no turns of the loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, busy: Callable[[], bool] = lambda: False) -> None:
         self.now = 1000.0
+        self._busy = busy
         self._waiting: dict[asyncio.Event, float] = {}
 
     def time(self) -> float:
@@ -43,8 +44,10 @@ class Clock:
                 task.cancel()
 
     async def settle(self) -> None:
-        for _ in range(TURNS):
+        turns = 0
+        while turns < TURNS:
             await asyncio.sleep(0)
+            turns = 0 if self._busy() else turns + 1
 
     async def advance(self, seconds: float) -> None:
         """Let the time pass, waking everybody whose time comes, in order."""
@@ -58,6 +61,12 @@ class Clock:
             await self.settle()
         self.now = end
         await self.settle()
+
+    async def until(self, there: Callable[[], bool], step_s: float) -> None:
+        """Let the time pass, step by step, until it is there."""
+        async with asyncio.timeout(60):
+            while not there():
+                await self.advance(step_s)
 
 
 @dataclass

@@ -6,11 +6,23 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 FAULTS = ("half_open", "truncate", "drop", "hang", "malformed", "error", "no_done")
 
 Body = dict[str, Any]
+
+
+class Gate(asyncio.Event):
+    """Holds a reply until it is set; `reached` is set once a reply waits there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = asyncio.Event()
+
+    async def wait(self) -> Literal[True]:
+        self.reached.set()
+        return await super().wait()
 
 
 @dataclass

@@ -5,7 +5,6 @@ Knows no platform.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from aiohttp import web
 
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.ear import Ear
+from tests.fakes.reply import Gate
 
 ANSWER = (
     "A candle burns for four hours of walking or one hour of running [1]. "
@@ -56,12 +56,12 @@ class Answerer:
             return self.script(body)
         return self.queue.pop(0) if self.queue else self.usual
 
-    def hold(self, text: str = ANSWER, at: int = 18) -> asyncio.Event:
+    def hold(self, text: str = ANSWER, at: int = 18) -> Gate:
         """The next answer stands still after `at` pieces, until the event is set.
 
         Slack is shown the beginning of a line once that is too long to become a table's header.
         """
-        gate = asyncio.Event()
+        gate = Gate()
         self.queue.append(Reply(text, gates={at: gate}, delay_s=0.01))
         return gate
 

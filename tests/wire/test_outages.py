@@ -9,7 +9,7 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import pytest
 
 from bot.adapters.discord.text.page import CURSOR
 from tests.fakes.outage import Kind, Outage
-from tests.fakes.reply import Reply
+from tests.fakes.reply import Gate, Reply
 from tests.kill.instants import ALL
 from tests.kill.process import PATIENCE_S
 from tests.kill.remains import live
@@ -40,7 +40,7 @@ Restart = str
 
 
 class Case(NamedTuple):
-    """`share`: how much of its course a run has behind it when the outage begins."""
+    """`share`: how much of its answer a run has behind it when the outage begins."""
 
     platform: str
     what: str
@@ -103,9 +103,17 @@ def worked(d: Any, number: int) -> bool:
     return sum(state in ENDED for state in states) >= number
 
 
-async def struck(d: Any, case: Case, runs: int, whole: Callable[[], bool]) -> None:
-    """An outage begins; the runs end in it, and the process too perhaps; then it is over."""
+async def struck(d: Any, case: Case, runs: int, whole: Callable[[], bool], held: Sequence[Gate] = ()) -> None:
+    """An outage begins; the runs end in it, and the process too perhaps; then it is over.
+
+    What is `held` stands still before the outage, while more or less of it is shown, and goes on in it.
+    """
+    for gate in held:
+        await asyncio.wait_for(gate.reached.wait(), PATIENCE_S)
+        await asyncio.sleep(case.share / len(held))
     began, outage = time.monotonic(), Outage(service_of(d), case.kind)
+    for gate in held:
+        gate.set()
     await seen(d, lambda: worked(d, runs))
     assert not whole(), "the outage came too late"
     if case.restart == "killed":
@@ -125,22 +133,26 @@ async def struck(d: Any, case: Case, runs: int, whole: Callable[[], bool]) -> No
     assert "Traceback" not in log, log
 
 
+def hold(d: Any, share: float, text: str = ANSWER) -> Gate:
+    """The model's next answer stands still when so much of it has been said."""
+    words = len(text.split())
+    gate: Gate = d.model.hold(text, at=min(int(share * words), words - 1))
+    return gate
+
+
 async def answers(d: Any, case: Case) -> None:
-    d.model.usual = Reply(ANSWER, delay_s=0.03)
-    began = time.monotonic()
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)
-    course_s = min(time.monotonic() - began, 4.0)
     paid = len(d.model.prompts)
-    talks = []
-    for _ in range(COPIES):  # the last has its course before it, the first has ended
-        talks.append(await d.ask(ANA, QUESTION))
-        await asyncio.sleep(course_s / COPIES)
+    talks = [await d.ask(ANA, QUESTION)]  # it is about to end, or has just ended
+    await d.until(lambda: count(talks[0].said(), "the Night takes the next turn") == 1)
+    held = [hold(d, (n + case.share) / (COPIES - 1)) for n in range(COPIES - 1)]
+    talks += [await d.ask(ANA, QUESTION) for _ in held]
 
     def whole() -> bool:
         return all(count(talk.said(), "the Night takes the next turn") == 1 for talk in talks)
 
-    await struck(d, case, 1 + COPIES, whole)
+    await struck(d, case, 1 + COPIES, whole, held)
     for talk in talks:
         assert plain(talk.said()) == plain(reference.said())
     assert len(d.model.prompts) == paid + COPIES, "no model is asked a second time"
@@ -152,10 +164,10 @@ async def scene(d: Any, case: Case) -> None:
     await d.rest(1)
     before, paid = len(talk.said()), len(d.model.prompts)
     scene = "A gull answers three times from below, and then nothing more at all is heard."
-    d.model.queue += [Reply(scene, delay_s=0.05), CHOICES]
+    held = [hold(d, case.share, scene)]
+    d.model.queue.append(CHOICES)
     await d.mention(BIA, talk, "I call out.")
-    await asyncio.sleep(case.share)
-    await struck(d, case, 2, lambda: count(talk.said(), "nothing more at all") == 1)
+    await struck(d, case, 2, lambda: count(talk.said(), "nothing more at all") == 1, held)
     assert len(talk.said()) == before + 1
     last = [post for post in talk.posts() if "nothing more at all" in post.text]
     assert ["choice" in post.actions for post in last] == [True]

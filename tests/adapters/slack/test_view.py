@@ -149,7 +149,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
     """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
     for tokens in (["It", " is", " Ana", " who"], ["It ", "is ", "Ana ", "who "]):
         for model_s in (0.0, 0.4, 0.97, 3.0):
-            clock = Clock()
+            clock = Clock(lambda: not bench.database._idle.is_set())
             writers, home = Writers(PACE, clock), ClockedHome(clock)
             request = bench.request(await bench.root())
             there: Any = home  # as much of one as such a run needs
@@ -330,8 +330,7 @@ async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
         for message in root.thread:
             began.setdefault(message.ts, clock.now)
     ending = asyncio.create_task(view.flush("done"))
-    while not ending.done():
-        await clock.advance(0.5)
+    await clock.until(ending.done, 0.5)
     first, second = began.values()
     assert 210 <= second - first <= 240
     assert [called(bench, method) for method in ("chat.startStream", "chat.stopStream", "chat.update")] == [
