@@ -10,6 +10,7 @@ may be a quotation that was not escaped, and is not read.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from bot.works.council.judge_text import (
     heading,
     marked,
     own_lines,
+    quotes_at,
     ranks,
     without_thoughts,
 )
@@ -43,7 +45,8 @@ _IN_WORDS = (
 )
 _RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 _ORDERS = re.compile(
-    r"\b(?:best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois|segui|venc)",
+    r"\b(?:best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois|segui|venc"
+    r"|mejor|luego|meilleur|ensuite|zuerst|danach)",
     re.IGNORECASE,
 )
 _WORST = re.compile(
@@ -55,7 +58,7 @@ _EQUAL = re.compile(
     re.IGNORECASE,
 )
 _SUPERLATIVE = re.compile(
-    r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence)\b",
+    r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence|mejor|meilleure?)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
@@ -65,6 +68,8 @@ _BARE = re.compile(
 """A letter by itself that can be no article: "C first, then A, then B"."""
 
 _LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
+_WRAPPINGS = 3
+"""Objects around a ballot that are looked into."""
 _NAMES = ("final_ranking", "ranking", "rankings", "rank", "ranks", "order")
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
 _RANK, _SCORE = (
@@ -111,8 +116,15 @@ def read(text: str, n: int) -> tuple[Reading, str]:
         reason = error.reason
     else:
         reason = "`ranking` leaves responses out"
+        if _differ(reading.ranking, read_words(text, n).ranking):
+            return Reading(), "its JSON and its words rank the responses differently"
     whole = reading.source in ("schema", "ranking") and len(reading.ranking) >= n - 1
     return reading, "" if whole else reason
+
+
+def _differ(order: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two orders of the same responses contradict each other; nothing contradicts an empty one."""
+    return [seat for seat in order if seat in other] != [seat for seat in other if seat in order]
 
 
 def read_words(text: str, n: int) -> Reading:
@@ -185,7 +197,7 @@ def read_json(text: str, n: int) -> Reading:
     anything else, for less than two places, and where there is more than one object: one of them may be quoted.
     Its strings' contents are never read as JSON.
     """
-    paper = _object(text)
+    paper = _unwrapped(_object(text))
     letters = labels(n)
     groups = _visible(_groups(_ranking_value(paper), n), letters)
     if len(groups) < 2:
@@ -200,8 +212,24 @@ def read_json(text: str, n: int) -> Reading:
     )
 
 
+def _unwrapped(paper: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ballot within an object or a list that holds it alone."""
+    for _ in range(_WRAPPINGS):
+        (name, inner), *others = paper.items() if paper else [("", None)]
+        if isinstance(inner, Sequence) and len(inner) == 1:
+            inner = inner[0]
+        elif name in _NAMES:
+            break
+        if others or not isinstance(inner, Mapping) or _letter(name):
+            break
+        paper = inner
+    return paper
+
+
 def _ranking_value(paper: Mapping[str, Any]) -> object:
-    """The value under the key of a ranking, or of scores."""
+    """The value under the key of a ranking, or of scores, or what each letter's object says of its place."""
+    if len(paper) > 1 and all(_letter(name) and isinstance(value, Mapping) for name, value in paper.items()):
+        return paper
     names = {re.sub(r"\W+", "_", name.strip().casefold()): name for name in paper}
     for name in _NAMES:
         if name in names:
@@ -246,6 +274,19 @@ def _in_words(texts: Sequence[str], n: int) -> Groups:
 def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
     """Letters with their places or scores, or places with their letters."""
     if all(_letter(name) for name in mapping):
+        if all(isinstance(value, Mapping) for value in mapping.values()):
+            return _of_objects(
+                [
+                    {"label": name}
+                    | {
+                        key: figure
+                        for key, figure in value.items()
+                        if _RANK.fullmatch(key) or _SCORE.fullmatch(key)
+                    }
+                    for name, value in mapping.items()
+                ],
+                n,
+            )
         figures = [_number(value) for value in mapping.values()]
         items = [Item([_letter(name)]) for name in mapping]
         if None not in figures:
@@ -351,13 +392,35 @@ def _object(text: str) -> Mapping[str, Any]:
     start, end = json_text.find("{"), json_text.rfind("}")
     if start < 0:
         raise UnreadableError("there was no JSON object in it")
-    for candidate in (_pruned(json_text[start : end + 1]), _closed(json_text[start:])):
+    end = max(start, end) + 1
+    for parse, candidate, stop in (
+        (_parsed, _pruned(json_text[start:end]), end),
+        (_parsed, _closed(json_text[start:]), len(json_text)),
+        (_parsed_python, json_text[start:end], end),
+    ):
         try:
-            parsed = json.loads(candidate, strict=False, object_pairs_hook=_once)
-        except (ValueError, RecursionError):
+            parsed = parse(candidate)
+        except (ValueError, RecursionError, SyntaxError, MemoryError):
             continue
-        return dict(parsed)
+        if quotes_at(json_text, start, stop):
+            raise UnreadableError("its JSON is a quotation")
+        return parsed
     raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _parsed(json_text: str) -> Mapping[str, Any]:
+    return dict(json.loads(json_text, strict=False, object_pairs_hook=_once))
+
+
+def _parsed_python(text: str) -> Mapping[str, Any]:
+    """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
+    if not text.startswith("{'"):
+        raise ValueError("it is no dict")
+    tree = ast.parse(text, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            _once([(ast.dump(key), None) for key in node.keys if key is not None])
+    return dict(ast.literal_eval(tree))
 
 
 def _pruned(json_text: str) -> str:

@@ -16,6 +16,7 @@ from bot.works.council.judge_text import (
     Item,
     before,
     by_value,
+    figure_of,
     heading,
     introduces,
     marked,
@@ -28,7 +29,8 @@ _FINAL = (
     r"(?:final|overall)[ ]+rank(?:ing)?s?|ranking[ ]+(?:final|geral|général)|(?:classifica[çc][ãa]o|ordem)[ ]+final"
     r"|clasificaci[óo]n[ ]+final|orden[ ]+final|classement[ ]+final|classifica[ ]+finale|(?:end)?rangliste"
     r"|(?:(?:endgültige|finale|abschließende)[rs]?[ ]+)?(?:rangfolge|reihenfolge|rangliste)"
-    r"|(?:endgültiges|finales|abschließendes)[ ]+ranking"
+    r"|(?:endgültiges|finales|abschließendes)[ ]+ranking|итогов\w+[ ]+(?:рейтинг|порядок)|अंतिम[ ]+(?:रैंकिंग|क्रम)"
+    r"|最終(?:順位|ランキング|排名|排序)|最终(?:排名|排序|顺序)"
 )
 _WORSTS = r"worst|weakest|bottom|lowest|pior|peor|pire|schlechtest|schwächst|peggior|ascending"
 _BESTS = r"best|strongest|top|highest|melhor|mejor|meilleur|stärkst|miglior|descending"
@@ -38,7 +40,7 @@ _HEADER = re.compile(
         |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la)[ ,:]+){{0,4}}
     (?:{_FINAL})[ ]*
     (?P<how>\([^()]*\)|[, –-]*\b(?:from|of|best|worst|d[oa]s?|de|von|du)\b[^:]{{0,60}}(?=:))?[ ]*
-    (?:(?:is|é)[ ]*(?=:|$))?(?::|-+[ ]|$)(?P<tail>.*)""",
+    (?:(?:is|é)[ ]*(?:as[ ]follows[ ]*)?(?=:|$))?(?::|-+[ ]|$)(?P<tail>.*)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DIRECTED = re.compile(
@@ -49,7 +51,7 @@ _DIRECTED = re.compile(
 )
 """A line that says in which direction it lists: "From worst to best I would say: B, A, C"."""
 _DIRECTED_CHARS = 400
-_HINT = re.compile(r"final|rank|rang|reihenfolge", re.IGNORECASE)
+_HINT = re.compile(r"final|rank|rang|reihenfolge|итог|अंतिम|最[終终]", re.IGNORECASE)
 _BEST = re.compile(rf"\b(?:{_BESTS})", re.IGNORECASE)
 _WORST = re.compile(rf"\b(?:{_WORSTS})", re.IGNORECASE)
 
@@ -57,18 +59,23 @@ _PENALTY = re.compile(
     r"penalt|\b(?:fewer|lower|less|smaller|menos|menor)\b.{0,20}\b(?:better|best|melhor|mejor)", re.IGNORECASE
 )
 """What a header says of figures that are no scores."""
+_LEGEND = re.compile(
+    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{_BESTS}|{_WORSTS})|(?P<b_is>{_BESTS}|{_WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
+    re.IGNORECASE,
+)
+"""What a header says of one figure: "4 = best"."""
 
 _SHORT = 3
 """As many words beside a response are a label for it ("worst of all"), and more are a reason."""
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
 _ORDINALS = (
-    "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor",
-    "second|segund[oa]|zweitens|deuxi[eè]me|seconde?",
-    "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me",
-    "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me",
-    "fifth|quint[oa]|fünftens|cinqui[eè]me",
-    "sixth|sext[oa]|sechstens|sixi[eè]me",
+    "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor|第一[名位]",
+    "second|segund[oa]|zweitens|deuxi[eè]me|seconde?|第二[名位]",
+    "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me|第三[名位]",
+    "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me|第四[名位]",
+    "fifth|quint[oa]|fünftens|cinqui[eè]me|第五[名位]",
+    "sixth|sext[oa]|sechstens|sixi[eè]me|第六[名位]",
     "seventh",
     "eighth",
 )
@@ -76,11 +83,13 @@ _ORDINAL = re.compile(
     rf"^(\s*(?:-\s+)?)({'|'.join(_ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
 )
 _NUMBER = re.compile(
-    r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*)?[#=]?\s*(?P<n>\d{1,2})"
+    r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*|第)?[#=(]?\s*(?P<n>\d{1,2})"
     r"(?:st|nd|rd|th|er|ère|\.?[ºª]|[oaeº°位위名])?(?:[.]?\s+(?:place|platz|lugar|rang|puesto|position))?"
     r"(?:\s*[.):=–-]+|(?=\s|$))",
     re.IGNORECASE,
 )
+_ROMAN = re.compile(r"^(\s*(?:-\s+)?)(I{1,3}|IV|VI{0,3}|IX|X)(?=[.)]\s*⟦)")
+_ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
 # After a bare letter: "A" and "E" are words, too.
@@ -122,6 +131,8 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         if _PENALTY.search(ways[0]):
             return []
         ways += [match["how"] for before_ in lines[at + 1 : start] if (match := _directed(f"{before_}:"))]
+        if (better := _better(ways[0])) is not None:
+            return _by_legend(items, n, better)
         return _order(items, n, upwards=any(map(_upwards, ways)))
     return []
 
@@ -153,6 +164,31 @@ def _too_early(lines: Sequence[str], at: int, end: int) -> bool:
 def _upwards(how: str) -> bool:
     worst, best = _WORST.search(how), _BEST.search(how)
     return worst is not None and (best is None or worst.start() < best.start())
+
+
+def _better(how: str) -> int | None:
+    """Whether a header's legend makes the smaller (-1) or the larger (1) figure the better one; None without one."""
+    best, worst = None, None
+    for match in _LEGEND.finditer(how):
+        figure = int(match["a"] or match["b"])
+        if _BEST.match(match["a_is"] or match["b_is"]):
+            best = figure
+        else:
+            worst = figure
+    if best is None and worst is None:
+        return None
+    if best is not None and worst is not None:
+        return 1 if best > worst else -1
+    return 1 if worst == 1 or (best is not None and best > 1) else -1
+
+
+def _by_legend(items: Sequence[Item], n: int, better: int) -> Groups:
+    """By the figures, as the header explains them; [] where a response has none, or not each stands there once."""
+    figures = [item.numbers[0] if item.numbers else figure_of(item.remark) for item in items]
+    letters = sorted(letter for item in items for letter in item.letters)
+    if None in figures or letters != [chr(ord("A") + at) for at in range(n)]:
+        return []
+    return by_value(items, [-better * figure for figure in figures if figure is not None])
 
 
 def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
@@ -228,6 +264,7 @@ def ordinal(word: str) -> int | None:
 def _ordinal(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
     line = _HEADING.sub("", line)
+    line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
     match = _ORDINAL.match(line)
     if match is None:
         return line

@@ -21,7 +21,7 @@ QUOTED = "\0"
 
 NOUNS = (
     "responses?|answers?|options?|candidates?|submissions?|respostas?|respuestas?|réponses?|risposta|antwort|antwoord"
-    "|odpowiedź|svar|ответ|відповідь|回答|答案|응답|답변"
+    "|odpowiedź|svar|ответ|відповідь|回答|答案|उत्तर|응답|답변"
 )
 """What judges call a response in the languages that they write."""
 
@@ -38,10 +38,17 @@ _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)
 _HALF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})")
 _QUOTE = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?>")
+_FENCE_MARK = re.compile(r"^\s*(?:`{3,}|~{3,})\w*")
+_OPEN_TAG, _CLOSE_TAG = (
+    re.compile(rf"<{end}(?:response|answer|candidate)\b", re.IGNORECASE) for end in ("", "/")
+)
+_GOES_ON = re.compile(r"\s*[,;\"'”»’]|\s+[a-zà-ÿ]")
+"""What follows a quotation within a sentence."""
 _MARKS = str.maketrans(
     {"🥇": "1. ", "🥈": "2. ", "🥉": "3. ", "\ufe0f": None, "\u20e3": ".", "⟦": "[", "⟧": "]"}
 )
-_BULLET = re.compile(r"^(\s*)[*+•·–—‣-]\s+")
+_BULLET = re.compile(r"^(\s*)(?:[*+•·–—‣-]|\\item)\s+")
+_TEX_BLOCK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}")
 _OBJECT = re.compile(r"^[ \t]*(?P<object>\{\s*\")", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _TEX_WORDS = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
@@ -125,7 +132,8 @@ def plain(line: str) -> str:
     """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
     line = _BULLET.sub(r"\1- ", line)
     if "\\" in line or "$" in line:
-        line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], _TEX_WORDS.sub(r"\1", line))
+        line = _TEX_WORDS.sub(r"\1", _TEX_BLOCK.sub("", line))
+        line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], line)
         # A box is what a mathematician ends with.
         boxed = _TEX_BOX.match(line)
         line = f"FINAL RANKING: {boxed[1]}" if boxed else re.sub(r"\\boxed\s*|\\[()\[\]]|\$", "", line)
@@ -153,6 +161,28 @@ def heading(line: str) -> str:
 def introduces(line: str) -> bool:
     """Whether what follows this line is said to be a response's: "Response B writes:"."""
     return line.rstrip().endswith((":", ",")) and len(set(named(line))) == 1
+
+
+def quotes_at(text: str, start: int, end: int) -> bool:
+    """Whether the judge quotes what stands there: in quotation marks, a block quotation or a response's tags, after
+    words that introduce a response's, in the middle of a sentence, or before it speaks of further responses.
+    """
+    head, tail = text[:start], text[end:]
+    *earlier, line = [_FENCE_MARK.sub("", line) for line in head.split("\n")]
+    rest = tail.split("\n", 1)[0]
+    previous = before(earlier, len(earlier))
+    names_before = {letter for line in earlier for letter in [*named(line), heading(line)] if letter}
+    return bool(
+        _QUOTE.match(line)
+        or named(line)
+        or line.count('"') % 2
+        or line.count("`") % 2
+        or any(head.count(opened) > head.count(closed) for opened, closed in ("“”", "«»"))
+        or len(_OPEN_TAG.findall(head)) > len(_CLOSE_TAG.findall(head))
+        or _GOES_ON.match(rest)
+        or (not line.strip() and introduces(previous))
+        or (names_before and not names_before.issuperset(named(tail)))
+    )
 
 
 def before(lines: Sequence[str], at: int) -> str:
@@ -260,6 +290,12 @@ def _figures(texts: Sequence[str]) -> list[float] | None:
             return [-value for value in values]
         return values
     return None
+
+
+def figure_of(text: str) -> float | None:
+    """The figure that a text begins with, place or score; None where there is none."""
+    match = next((match for kind in (_RANK, _SCORE, _BARE) if (match := kind.match(text))), None)
+    return _value(match) if match else None
 
 
 def _value(match: re.Match[str]) -> float:
