@@ -2,7 +2,8 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.retrieval [SET ...]
 
-Without SUTRADHAR_MODELS the search is by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between
+With SUTRADHAR_MODELS the models are the default's: bge-small, and e5-enpt between English and Portuguese. Without it
+the search is by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between
 runs; "embed CPU s" is then that of the texts that were not there. Knows no storage: documents go straight onto a Shelf.
 """
 
@@ -12,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.expansion import NAME_CHARS, REACH
+from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import Segment
 from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Ranked
@@ -38,6 +40,18 @@ SETS = ("rules-en-srd51", "rules-en-srd51-bare", "rules-pt-fate", "faquad-pt", "
 ABROAD = "cross-pt-en-cfi"
 HALVED = "hotpot-en"  # its articles come in tens, one ten a question: half of them know nothing of the other questions
 _NEAREST = 50
+_BETWEEN = frozenset({"en", "pt"})  # e5-enpt's languages
+_CROSSED = ("rules-en-srd51", ABROAD)
+"""English books that get the second model's vectors; Portuguese questions to the others are judged by words."""
+
+
+@dataclass(frozen=True)
+class OtherVectors:
+    """Those of the second model, for questions in another language than the book's."""
+
+    model: CachedVectors
+    ids: list[str]
+    vectors: NDArray[np.float32]
 
 
 @dataclass
@@ -59,6 +73,7 @@ class Corpus:
     lexical_s: float
     embedding_cpu_s: float
     child_chars: int
+    other: OtherVectors | None = None
 
 
 def build(
@@ -113,11 +128,17 @@ def build(
 def ask(
     corpus: Corpus, query: str, vector: NDArray[np.float32] | None, options: Options
 ) -> tuple[Ranked, float]:
-    """What the shelf ranks, and the seconds its own part took."""
-    dense = None
-    if corpus.vectors is not None and vector is not None:
-        cosines = corpus.vectors @ vector
-        dense = [(corpus.ids[at], float(cosines[at])) for at in np.argsort(-cosines)[:_NEAREST]]
+    """What the shelf ranks, and the seconds its own part took.
+
+    The second model's vectors stand in for the first's where the question is in the other language.
+    """
+    dense, vectors, ids = None, corpus.vectors, corpus.ids
+    if (other := corpus.other) is not None and crosses(corpus, query):
+        vectors, ids, vector = other.vectors, other.ids, other.model.query(query)
+        options = replace(options, model_languages=other.model.languages, likeness=other.model.likeness)
+    if vectors is not None and vector is not None:
+        cosines = vectors @ vector
+        dense = [(ids[at], float(cosines[at])) for at in np.argsort(-cosines)[:_NEAREST]]
     began = time.perf_counter()
     ranked = corpus.shelf.search(query, dense, options)
     weighed = []
@@ -127,6 +148,28 @@ def ask(
         weighed.append((breadcrumb, corpus.texts[chunk_id], corpus.cuts[name][0].language))
     ranked = reread(ranked, weighed, options)
     return ranked, time.perf_counter() - began
+
+
+def crosses(corpus: Corpus, query: str) -> bool:
+    """Whether a question is in the one language of `_BETWEEN` and the corpus in the other."""
+    languages = corpus.shelf.languages
+    language = detect_question(query, languages)
+    return language in _BETWEEN and language not in languages and not _BETWEEN.isdisjoint(languages)
+
+
+def with_other(corpora: Sequence[Corpus], model: CachedVectors, questions: Sequence[Question]) -> None:
+    """Gives English corpora the second model's vectors where one of these questions crosses to them; embeds those."""
+    queries = {question.query for question in questions}
+    crossing: set[str] = set()
+    for corpus in corpora:
+        asking = {query for query in queries if crosses(corpus, query)}
+        if asking and corpus.shelf.languages == ["en"]:
+            ids = list(corpus.headed)
+            vectors = model.passages([corpus.headed[chunk_id] for chunk_id in ids])
+            corpus.other = OtherVectors(model, ids, vectors)
+            crossing |= asking
+    if crossing:
+        model.queries(sorted(crossing))
 
 
 def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passage]:
@@ -162,10 +205,10 @@ def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
     return handed(corpus, ranked.hits, NAME_CHARS if ranked.nameless else 0)
 
 
-def kept_model() -> CachedVectors | None:
-    """bge-small over SUTRADHAR_MODELS and SUTRADHAR_BENCH_CACHE; None without the former."""
+def kept_model(name: str = "bge-small") -> CachedVectors | None:
+    """A model over SUTRADHAR_MODELS and SUTRADHAR_BENCH_CACHE; None without the former."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
-    local = embedder("bge-small", Path(models)) if models else None
+    local = embedder(name, Path(models)) if models else None
     return CachedVectors(local, Path(cache) if cache else None) if local else None
 
 
@@ -243,12 +286,15 @@ def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]
     """The corpora that strangers are put to: with CFI's Portuguese questions, and half of Hotpot's articles."""
     shelves = list(corpora)
     if (folder := data(ABROAD)) is not None and all(corpus.name != ABROAD for corpus in corpora):
-        shelves.append(build(folder, None))  # words alone cross languages
+        shelves.append(build(folder, model))
     if (folder := data(HALVED)) is not None and any(corpus.name == HALVED for corpus in corpora):
         even = sorted(
             file.name for file in (folder / "corpus").iterdir() if int(file.name[:4]) // 10 % 2 == 0
         )
         shelves.append(build(folder, model, files=even))
+    if (other := kept_model("e5-enpt")) is not None:
+        crossed = [shelf for shelf in shelves if shelf.name in _CROSSED]
+        with_other(crossed, other, [question for shelf in shelves for question in shelf.questions])
     return shelves
 
 
@@ -275,12 +321,18 @@ class Refusals:
 def refusals(
     asking: Corpus, corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options
 ) -> Refusals:
-    """How one set's questions fare at a corpus; golds of another that are truly there are left out."""
+    """How one set's questions fare at a corpus.
+
+    Left out is what another set asks that is here, too: its gold stands here, or a heading bears its name.
+    """
     whole_text = bare(" ".join(corpus.texts.values()))
     total = Refusals()
     for question in asking.questions:
         golds = [gold for gold in question.gold if corpus.of == asking.of and gold.source in corpus.cuts]
-        if not golds and any(bare(gold.quote) in whole_text for gold in question.gold):
+        if not golds and (
+            any(bare(gold.quote) in whole_text for gold in question.gold)
+            or any(match.kind != "fuzzy" for match in corpus.shelf.lookup(question.query))
+        ):
             continue
         ranked, _ = ask(corpus, question.query, vectors.get(question.query), options)
         if not golds:
