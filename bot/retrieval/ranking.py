@@ -5,11 +5,12 @@ Knows no text and no model: numbers, and a chunk by its terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from bot.retrieval.confidence import Evidence, Likeness, Thresholds
+from bot.retrieval.confidence import BGE_SMALL, Evidence, Likeness
 from bot.retrieval.titles import MatchKind
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=Hashable)
 
+
+_FEW = 10  # passages are too few to tell how the nearest one compares with the rest
 
 Part = tuple[str, int, int]
 """Sections of a document: its id, the ordinal of the first one, one past the last's."""
@@ -34,8 +37,7 @@ class Options:
     lookup: bool = True
     model_languages: frozenset[str] | None = None  # the dense model's; None = all
     hops: int = 1  # titles named in the best passages are followed this often
-    thresholds: Thresholds | None = None  # None = those of docs/retrieval-lab.md
-    likeness: Likeness | None = field(default_factory=Likeness)  # the dense model's; None = not known
+    likeness: Likeness | None = BGE_SMALL  # the dense model's; None = not known
     k1: float = 1.2
     b: float = 0.6
     head_weight: float = 2.0
@@ -106,6 +108,23 @@ def fused(
         voted = np.flatnonzero(cosines > 0)
         scores[voted] += np.float32(weight) * min_max(cosines[voted])
     return scores
+
+
+def lead(cosines: NDArray[np.float32], among: int) -> float | None:
+    """How far the nearest of `among` passages is ahead of the √among-th; None among few. 0 = not voted."""
+    import numpy as np
+
+    nearest = -np.sort(-cosines[cosines > 0])
+    if among < _FEW or not len(nearest):
+        return None
+    return float(nearest[0] - nearest[min(math.isqrt(among), len(nearest)) - 1])
+
+
+def agreement(lexical: NDArray[np.float32], cosines: NDArray[np.float32], weight: float) -> float:
+    """1 where one passage is the best by words and the nearest; `weight` is that of the cosines in `fused`."""
+    if (cosines > 0).sum() < _FEW:
+        return 1.0
+    return float(fused(lexical, cosines, weight).max()) / (1 + weight)
 
 
 def highest(scores: NDArray[np.float32], count: int) -> list[int]:

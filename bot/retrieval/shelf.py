@@ -18,7 +18,16 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import QuestionTerms, heading_terms, question_terms
-from bot.retrieval.ranking import Hit, Options, Ranked, fused, highest, rescored_by_neighbours
+from bot.retrieval.ranking import (
+    Hit,
+    Options,
+    Ranked,
+    agreement,
+    fused,
+    highest,
+    lead,
+    rescored_by_neighbours,
+)
 from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
 if TYPE_CHECKING:
@@ -169,7 +178,10 @@ class Shelf:
         if "(" not in question.asked:  # what stands in parentheses need not be said
             mentioning = self._postings.saying_all([word.terms for word in question.words], mentioning)
         row = rows if set(best).intersection(told.tolist()) else 0
-        above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
+        among = self.size if searched is None else int(searched.sum())
+        above, evidence = self._judged(
+            question, titles, language, best, lexical, cosines, options, row, among
+        )
         return Ranked(
             tuple(hits),
             above >= 0,
@@ -241,8 +253,9 @@ class Shelf:
         cosines: Floats | None,
         options: Options,
         rows: int,
+        among: int,
     ) -> tuple[float, Evidence]:
-        """How far the best passages are above the bar for an answer, and the evidence that decided.
+        """How far the best passages, `among` so many, are above the bar for an answer, and the evidence that decided.
 
         Those in other languages than its own are weighed apart, by the words that look like its own.
         """
@@ -256,6 +269,9 @@ class Shelf:
                 bearers[document, match.title.casefold()] += 1
         title = bool(bearers) and min(bearers.values()) <= _BEARERS
         evidence = Evidence(title=title, size=self.size, name=question.name, apart=question.apart)
+        if cosines is not None:
+            together = agreement(lexical, cosines, options.dense_weight)
+            evidence = replace(evidence, lead=lead(cosines, among), agreement=together)
         own = replace(evidence, name=bool(question.asked))
         readings = [] if question.foreign else [(own, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
@@ -270,7 +286,7 @@ class Shelf:
         if rows:
             worth = self._postings.weight(rows) / math.log1p(self.size)
             row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
-            judged.append((margin(row, options.thresholds, options.likeness), row))
+            judged.append((margin(row, options.likeness), row))
         for evidence, words, passages, nearness in readings:
             share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
             likeness = None
@@ -279,12 +295,12 @@ class Shelf:
             ):
                 likeness = float(nearness.max())
             weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
-            judged.append((margin(weighed, options.thresholds, options.likeness), weighed))
+            judged.append((margin(weighed, options.likeness), weighed))
         above, evidence = max(judged, key=lambda one: one[0])
         in_hops = options.hops and not question.asked and len(question.words) > _ROW_WORDS
         if in_hops and not evidence.foreign and -_TOGETHER <= above < 0:
             joined = self._joined(question, best, evidence)
-            return max(above, margin(joined, options.thresholds, options.likeness)), joined
+            return max(above, margin(joined, options.likeness)), joined
         return above, evidence
 
     def _joined(self, question: QuestionTerms, best: Sequence[int], evidence: Evidence) -> Evidence:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
-from bot.retrieval.confidence import Evidence, confident, margin
+from bot.retrieval.confidence import BGE_SMALL, E5_SMALL, Evidence, confident, margin
 from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment
 from bot.retrieval.question import names
@@ -128,6 +128,32 @@ def test_likeness_speaks_for_and_against() -> None:
     assert not confident(replace(FAIR, likeness=0.5))
     assert confident(replace(FAIR, share=0.2, likeness=0.75))
     assert not confident(replace(FAIR, share=0.2))
+
+
+def test_a_passage_that_is_nearer_than_all_others_is_likelier_the_answer() -> None:
+    doubtful = replace(FAIR, share=0.3, likeness=BGE_SMALL.even)
+    assert not confident(doubtful)
+    assert confident(replace(doubtful, lead=0.2))
+    assert (
+        margin(replace(doubtful, lead=0.02))
+        < margin(doubtful)
+        == margin(replace(doubtful, lead=BGE_SMALL.lead))
+    )
+
+
+def test_between_two_languages_words_and_vectors_have_to_agree() -> None:
+    """A rulebook speaks of much that another one's questions are about: alike is not enough."""
+    alike = Evidence(words=6, size=3000, likeness=0.82, lead=0.03, agreement=0.9, foreign=True)
+    assert confident(alike, E5_SMALL)
+    assert not confident(replace(alike, agreement=0.6), E5_SMALL)
+    assert not confident(replace(alike, lead=0.0), E5_SMALL)
+    assert not confident(replace(alike, likeness=0.79), E5_SMALL)
+    assert not confident(replace(alike, name=True), E5_SMALL)
+    few = replace(alike, size=4, lead=None)
+    assert confident(few, E5_SMALL), "one of a few passages has none to be ahead of"
+    assert not confident(replace(alike, match=0.01), None), "the cosines of an unknown model say nothing"
+    at_home = replace(FAIR, likeness=0.5, lead=0.0)
+    assert margin(at_home, E5_SMALL) == margin(FAIR), "within one language words decide"
 
 
 def test_a_question_of_function_words_asks_nothing() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.retrieval.ranking import min_max, mmr
+from bot.retrieval.ranking import agreement, lead, min_max, mmr
 
 KEYS = st.lists(st.integers(0, 50), unique=True, max_size=20)
 
@@ -29,3 +30,21 @@ def test_variety_chooses_each_at_most_once(keys: list[int], trade: float, limit:
 def test_variety_passes_over_a_double() -> None:
     alike = {("a", "b"), ("b", "a")}
     assert mmr("abc", [1.0, 0.9, 0.5], lambda x, y: float((x, y) in alike), limit=2, trade=0.5) == ["a", "c"]
+
+
+def test_how_far_the_nearest_passage_is_ahead_of_others() -> None:
+    cosines = np.zeros(200, dtype=np.float32)
+    cosines[:50] = np.linspace(0.9, 0.41, 50)
+    assert lead(cosines, 100) == pytest.approx(0.09), "of the tenth among a hundred"
+    assert lead(cosines, 10_000) == pytest.approx(0.49), "no further than there are votes"
+    assert lead(cosines, 9) is None
+    assert lead(np.zeros(200, dtype=np.float32), 200) is None
+
+
+def test_words_and_vectors_agree_where_one_passage_is_the_best_of_both() -> None:
+    cosines = np.linspace(0.5, 0.8, 20, dtype=np.float32)
+    words = np.zeros(20, dtype=np.float32)
+    words[19] = 4.0
+    assert agreement(words, cosines, 0.8) == pytest.approx(1.0)
+    assert agreement(words[::-1], cosines, 0.8) == pytest.approx(1 / 1.8)
+    assert agreement(words, cosines * (cosines > 0.75), 0.8) == 1.0, "a few have to agree"
