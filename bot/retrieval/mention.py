@@ -20,6 +20,8 @@ _BREAK = re.compile(r"\n+|(?<=[.!?:;|])\s+")
 _ITEM = re.compile(r"[\n.!?:;|,()\[\]\"“”*_•–—]+|\s{2,}")
 """What an item of a list may end at, too."""
 
+_SHORT_FORM = re.compile(r"(?<=\w )\(([^\W_]+)\)")
+
 _ENDINGS = 8  # characters more than the name an item may have, for its article and another ending
 
 
@@ -27,7 +29,8 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
     """(in one phrase, as what something is about), in any of these (breadcrumb, text, language).
 
     Function words are no part of a phrase. Of a name of one word something is about it only where it is all of an
-    item, as a monster is in a list of them: many a sentence begins with any word.
+    item, as a monster is in a list of them: many a sentence begins with any word. It is a phrase where it stands in
+    parentheses behind its long form: "Federal University (FU)".
     """
     phrase = about = False
     name = _ASIDE.sub(" ", name)
@@ -43,12 +46,17 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
                 at = _place(wanted, content_terms(sentence, language))
                 phrase, about = phrase or at >= 0, about or at == 0
             about = about or _place(wanted, content_terms(breadcrumb, language)) >= 0
+        else:
+            phrase = phrase or any(
+                content_terms(short, language) == wanted for short in _SHORT_FORM.findall(text)
+            )
         longest = len(name) + _ENDINGS
         about = about or any(
             content_terms(item, language) == wanted for item in _ITEM.split(text) if 0 < len(item) <= longest
         )
-        if about:
-            return True, True
+        phrase = phrase or (about and len(wanted) > 1)
+        if phrase and about:
+            break
     return phrase, about
 
 

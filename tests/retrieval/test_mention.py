@@ -74,8 +74,15 @@ def test_how_a_passage_mentions_a_name() -> None:
     assert mentioned("Wall of Fire", [prose]) == (True, False)
     assert mentioned("fire wall", [prose]) == (False, False)
     assert mentioned("Wall of Thorns (druid)", [spells])[0], "inflected, and what stands in parentheses aside"
-    assert mentioned("Goblins", [monsters]) == (True, True)
+    assert mentioned("Goblins", [monsters]) == (False, True)
     assert mentioned("Troll", [monsters]) == (False, False), "a sentence may begin with any word"
+    union = (
+        "Unions",
+        "The Union of Free Millers (UFM) meets at the weir. Odile (the mason) left it for COW.",
+        "en",
+    )
+    assert mentioned("UFM", [union]) == (True, True), "a short form behind its long one"
+    assert mentioned("COW", [union]) == (False, False)
     assert mentioned("The Spells", [spells]) == (False, False)
     assert mentioned("the of", [spells]) == (False, False)
     assert mentioned("Wall of Fire", []) == (False, False)
