@@ -20,7 +20,7 @@ stealth hide: furtividade esconder | feat: talento | background: antecedente | l
 language: idioma língua | size: tamanho | damage: dano | weapon: arma | armor: armadura | shield: escudo
 sword: espada | bow: arco | arrow: flecha | dagger: adaga | axe: machado | spear: lança | hammer: martelo
 hit: vida golpe | strike: golpe | spell: magia feitiço | cantrip: truque | spellbook: grimório
-cast spellcaster: conjurar conjurador | scroll: pergaminho | potion: poção | ring: anel | wand: varinha
+cast spellcaster: conjurar conjurador lançar | scroll: pergaminho | potion: poção | ring: anel | wand: varinha
 staff: cajado | wizard: mago | warlock: bruxo | sorcerer: feiticeiro | fighter: guerreiro
 rogue thief: ladino ladrão | ranger: patrulheiro | monk: monge | dwarf: anão | undead: morto-vivo | beast: fera
 demon devil: demônio diabo | enemy: inimigo | ally: aliado | player: jogador | character: personagem | turn: turno
@@ -32,6 +32,23 @@ lightning: raio | thunder: trovão | poison: veneno | light: luz | darkness: esc
 curse: maldição | trap: armadilha | door: porta | lock: fechadura | key: chave | rope: corda | torch: tocha
 backpack: mochila | book: livro | hand: mão | will: vontade | treasure: tesouro | coin: moeda | gold: ouro
 silver: prata | copper: cobre | weight: peso pesar | cost: preço custar
+crossbow: besta | sling: funda | club: clava porrete | whip: chicote | quiver: aljava | bolt: virote
+helmet: elmo | boots: botas | cloak: manto capa | gloves: luvas | leather: couro | lantern: lamparina lanterna
+oil: óleo | bag: bolsa saco | throw: arremessar | shoot: atirar disparar | aim: mirar pontaria | parry: aparar
+dodge evade: esquivar esquiva | push shove: empurrar | carry: carregar
+breath breathe: respirar respiração sopro | bleed bleeding blood: sangrar sangramento sangue
+wound: ferimento ferida ferir | learn: aprender | teach: ensinar | lie lying: mentir mentira
+steal: roubar furtar | dance: dança dançar | sing: cantar | ride riding: cavalgar | crawl: rastejar
+run: correr | walk: andar caminhar | stand: levantar | move: mover | hear listen: ouvir escutar
+see sight: ver visão | touch: toque tocar | read: ler | write: escrever | open: abrir | break: quebrar
+buy: comprar | sell: vender | pay: pagar | lose: perder | gain: ganhar | choose: escolher | wolf: lobo
+bear: urso | snake: cobra serpente | spider: aranha | rat: rato | bird: pássaro ave | wing: asa | giant: gigante
+tree: árvore | stone: pedra | wood: madeira | iron: ferro | wind: vento | rain: chuva | snow: neve
+night: noite | day: dia | head: cabeça | arm: braço | leg: perna | foot: pé | eye: olho | bone: osso
+tooth: dente | claw: garra | god deity: deus | priest: sacerdote | guild: guilda | king: rei | knight: cavaleiro
+guard: guarda | soul: alma | ghost: fantasma | luck: sorte | hour: hora | week: semana | month: mês | year: ano
+half: metade | speed: velocidade | leap: saltar | age aging: idade envelhecer | bind bound: amarrar amarrado
+strong: forte | sneak: furtivo | shape: forma
 """
 
 

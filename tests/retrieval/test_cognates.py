@@ -8,6 +8,7 @@ from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import Cognates
 from bot.retrieval.contents import ShelvedDocument
+from bot.retrieval.glossary import translated
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import question_terms
@@ -170,3 +171,10 @@ def test_a_question_in_a_books_language_is_read_as_before() -> None:
     assert not asked.foreign
     assert asked == untold
     assert postings.numbers["en", "attack"] not in asked.weights
+
+
+def test_the_glossary_gives_all_that_a_word_means() -> None:
+    assert translated("chicotes", "pt", "en") == tuple(terms("whip", "en"))
+    assert set(translated("saltar", "pt", "en")) == set(terms("jump leap", "en"))
+    assert set(translated("wounds", "en", "pt")) == set(terms("ferimento ferida ferir", "pt"))
+    assert translated("chicote", "pt", "es") == translated("mochileiro", "pt", "en") == ()
