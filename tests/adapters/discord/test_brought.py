@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
@@ -10,11 +11,15 @@ import discord
 import pytest
 from simcord.builders import ChannelHandle
 
+from bot.adapters.discord.received.brought import LINKS
 from bot.config import DiscordConfig
 from bot.events import Event, Request, Run, Text
+from bot.runs.requests import event_id
 from tests.adapters.discord.line import line
 from tests.adapters.discord.table import Table, table
+from tests.fakes.discord.faults import Fault
 from tests.fakes.images import png
+from tests.fakes.reply import Gate
 
 RULE = "A grappled creature's speed becomes 0."
 QUOTED = f"> {RULE}"
@@ -162,3 +167,27 @@ async def test_the_bots_role_counts_as_the_bot_and_an_unseen_message_is_said_to_
         await on.discord.say(on.ana, on.channel, "/rules ask Is that so?", mention=True, reply_to=rule)
         (thread,) = await on.discord.until(lambda: on.channel.threads)
         await on.discord.until(lambda: told() == 2 and on.ana.id in thread.people)
+
+
+async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_path: Path) -> None:
+    async with line(tmp_path, defaultdict(lambda: hello), free_chat=True) as on:
+        places = [on.guild.text(f"rules-{n}") for n in range(LINKS)]
+        rules = [await on.discord.say(on.bia, place, f"Rule {n}.") for n, place in enumerate(places)]
+        held = [Gate() for _ in rules]
+        on.discord.faults.waiting += [
+            Fault("GET", f"/channels/{place.id}/messages/*", 200, gate=gate)
+            for place, gate in zip(places, held, strict=True)
+        ]
+        links = [f"https://discord.com/channels/{on.guild.id}/{rule.channel.id}/{rule.id}" for rule in rules]
+        asking = asyncio.create_task(on.discord.say(on.ana, on.channel, " ".join(links), mention=True))
+        async with asyncio.timeout(60):
+            for gate in reversed(held):  # one that waited for another would be given up before
+                await gate.reached.wait()
+        for gate in reversed(held):
+            gate.set()
+        asked = await asking
+        await on.discord.until(lambda: on.channel.threads)
+        space = str(on.guild.id)
+        request = await on.app.request_of(space, event_id("discord", space, str(asked.id)))
+        assert request is not None
+        assert request.text.endswith("\n\n".join(f"> Rule {n}." for n in range(LINKS)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import discord
@@ -51,7 +51,7 @@ async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought
     if own := _around(message):
         quotes.append(quotation(own))
         files += _files(message.message_snapshots)
-    async for other in _others(message, begins=begins):
+    for other in await _others(message, begins=begins):
         if us in (other.author.id, other.application_id):
             continue
         text, attached = text_of(other), _files([other, *other.message_snapshots])
@@ -76,31 +76,28 @@ def _around(message: discord.Message) -> str:
     return text_of(message).removeprefix(own).strip()
 
 
-async def _others(message: discord.Message, *, begins: bool) -> AsyncIterator[discord.Message]:
+async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message]:
+    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links."""
+    replied, wanted = list[discord.Message](), list[tuple[discord.abc.Messageable, int]]()
     reference = message.reference
     if reference is not None and message.type is discord.MessageType.reply:
         if isinstance(reference.resolved, discord.Message):
-            yield reference.resolved
-        elif (
-            reference.resolved is None
-            and reference.message_id is not None
-            and (replied := await _fetched(message.channel, reference.message_id)) is not None
-        ):
-            yield replied
+            replied.append(reference.resolved)
+        elif reference.resolved is None and reference.message_id is not None:
+            wanted.append((message.channel, reference.message_id))
     thread = message.channel
     if begins and isinstance(thread, discord.Thread) and thread.id != message.id:
         # A thread has the id of the message that it was opened from; a forum's first post is in the thread itself.
         forum = isinstance(thread.parent, discord.ForumChannel)
         opened_in = thread if forum else thread.parent
-        if (
-            isinstance(opened_in, discord.abc.Messageable)
-            and (starter := await _fetched(opened_in, thread.id)) is not None
-        ):
-            yield starter
+        if isinstance(opened_in, discord.abc.Messageable):
+            wanted.append((opened_in, thread.id))
     for guild, channel, id in dict.fromkeys(LINK.findall(message.content)[:LINKS]):
         where = _readable(message, int(guild), int(channel))
-        if where is not None and (linked := await _fetched(where, int(id))) is not None:
-            yield linked
+        if where is not None:
+            wanted.append((where, int(id)))
+    found = await asyncio.gather(*(_fetched(where, id) for where, id in wanted))
+    return [*replied, *(other for other in found if other is not None)]
 
 
 def _readable(message: discord.Message, guild: int, channel: int) -> discord.abc.Messageable | None:
