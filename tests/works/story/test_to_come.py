@@ -12,7 +12,7 @@ from bot.commands import TABLE
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_party import begin
-from tests.works.story.test_safety import asks
+from tests.works.story.test_safety import asks, whole
 from tests.works.story.test_scene_verbs import Writer, playing
 
 ALONE = "for one person"
@@ -114,6 +114,37 @@ async def test_a_table_without_a_game_master_opens_it_if_it_likes(tmp_path: Path
         assert "Only Ana" in (await told(talk, "plot", who="bia", origin=ALONE))[0]
         await asks(talk, "leave", who="ana")
         assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0], "whoever led it has left"
+
+
+async def test_a_branch_keeps_a_game_master_who_came_only_after_its_cut(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await planted(talk, writer)
+        await asks(talk, "fork", "before all", who="bia", options={"scene": 0})
+        assert "The game master is Ana." in (await told(talk, "gm", who="bia"))[0]
+        await asks(talk, "switch", "main", who="ana")
+        for verb, text, who in (("leave", "", "bia"), ("gm", "Bia", "ana"), ("act", "I wait.", "ana")):
+            assert await asks(talk, verb, text, who=who) == "done"
+        assert "traitor" in (await told(talk, "plot", who="cai", origin=ALONE))[0], "Bia has left"
+        await asks(talk, "act", "I am back.", who="bia")
+        assert "Only Bia" in (await told(talk, "plot", who="cai", origin=ALONE))[0]
+        await asks(talk, "fork", "while she was away", who="cai", options={"scene": 2})
+        for who in ("cai", "ana"):
+            assert "Only Bia" in (await told(talk, "plot", who=who, origin=ALONE))[0]
+        assert "traitor" in (await told(talk, "plot", who="bia", origin=ALONE))[0]
+
+
+async def test_an_answer_about_the_story_is_written_without_what_is_to_come(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await planted(talk, writer)
+        await asks(talk, "plot", "1: yes", who="ana")
+        for who, origin in (("bia", ""), ("bia", ALONE), ("ana", ""), ("ana", ALONE)):
+            before = len(writer.asked)
+            assert await asks(talk, "ask", "What will happen?", who=who, origin=origin) == "done"
+            (prompt,) = map(whole, writer.asked[before:])
+            assert "What will happen?" in prompt
+            assert not set(found(prompt)) - {"mimic"}, (who, origin)
 
 
 def test_hidden_lines_show_nothing_on_discord() -> None:

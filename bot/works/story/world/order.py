@@ -30,9 +30,11 @@ def everybody(story: Story) -> dict[str, str]:
 
 
 def names_of(story: Story) -> dict[str, str]:
-    """The names by id of all who are or were at the table, the story's author included."""
-    acts = {turn.act.author: turn.act.name for turn in story.current_turns if turn.act.author}
-    return acts | everybody(story)
+    """The names by id of all who are or were at the table, the story's author included, and those whose turns were
+    undone, or came after the scene from which this branch was forked.
+    """
+    acts = [turn.act for turn in story.turns.values()]
+    return {act.author: act.name for act in acts if act.author and act.name} | everybody(story)
 
 
 def members(story: Story) -> dict[str, str]:
