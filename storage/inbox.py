@@ -34,12 +34,15 @@ class NewRequest:
     ordered: bool
     payload: str
     parent: str = ""
+    follows: str = ""
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """`seq` grows with each request of the whole database. `parent` is the run that has begun it, or ""."""
+    """`seq` grows with each request of the whole database. `parent` is the run that has begun it, `follows` the one
+    that it answers or repeats; "" for none.
+    """
 
     seq: int
     id: str
@@ -55,6 +58,7 @@ class InboxRow:
     state: InboxState
     created_at: datetime
     parent: str
+    follows: str
 
 
 class Inbox:
@@ -183,13 +187,11 @@ class Inbox:
 
         return await self._rows(inbox.c.space == space, inbox.c.parent == run)
 
-    async def naming(self, space: str, run: str) -> list[InboxRow]:
-        """The requests whose payload names the run: what was pressed under it, what repeats it, and what its
-        schedule began.
-        """
+    async def following(self, space: str, run: str) -> list[InboxRow]:
+        """What was pressed under the run, what repeats it, and what its schedule began, in order."""
         from storage.tables import inbox
 
-        return await self._rows(inbox.c.space == space, inbox.c.payload.contains(f'"{run}"', autoescape=True))
+        return await self._rows(inbox.c.space == space, inbox.c.follows == run)
 
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox

@@ -120,8 +120,10 @@ inbox = Table(
     Column("state", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("parent", String, nullable=False, server_default=""),
+    Column("follows", String, nullable=False, server_default=""),
     Index(None, "state", "seq"),
     Index(None, "parent"),
+    Index(None, "follows"),
     Index(None, "space", "author_id"),
     sqlite_autoincrement=True,
     # The id stays: a second delivery of what was deleted does nothing.

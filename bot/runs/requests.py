@@ -21,7 +21,7 @@ from bot import commands
 from bot.conversation import title_of
 from bot.events import Author, Ended, File, Place, Request
 from storage.faults import StorageFault
-from storage.inbox import Inbox, NewRequest
+from storage.inbox import Inbox, InboxRow, NewRequest
 
 if TYPE_CHECKING:
     from storage.sessions import Sessions
@@ -116,8 +116,17 @@ def row_of(request: Request) -> NewRequest:
         ordered=line_of(request) is not None,
         payload=request_to_json(request),
         parent=request.parent,
+        follows=request.answers or str(request.options.get(REPEATS) or ""),
         created_at=datetime.now(UTC),
     )
+
+
+def _readable(row: InboxRow) -> Request | None:
+    """The row's request; None where it cannot be read."""
+    try:
+        return request_from_json(row.payload)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def ended_as(state: str) -> Ended:
@@ -207,19 +216,13 @@ class PastRequests:
     async def request(self, space: str, run: str) -> Request | None:
         """The run's request; None where this space has no such run, or its row cannot be read."""
         row = await self._inbox.get(run)
-        if row is None or row.space != space:
-            return None
-        try:
-            return request_from_json(row.payload)
-        except (KeyError, TypeError, ValueError):
-            return None
+        return _readable(row) if row is not None and row.space == space else None
 
     async def repeating(self, request: Request) -> list[str]:
         """Runs that have the same words from this one: somebody asked again, or its reminder came."""
         runs = []
-        for row in await self._inbox.naming(request.place.space, request.id):
-            other = await self.request(row.space, row.id)
-            if other is None or request.id not in (other.answers, other.options.get(REPEATS)):
+        for row in await self._inbox.following(request.place.space, request.id):
+            if (other := _readable(row)) is None:
                 continue
             own = other.author.id in ("", request.author.id)
             shorter, longer = sorted((request.text, other.text), key=len)

@@ -241,6 +241,32 @@ async def test_books_from_before_need_no_second_vectors_until_they_are_asked_for
         await database.close()
 
 
+async def test_what_repeats_an_earlier_request_is_known_also_of_requests_from_before(url: str) -> None:
+    payloads = {
+        "pressed": '{"answers":"first","options":{"repeats":"older"}}',
+        "repeated": '{"answers":"","options":{"repeats":"first"}}',
+        "earliest": '{"options":{}}',
+        "spoiled": '{"options":',
+        "bare": "null",
+    }
+    rows = ", ".join(
+        f"('{run}', 'terminal', 'local', 'c', 't', 'ana', 'rules', 'ask', true, '{payload}', 'done', '2026-02-03')"
+        for run, payload in payloads.items()
+    )
+    columns = (
+        "id, platform, space, channel, thread, author_id, work, verb, ordered, payload, state, created_at"
+    )
+    await asyncio.to_thread(upgraded_to, url, "0022", f"INSERT INTO inbox ({columns}) VALUES {rows}")
+    database = await Database.open(url)
+    try:
+        inbox = Inbox(database)
+        assert [row.id for row in await inbox.following("local", "first")] == ["pressed", "repeated"]
+        assert await inbox.following("other", "first") == []
+        assert [row.id for row in await inbox.following("local", "")] == ["earliest", "spoiled", "bare"]
+    finally:
+        await database.close()
+
+
 def upgraded_to(url: str, revision: str, then: str) -> None:
     """A database as an earlier release left it, with what `then` puts into it."""
     config = Config()

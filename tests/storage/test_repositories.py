@@ -7,6 +7,9 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import event
 
 from storage.buttons import Feedback, Offers, Votes
 from storage.db import Database
@@ -49,6 +52,23 @@ async def test_unfinished_requests_come_back_in_order(db: Database) -> None:
     row = await inbox.get("w")
     assert row is not None
     assert (row.state, row.created_at.tzinfo) == ("running", UTC)
+
+
+async def test_what_repeats_a_request_is_found_without_reading_every_request(db: Database) -> None:
+    inbox, asked = Inbox(db), list[tuple[str, Any]]()
+    rows = [request("pressed"), request("elsewhere", space="other"), request("alone"), request("again")]
+    await inbox.receive([replace(row, follows="" if row.id == "alone" else "one") for row in rows])
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        asked.append((statement, values))
+
+    event.listen(db._engine.sync_engine, "before_cursor_execute", note)
+    assert [row.id for row in await inbox.following("local", "one")] == ["pressed", "again"]
+    ((statement, values),) = asked
+    if db._engine.dialect.name == "sqlite":
+        async with db.read() as connection:
+            plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+            assert "USING INDEX ix_inbox_follows" in str(plan.all())
 
 
 async def test_a_stage_is_claimed_fresh_once_and_keeps_its_message(db: Database) -> None:
