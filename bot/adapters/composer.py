@@ -23,7 +23,7 @@ from bot import commands
 from bot.adapters import stored_choices
 from bot.adapters.home import ANSWERS, SHARED, Home
 from bot.adapters.stage_content import PageContext, StageContent
-from bot.adapters.stage_messages import FIRST, Dialect, StageMessages
+from bot.adapters.stage_messages import ALONE, FIRST, Dialect, StageMessages
 from bot.adapters.surface import AnyPage
 from bot.adapters.writer import Writers
 from bot.events import (
@@ -44,6 +44,7 @@ from bot.events import (
     Status,
     Text,
 )
+from bot.runs.requests import REPEATS
 from bot.verb import PRIVATE
 from bot.words import words
 from storage.faults import StorageFault
@@ -79,6 +80,7 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
+        self._pressed = request.answers != "" or REPEATS in request.options
         self._shared = verb.option(PRIVATE.name) is not None and not verb.guarded
         """Whether it answers a question, whose answer its asker may share."""
         self._stages = self._messages.stages
@@ -93,6 +95,8 @@ class Composer(Generic[AnyPage]):
         """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
         self._retry = False
         """Whether the answer is not whole, so that a button offers to ask again."""
+        self._refused = ""
+        """Why a press did nothing, which concerns the person alone, and is shown at the end."""
         self._changes_last = True
         self._ended: Ended | None = None
         home.tell = self._tell
@@ -107,7 +111,7 @@ class Composer(Generic[AnyPage]):
         only = self._stages[0].content if len(self._stages) == 1 else None
         # A run of which only a failure is shown concerns the asker alone.
         failed = only is not None and only.failed and replace(only, failed="") == StageContent(FIRST, "")
-        if not failed and not self._home.ephemeral:
+        if not (failed or self._refused) and not self._home.ephemeral:
             self._messages.open()
 
     async def change(self, changed: Changed) -> None:
@@ -165,10 +169,10 @@ class Composer(Generic[AnyPage]):
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
-        self._stages[-1].content.growing = False
-        self._messages.changed(self._stages[-1])
         try:
-            if self._messages.opening is not None or not await self._messages.tell_asker():
+            if not await self._told_alone():
+                self._stages[-1].content.growing = False
+                self._messages.changed(self._stages[-1])
                 self._messages.open()
                 await self._shown_whole()
         except StorageFault as fault:
@@ -177,6 +181,29 @@ class Composer(Generic[AnyPage]):
             self._messages.drop()
             raise
         self._home.ended()
+
+    async def _told_alone(self) -> bool:
+        """Show an end to the asker alone, if nothing is shown to everybody yet, or no more of a refused press than that
+        it waits: then this is taken back. Whether that was possible.
+        """
+        content, messages = self._stages[-1].content, self._messages
+        if messages.opening is None and content.key == FIRST:
+            row = await self._outbox.get(self._space, self._run, FIRST)
+            if row is not None and row.message_id is not None and row.shown is None:
+                messages.open()  # it has waited before a crash
+        waited = messages.opening is not None
+        if waited and self._refused:
+            await messages.written()
+        content.failed, content.growing = content.failed or self._refused, False
+        self._stages[-1].pages = None
+        if not waited:
+            return await messages.tell_asker()
+        if not self._refused or set(await self._outbox.stages(self._space, self._run)) - {FIRST, ALONE}:
+            return False
+        if not await messages.tell_asker(ALONE):
+            return False
+        await messages.take_back()
+        return True
 
     async def close(self, status: Ended) -> None:
         """Nothing to do: `flush` has shown the end."""
@@ -254,6 +281,10 @@ class Composer(Generic[AnyPage]):
             case Notice(text=text, retry=retry):
                 content.notices.append(self._dialect.adapt(text))
                 self._retry = self._retry or retry
+            case Failed(text=text) if self._pressed and replace(content, status=None) == StageContent(
+                FIRST, ""
+            ):
+                self._refused = self._dialect.adapt(text)
             case Failed(text=text):
                 content.failed = self._dialect.adapt(text)
             case Stage():

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FIRST = "first"
 """The outbox's key of a message from before the first stage, or of one message for all stages."""
 
+ALONE = "alone"
+"""That of what the asker alone is told instead."""
+
 OVERDUE_S = 15.0
 """How long to wait for the end of a line before a text whose message has grown old continues in another."""
 
@@ -227,6 +230,15 @@ class StageMessages(Generic[AnyPage]):
                         _log.info("run %s: a message too many stays: %s", self.run, fault)
                 part += 1
 
+    async def take_back(self) -> None:
+        """Delete what was posted, and write nothing more."""
+        self.drop()
+        for message in [message for staged in self.stages for message in staged.messages if message.exists]:
+            try:
+                await until_available(partial(self.home.surface.delete, message.id))
+            except (PlaceClosed, Refused, Gone) as fault:
+                _log.info("run %s: a message stays that says it waits: %s", self.run, fault)
+
     def drop(self) -> None:
         """Write nothing more."""
         if self.opening is not None:
@@ -257,17 +269,19 @@ class StageMessages(Generic[AnyPage]):
         await self._settled(message, self._put.pop(message))
         return not (message.gone or message.unshown)
 
-    async def tell_asker(self) -> bool:
-        """Show all of it, or how it ended, to the asker alone; False if that is impossible. Needs no open home."""
+    async def tell_asker(self, instead: str = "") -> bool:
+        """Show all of it, or how it ended, to the asker alone; False if that is impossible. Needs no open home.
+        `instead`: the outbox's key, where the stage's is that of a message which everybody sees.
+        """
         response = self.home.response
         if response is None or (self.home.private and not self.home.ephemeral):
             return False
         if self.dialect.folded is not None:
-            pages = [(FIRST, self.dialect.folded(self.contents, self.context(True)))]
+            pages = [(instead or FIRST, self.dialect.folded(self.contents, self.context(True)))]
         else:
             pages = [
-                (f"{staged.content.key}#{part}" if part > 1 else staged.content.key, page)
-                for staged in self.stages
+                (f"{key}#{part}" if part > 1 else key, page)
+                for staged, key in ((staged, instead or staged.content.key) for staged in self.stages)
                 for part, page in enumerate(self._pages(staged), 1)
             ]
         if not response.files and any(page.files for _, page in pages):

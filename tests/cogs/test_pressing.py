@@ -43,7 +43,7 @@ async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> 
     assert pressed.response is not None
     assert pressed.response.id == message.id, "acknowledged, and nothing said beside the answer to come"
     origin = origin_of(again.origin)
-    assert (origin.home, origin.token) == ("here", "")
+    assert (origin.home, origin.pressed) == ("here", True)
 
 
 async def test_a_choice_is_the_line_that_it_stands_for(table: Table) -> None:

@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import discord
 import pytest
 
-from bot.events import Citation, Event, Run, Stage, Text
+from bot.events import Choice, Choices, Citation, Event, Run, Stage, Text, UserError
 from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.table import answer
@@ -260,3 +261,45 @@ async def test_a_server_that_puts_the_bot_out_stops_what_runs_for_it(on: Line) -
     assert running(on, asked)
     on.discord.kick(on.guild)
     await on.discord.until(lambda: not running(on, asked))
+
+
+async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Path) -> None:
+    """Also one that has waited in line, as everybody could see."""
+    go_on = asyncio.Event()
+
+    async def offers(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+        yield Text("Which way?")
+        yield Choices("", (Choice("Down", "/rules ask refused"),))
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+        yield Text("It takes long.")
+        await go_on.wait()
+
+    async def refused(run: Run) -> AsyncGenerator[Event, None]:
+        if run.request.text:
+            raise UserError("story.gone_on")
+        yield Text("")
+
+    async with line(tmp_path, {"offers": offers, "slow": slow, "refused": refused}) as on:
+        await on.discord.say(on.ana, on.channel, "offers", mention=True)
+        offered = await seen(on, "Which way?")
+        down, (thread,) = await pressable(on, offered, "choice"), on.channel.threads
+        for waits in (False, True):
+            if waits:
+                await on.discord.say(on.ana, thread, "slow", mention=True)
+                await seen(on, "It takes long.")
+            pressed = await on.discord.press(on.bia, offered, down)
+            if waits:
+                await seen(on, "Number 2")
+                go_on.set()
+            await on.discord.until(partial(getattr, pressed, "followups"))
+            (told,) = pressed.followups
+            assert told.ephemeral
+            assert "has gone on" in told.text
+            await on.discord.until(lambda: find(inside(on.channel), "Number 2") is None)
+            public = [message for message in inside(on.channel) if not (message.ephemeral or message.deleted)]
+            assert not [message for message in public if "gone on" in message.text]
+            assert button(offered, "choice"), "the pressed message stays as it is"
+        assert on.discord.refused == []

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -521,4 +522,28 @@ async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(benc
     await bench.view(request).change(Changed(request.id, "search", "Searching"))
     assert "taken back" in search.shown
     assert "3 passages" not in search.shown
+    assert bench.fake.refused == []
+
+
+@pytest.mark.parametrize("pressed", [False, True])
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_a_failure_after_waiting_in_line_does_not_leave_its_message_waiting(
+    bench: Desk, pressed: bool, crashes: bool
+) -> None:
+    """A press that failed concerns one person."""
+    root = await bench.root()
+    request = replace(bench.request(root), answers="another run" if pressed else "")
+    view = bench.view(request)
+    await view.show(Status("Number 2 in line"))
+    await bench.fake.until(lambda: bench.said(root))
+    if crashes:
+        await bench.noted(request, root.thread[0])
+        bench.crash()
+        view = bench.view(request)
+    await view.show(Failed("The story has gone on."))
+    await view.flush("failed")
+    told = [message for message in bench.channel.everything if "gone on" in message.shown]
+    assert [message.ephemeral_to for message in told] == [bench.ana if pressed else None]
+    assert not [text for text in bench.said(root) if "in line" in text]
+    assert not [message for message in root.thread if message.streaming and not message.deleted]
     assert bench.fake.refused == []

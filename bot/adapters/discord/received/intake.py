@@ -343,7 +343,7 @@ class Intake(intake.Intake):
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = request.id
-            if origin.token:
+            if origin.token and not origin.pressed:
                 await interaction.response.defer(thinking=True, ephemeral=origin.private)
             elif not interaction.response.is_done():
                 await interaction.response.defer()

@@ -88,9 +88,10 @@ class Location:
 class Origin:
     """Where a request came from. `channel` is where the person was, `message` what they wrote, None for an interaction.
 
-    `token` is the interaction's, "" for a message; it expires at `until` (seconds since the epoch). `member` is False
-    where the bot is only a guest (user install): only the token works there. `title` is the name of a new thread;
-    `asked` is the question as it is shown.
+    `token` is the interaction's, "" for a message; it expires at `until` (seconds since the epoch). `pressed`: its
+    response is the message with the button, and only what follows is the run's. `member` is False where the bot is only
+    a guest (user install): only the token works there. `title` is the name of a new thread; `asked` is the question as
+    it is shown.
     """
 
     home: AnswerPlace
@@ -105,6 +106,7 @@ class Origin:
     private: bool = False
     title: str = ""
     asked: str = ""
+    pressed: bool = False
 
     def to_json(self, **more: str) -> str:
         """As JSON, with `more` of its fields."""
@@ -291,8 +293,6 @@ def request_of(
     if goes == "here" and typed and row.brief and not row.asks_models(invocation.text, options):
         goes = "response"  # one message: the answer to the command
     token = pressed.token if pressed is not None else ""
-    if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
-        token = ""  # an answer in the bot's own messages needs no response to the button
     origin = Origin(
         home=goes,
         channel=location.channel,
@@ -304,6 +304,8 @@ def request_of(
         until=time.time() + TOKEN_SECONDS if token else 0.0,
         member=location.member,
         private=alone,
+        # An answer in the bot's own messages needs no response to the button, but a failure is for one person.
+        pressed=pressed is not None and not typed and goes == "here",
     )
     member = event.user if isinstance(event, discord.Interaction) else event.author
     request = intake.request_of(

@@ -155,7 +155,7 @@ class DiscordHome:
     async def open(self) -> None:
         if self._origin.home == "thread":
             await self._open_thread()
-        elif self._origin.home == "here" and self.response is not None:
+        elif self._origin.home == "here" and self.response is not None and not self._origin.pressed:
             self._asking = self._side_tasks.do(until_available(self._root_message))
         elif self._origin.home == "there":
             await self._find()
@@ -335,6 +335,8 @@ class DiscordHome:
                     self._side_tasks.do(leave_place(self._records.schedules, self._place))
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
+                return False
+            if self._origin.pressed:
                 return False
             if self._asking is not None:  # the response says who asked; the answer follows it
                 await self._asking

@@ -393,7 +393,7 @@ class Response:
         self.key = run
         self._private = origin.private
         self._until = origin.until - EARLY_S
-        self.answered = False
+        self.answered = origin.pressed
         """Whether the response is used, so that every further message is a follow-up."""
         self._hangs_s = hangs_s
 
