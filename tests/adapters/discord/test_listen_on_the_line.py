@@ -17,6 +17,8 @@ from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.table import answer
 from tests.fakes.discord import Channel, Message
+from tests.fakes.discord.faults import Fault
+from tests.fakes.reply import Gate
 
 
 async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -303,3 +305,27 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
             assert not [message for message in public if "gone on" in message.text]
             assert button(offered, "choice"), "the pressed message stays as it is"
         assert on.discord.refused == []
+
+
+async def test_words_that_are_taken_back_do_not_come_again_with_a_link(on: Line) -> None:
+    """The line that says who asked gets its link while a person takes the question back."""
+    opens, links, space = Gate(), Gate(), str(on.guild.id)
+    on.discord.faults.waiting.append(Fault("POST", "/channels/*/threads", 200, gate=opens))
+    asked = await on.discord.slash(on.bia, on.channel, "rules ask", question="what is grappled?")
+    await opens.reached.wait()
+    on.discord.faults.waiting.append(Fault("PATCH", "/webhooks/*", 200, gate=links))
+    opens.set()
+    await links.reached.wait()
+    run, line = event_id("discord", space, str(asked.id)), asked.response
+    assert line is not None
+    assert "what is grappled?" in line.text
+    await on.app.ended(run)
+    assert await on.app.forget(space, run)
+    waiting = on.client.lines.of(run)
+    await on.discord.until(lambda: "grappled" not in line.text or waiting._waiters)
+    links.set()
+    async with asyncio.timeout(60):
+        while await on.app.records.unshown.all():  # noqa: ASYNC110 - a database tells nobody
+            await asyncio.sleep(0.02)
+    assert "grappled" not in line.text
+    assert on.discord.refused == []

@@ -20,6 +20,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome, dialect
 from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.discord.text.page import Page
+from bot.adapters.intake import KeyedLocks
 from bot.adapters.writer import Writers
 from bot.app import App
 from bot.config import DiscordConfig, load
@@ -97,6 +98,7 @@ class Bench:
         )
         self.webhooks = Webhooks(self.client)
         self.new_threads = NewThreads()
+        self.lines = KeyedLocks()
         self._asked: dict[int, discord.Interaction] = {}
         tree = discord.app_commands.CommandTree(
             self.client, allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True)
@@ -149,6 +151,7 @@ class Bench:
             free,
             self.writers.side_tasks,
             self.new_threads,
+            self.lines,
         )
 
     def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:

@@ -21,6 +21,7 @@ from yarl import URL
 
 from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests, NewThreads
 from bot.adapters.discord.shown.webhooks import Webhooks
+from bot.adapters.intake import KeyedLocks
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Writers
 from bot.events import UserError
@@ -175,6 +176,8 @@ class Client(commands.AutoShardedBot):
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
         self.new_threads = NewThreads()
+        self.lines = KeyedLocks()
+        """By run: the line that says who asked gets its link, or is taken back."""
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None
         self._turnstile = Turnstile()

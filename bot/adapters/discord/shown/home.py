@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
+    from bot.adapters.intake import KeyedLocks
     from bot.events import Place, Request
     from storage.outbox import Outbox
     from storage.records import Records
@@ -97,15 +98,17 @@ class DiscordHome:
         free_chat: Callable[[Place], Awaitable[bool]],
         side_tasks: set[asyncio.Task[None]],
         new_threads: NewThreads,
+        lines: KeyedLocks,
     ) -> None:
         """`webhooks` post under speakers' own names. `free_chat`: whether plain text is for the bot in a thread without
-        a setting of its own. `side_tasks`: see SideTasks.
+        a setting of its own. `side_tasks`: see SideTasks. `lines`: see Client.
         """
         self._records = records
         self._outbox = records.outbox
         self._webhooks = webhooks if origin.member else None
         self._client = client
         self._new_threads = new_threads
+        self._lines = lines
         self._run = request.id
         self._place = request.place
         self._origin = origin
@@ -269,7 +272,13 @@ class DiscordHome:
 
     async def _root_message(self) -> int:
         """Post the message that says who asked what, as the interaction's response or as the bot's own; its id."""
+        async with self._lines.of(self._run):
+            return await self._posted_root()
+
+    async def _posted_root(self) -> int:
         row = await self._outbox.claim(self._place.space, self._run, ASKED)
+        if row.message_id == "":  # it was taken back before it was there
+            raise Gone
         if row.message_id is not None:
             if self.response is not None:
                 self.response.answered = True
@@ -293,6 +302,10 @@ class DiscordHome:
         if self.response is None:
             return
         self.response.answered = True
+        async with self._lines.of(self._run):
+            await self._linked(self.response, thread)
+
+    async def _linked(self, response: Response, thread: int) -> None:
         space, run = self._place.space, self._run
         row = await self._outbox.get(space, run, ASKED)
         if row is not None and row.shown != root_page(self._origin, self._say).shown:
@@ -300,7 +313,7 @@ class DiscordHome:
         # A forum has no root message.
         message = (row.message_id if row is not None else None) or ORIGINAL
         page = root_page(self._origin, self._say, thread)
-        await self.response.edit(
+        await response.edit(
             message, page, MessageRef(run, ASKED), MessageStyle.LAYOUT, files=False, reset=False
         )
         if row is not None and row.message_id is not None:
@@ -406,6 +419,14 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     records, run_dialect = app.records, dialect(origin, request.locale)
     free_chat, side_tasks = app.settings.free_chat, client.writers.side_tasks
     home = DiscordHome(
-        client, request, origin, records, client.webhooks, free_chat, side_tasks, client.new_threads
+        client,
+        request,
+        origin,
+        records,
+        client.webhooks,
+        free_chat,
+        side_tasks,
+        client.new_threads,
+        client.lines,
     )
     return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

@@ -41,7 +41,12 @@ async def take_back(client: Client, request: Request, stays: Collection[str] | N
         rows += [replace(row, stage=ASKED) for row in rows if row.stage == THREAD]
     for row in rows:
         if row.stage != THREAD and goes_back(row.stage, (ASKED, WHOLE), stays):
-            await _removed(client, request, origin, row, answered)
+            if row.stage == ASKED:
+                async with client.lines.of(request.id):  # what still goes out of it goes first
+                    line = await outbox.get(place.space, request.id, ASKED)
+                    await _removed(client, request, origin, line or row, answered)
+            else:
+                await _removed(client, request, origin, row, answered)
     named = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
     title = words(request.locale)("thread.untitled")
     for thread in filter(None, (opened, *named)):
@@ -92,4 +97,7 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
             _log.debug("run %s: %s is not there: %s", request.id, row.stage, fault)
         else:
             return
+    if above and row.message_id is None:  # it may be posted only after an outage: then not at all
+        outbox, space = client.app.records.outbox, request.place.space
+        await outbox.sent(space, request.id, row.stage, "", page.shown)
     _log.info("run %s: a message could not be taken back", request.id)
