@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -34,6 +34,7 @@ from bot.runs.requests import (
     child_id,
     composed,
     request_from_json,
+    withdrawn,
 )
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
     from bot.words import Words
+    from storage.unshown import UnshownRow
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
@@ -228,9 +230,13 @@ class App:
                 await self._inbox.set_states({row.id: "failed"})
             else:
                 unfinished.append(request)
-        await self._execution.take_up()
+        forgetting = await self._execution.take_up()
         await self._engine.launch()
         self._started = True
+        if forgetting:
+            task = asyncio.create_task(self._forget_rest(forgetting))
+            self._reporting.add(task)
+            task.add_done_callback(self._reporting.discard)
         try:
             await self.resources.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
@@ -447,8 +453,10 @@ class App:
             return False
         if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
             await self._live.stop_one(live)
-        repeating = await self._past.repeating(request) if request.text else []
-        bare = await self._execution.keep_withdrawn(request)  # first: a crash leaves no message behind
+        # First: after a crash the next start goes on from here, and finds what is left by the words or by the parent.
+        bare = await self._execution.keep_withdrawn(request)
+        for other in await self._past.repeating(request) if request.text else ():
+            await self._forgotten(space, other)
         await self._past.withdraw(request)
         await self._execution.hush(request)
         if live is not None:
@@ -457,14 +465,27 @@ class App:
         self._execution.showings.drop(run)
         if live is not None:
             await self._past.withdraw(request)
-        if bare is not None:
-            self._execution.take_back(bare)
         await self._engine.forget(run)
         # Its children hold words of it, too, and so does what was played of it.
         children = [row.id for row in await self._inbox.children(space, run)]
-        for other in (*children, child_id(request, PLAYED), *repeating):
+        for other in (*children, child_id(request, PLAYED)):
             await self._forgotten(space, other)
+        if bare is not None:
+            self._execution.take_back(bare)
         return True
+
+    async def _forget_rest(self, rows: Sequence[UnshownRow]) -> None:
+        """Finish what an earlier process had begun to forget, and take back the messages of these runs."""
+        for row in rows:
+            try:
+                past = await self._past.request(row.space, row.run_id)
+                await self._forgotten(row.space, row.run_id)
+                if past is None or withdrawn(past):  # else that takes them back, too
+                    self._execution.take_back(request_from_json(row.request))
+            except Exception:  # the next start tries again
+                _log.exception("run %s could not be forgotten", row.run_id)
+        await self._engine.scrub()
+        await self.records.database.scrub()
 
     async def forget_steps(self, space: str, *runs: str) -> None:
         """Delete the stored steps of these runs, except of those that go on; requests and answers stay."""

@@ -356,6 +356,56 @@ async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) ->
         assert kept.fetchall() == [("two",)]
 
 
+async def test_what_a_crash_leaves_of_what_is_taken_back_goes_at_the_next_start(tmp_path: Path) -> None:
+    """The steps of the request, and somebody else's request with its words."""
+    secret, hushing = "a secret of the tower", asyncio.Event()
+
+    async def asking(run: Run) -> AsyncGenerator[Event, None]:
+        async def said() -> str:
+            return secret
+
+        yield Text(await run.step("said", said, str))
+
+    async def hush(request: Request, stage: str) -> None:
+        hushing.set()
+        await asyncio.Event().wait()
+
+    async def take_back(request: Request, stays: object) -> None:
+        taken_back.append(request.id)
+
+    def kept() -> str:
+        found = ""
+        for name, table in (("engine", "operation_outputs"), ("sutradhar", "inbox")):
+            with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection:
+                found += str(connection.execute(f"SELECT * FROM {table}").fetchall())
+        return found
+
+    taken_back: list[str] = []
+    platform = Platform("terminal", Moody(tmp_path).view, take_back=take_back, without_words=str, hush=hush)
+    for crashes in (True, False):
+        app = await open_scripted(tmp_path, {secret: asking}, Recorder())
+        app.attach(platform if crashes else replace(platform, hush=None))
+        await app.start()
+        try:
+            if crashes:
+                bo = replace(asked("two", secret), answers="one", author=Author("b", "B"), origin="here")
+                for request in (replace(asked("one", secret), origin="here"), bo):
+                    await (await app.perform(request)).wait()
+                forgetting = asyncio.create_task(app.forget("local", "one"))
+                await hushing.wait()
+                forgetting.cancel()
+                await asyncio.wait({forgetting})
+                assert secret in kept()
+            else:
+                async with asyncio.timeout(60):
+                    while await app.records.unshown.all():  # noqa: ASYNC110 - a database tells nobody
+                        await asyncio.sleep(0.02)
+        finally:
+            await app.close()
+    assert secret not in kept()
+    assert sorted(taken_back) == ["one", "two"]
+
+
 async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_now(tmp_path: Path) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     apps: list[App] = []

@@ -57,7 +57,7 @@ from bot.runs.showing import Showings, note, show_again
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
-from storage.unshown import QUOTED, WITHDRAWN
+from storage.unshown import QUOTED, WITHDRAWN, UnshownRow
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
@@ -195,9 +195,9 @@ class Execution:
             await wait_at_most(view.show(failed), VIEW_S, f"run {request.id} could not be told")
         await self.end(live, "failed", view)
 
-    async def take_up(self) -> None:
-        """Show what earlier processes have not shown of runs that ended."""
-        unshown = self._resources.records.unshown
+    async def take_up(self) -> list[UnshownRow]:
+        """Show what earlier processes have not shown of runs that ended. Returns what they had begun to forget."""
+        unshown, forgetting = self._resources.records.unshown, list[UnshownRow]()
         for row in await unshown.all():
             stored = await self._inbox.get(row.run_id)
             if stored is None or stored.platform not in self._platforms:
@@ -211,10 +211,13 @@ class Execution:
                     _log.exception("run %s cannot be read", row.run_id)
             if view is None:
                 await unshown.shown(row.space, row.run_id, row.stage)
+            elif row.status == row.stage == WITHDRAWN:
+                forgetting.append(row)
             elif row.status == WITHDRAWN:
                 self.take_back(request, row.stage)
             else:
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
+        return forgetting
 
     async def keep_withdrawn(self, request: Request, how: str = WITHDRAWN) -> Request | None:
         """Store that the run's messages are to be taken back, or only those that quote its request (QUOTED).
