@@ -533,7 +533,7 @@ async def spoken_turns_between_kills(d: Driver) -> None:
     d.model.queue += [Reply("The hinges give. It is dark."), CHOICES]
     await d.restart()
     await d.until(lambda: count(talk.said(), "It is dark.") == 1 and "Change it…" not in d.open_buttons(talk))
-    assert count(talk.said(), "The hinges give") == 1
+    await d.until(lambda: count(talk.said(), "The hinges give") == 1)  # the old form of a message goes last
     await d.rest(3)
     assert "I open the door." in d.model.prompts[-2]
     d.model.ear.hears = "Forget it."
