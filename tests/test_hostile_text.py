@@ -44,8 +44,9 @@ from bot.works.story.scene.choices import read_choices, struck
 from bot.works.story.turn import dice
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from bot.works.story.turn.scene_verbs import people
+from bot.works.story.world.key_pattern import pattern_of
 from bot.works.story.world.lore_text import filled
-from bot.works.story.world.lorebook import LoreEntry, spelt_out, triggered
+from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.pace import slowness
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 5_000
@@ -114,7 +115,8 @@ def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
 
 def called_up(text: str) -> object:
     """A text as what is searched and as a keyword."""
-    entries = [LoreEntry("1", (text, "lamp"), text), LoreEntry("2", ("a",), "b")]
+    keys = (text, "lamp", "/(a|b)*c.{9}$/", f"/{text[:99]}/")
+    entries = [LoreEntry("1", keys, text), LoreEntry("2", ("a",), "b")]
     return triggered(entries, [text], depth=2, budget=1_000_000, recursive=True, tokens=len)
 
 
@@ -170,7 +172,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a ballot in words": lambda text: read_words(text, 4),
     "dissent": dissent,
     "dice in a turn": or_refused(dice.find),
-    "a lorebook's keyword": spelt_out,
+    "a lorebook's keyword": lambda text: pattern_of(f"/{text}/i"),
     "what a lorebook is called up by": called_up,
     "a lorebook's text": lambda text: filled(text, user="a", char="b", seed="1"),
     "choices": lambda text: read_choices(text, 3),

@@ -79,6 +79,7 @@ ROOMS = {
         "state",
         "lorebook",
         "lore_text",
+        "lore_timing",
         "presets",
         "agreement",
         "world",

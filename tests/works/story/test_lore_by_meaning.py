@@ -18,6 +18,7 @@ from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.turn.turn_plan import TurnPlan, called_up
+from bot.works.story.world.lore_timing import LoreTiming
 from bot.works.story.world.lorebook import LoreEntry
 from storage.db import Database
 from storage.stories import Spot, Stories
@@ -115,9 +116,10 @@ def test_both_share_one_budget_and_keywords_come_first() -> None:
     cost = text_tokens(entries[0].content)
 
     def told(room: int, *near: str) -> list[str]:
-        found = called_up(entries, ["Of keya and keyb."], TurnPlan(lore_tokens=room, lore=list(near)))
-        assert sum(map(text_tokens, found)) <= room
-        return [content[6] for content in found]
+        plan = TurnPlan(lore_tokens=room, lore=list(near))
+        found = called_up(entries, ["Of keya and keyb."], LoreTiming(), plan)
+        assert sum(text_tokens(entry.content) for entry in found) <= room
+        return [entry.id for entry in found]
 
     assert told(4 * cost, "d", "c", "a") == ["c", "a", "b", "d"], "by their order, each once"
     assert told(3 * cost, "d", "c") == ["a", "b", "d"], "the nearest first"

@@ -74,7 +74,7 @@ def test_chance_and_groups_follow_from_the_turn() -> None:
 def test_entries_that_always_apply_are_told_so_too() -> None:
     tale = Tale()
     tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "player": "Ana"}})
-    for n, content in enumerate(("{{user}} is hunted.", "@@dont_activate\nNever.", "@@depth 3\nIt snows.")):
+    for n, content in enumerate(("{{user}} is hunted.", "@@dont_activate\nNever.", "@@role user\nIt snows.")):
         tale.add("lore", {"id": str(n), "entry": {"keys": [], "content": content, "constant": True}})
     told = str(prompt(tale.story, Frame("s", "t", tokens=9_999, answer=9)))
     assert "Mira is hunted." in told

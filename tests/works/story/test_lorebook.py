@@ -12,15 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.world.lorebook import (
-    ALTERNATIVES,
-    KEY_CHARS,
-    SWEEPS,
-    Logic,
-    LoreEntry,
-    spelt_out,
-    triggered,
-)
+from bot.works.story.world.key_pattern import STATES, Work, pattern_of
+from bot.works.story.world.lorebook import SWEEPS, Logic, LoreEntry, triggered
+from bot.works.story.world.passages import KEY_CHARS
 
 
 def words_in(text: str) -> int:
@@ -268,77 +262,63 @@ def test_of_a_long_key_the_beginning_is_looked_for() -> None:
     assert not found(long, "Here: " + long[: KEY_CHARS - 1])
 
 
-@pytest.mark.parametrize(
-    ("key", "texts"),
-    [
-        ("/kings?/", ["kings", "king"]),
-        ("/(?:he|she) (is|was) (the )?queen/i", None),
-        ("/drag[oó]n/", ["dragon", "dragón"]),
-        (r"/\bking\b/", ["\0king\0"]),
-        (r"/\bking/", ["\0king"]),
-        (r"/a\.b\/c/", ["a.b/c"]),
-        (r"/a\sb/", ["a b"]),
-        ("/king|queen/gi", ["king", "queen"]),
-    ],
+NO_PATTERNS = (
+    *("king", "/king", "king/", "//", "/king/x", "/path/to/", "/(a/", "/a)/", "/[a/", "/(?=a)/", "/(?!a)/"),
+    *(
+        r"/(a)\1/",
+        r"/\p{L}/",
+        "/?/",
+        "/a??+/",
+        "/+a/",
+        "/a{3,2}/",
+        "/[z-a]/",
+        "/a{99}{99}{99}/",
+        "/(){9999}/",
+    ),
+    *("/((){999}){999}/", "/" + "(" * 30 + "a" + ")" * 30 + "/", "/" + "a" * 600 + "/"),
 )
-def test_a_pattern_that_means_a_few_texts_is_spelt_out(key: str, texts: list[str] | None) -> None:
-    spelt = spelt_out(key)
-    assert spelt is not None
-    assert spelt == (texts or spelt)
-    assert 1 <= len(spelt) <= ALTERNATIVES
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        *(
-            "king",
-            "/king",
-            "king/",
-            "//",
-            "/king/x",
-            "/path/to/",
-            "/a.b/",
-            "/a*/",
-            "/a+/",
-            "/a{2}/",
-            "/^a/",
-            "/a$/",
-        ),
-        *(
-            "/(a/",
-            "/a)/",
-            "/[a/",
-            "/[a-z]/",
-            "/[^a]/",
-            "/(?=a)/",
-            "/(?<n>a)/",
-            "/(?!a)/",
-            r"/\w/",
-            r"/(a)\1/",
-        ),
-        *(
-            "/a??/",
-            "/a?+/",
-            "/?/",
-            "/|/",
-            "/a?/",
-            "/(a|)/",
-            r"/\b/",
-            r"/a\b/",
-            r"/a\bb/",
-            r"/a\\",
-            "/a\\/",
-            "/]/",
-        ),
-        *("/" + "(a|b)" * 9 + "/", "/" + "a?" * 30 + "b/", "/" + "(" * 20 + "a" + ")" * 20 + "/", "/(a+)+$/"),
-        "/" + "a" * 300 + "/",
-    ],
+def test_what_is_no_pattern_is_plain_text() -> None:
+    for key in NO_PATTERNS:
+        assert pattern_of(key) is None, key
+        assert found(key, f"Here is {key[:KEY_CHARS]} now", whole_words=False), key
+
+
+@given(
+    st.lists(
+        st.sampled_from([*"ab|()*+?.^$", "[ab]", "[^a]", "{1,2}", "(?:", r"\b", r"\w", r"\d", r"\S"]),
+        max_size=9,
+    ).map("".join),
+    st.text(alphabet="ab 1\n_", max_size=8),
+    st.sampled_from(["", "i", "s", "m", "ims"]),
 )
-def test_any_other_is_taken_as_plain_text(key: str) -> None:
-    assert spelt_out(key) is None
-    if key:
-        assert found(key, f"Here is {key[:KEY_CHARS]} now", whole_words=False)
+def test_a_pattern_matches_where_an_engine_of_regular_expressions_says_so(
+    source: str, text: str, flags: str
+) -> None:
+    if (pattern := pattern_of(f"/{source}/{flags}")) is None:
+        return
+    by = re.IGNORECASE * ("i" in flags) | re.DOTALL * ("s" in flags) | re.MULTILINE * ("m" in flags)
+    meant = source.replace("$", "$" if "m" in flags else r"\Z")
+    assert pattern.found(text, Work()) == (re.search(meant, text, by) is not None)
+
+
+def test_a_pattern_is_searched_for_in_bounded_time() -> None:
+    text = "a" * 40_000 + "b" + "ab" * 10_000
+    for key in (
+        "/(a+)+c/",
+        "/(a|aa)+$/",
+        "/(.*)*x/",
+        "/(a|b)*a(a|b){9}$/",
+        "/(a?){30}a{30}c/",
+        "/[ab]*a[ab]{200}c/",
+    ):
+        pattern, work = pattern_of(key), Work()
+        assert pattern is not None
+        pattern.found(text, work)
+        assert work.left > -STATES - 2, f"{key} goes on when there is nothing left"
+    spent = Work(0)
+    assert not any(pattern.found("a king", spent) for pattern in [pattern_of("/k.ng/")] if pattern)
 
 
 def test_patterns_are_found_as_they_are_meant() -> None:
@@ -349,6 +329,19 @@ def test_patterns_are_found_as_they_are_meant() -> None:
     assert found(r"/\bking/", "the kingdom")
     assert not found(r"/\bking/", "the liking")
     assert found(r"/\b(king|queen) of spades\b/i", "The Queen of Spades.")
+    assert found("/k.ng/", "a kong")
+    assert found("/^Mira/", "Mira waits.")
+    assert not found("/^Mira/", "And Mira.")
+    assert found("/drag[oó]n(es)?$/i", "Dois DRAGÓN")
+    assert found(r"/\d{2,} gold/", "It costs 300 gold.")
+    assert found(r"/[A-Z]{3}-\d+/", "Take NCC-1701.")
+    assert not found(r"/[A-Z]{3}-\d+/", "Take ncc-1701.")
+    assert found("/(?<beast>wolf|wolves)/", "Wolves and a wolf.")
+    assert found(r"/a\/b/", "x a/b y")
+    assert found("/mira.*door/s", "mira saw\na door")
+    assert not found("/mira.*door/", "mira saw\na door")
+    assert found(r"/\bção\b/", "A ção.")
+    assert not found(r"/\bção\b/", "A ação.")
     assert lore([entry("rose", secondary_keys=("/reds?/",))], "A rose, all reds.") == ["rose"]
 
 

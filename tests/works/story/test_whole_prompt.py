@@ -202,7 +202,11 @@ def test_with_lore_most_of_what_can_be_repeated_is_repeated_from_turn_to_turn() 
                 repeatable += sum(map(text_tokens, blocks[:-3]))
                 repeated += sum(map(text_tokens, blocks[:same][: len(blocks) - 3]))
             before = blocks
-            told = {"text": prose(n, 250), "at": 1, "lore_tokens": sum(map(text_tokens, lore))}
+            told = {
+                "text": prose(n, 250),
+                "at": 1,
+                "lore_tokens": sum(text_tokens(entry.content) for entry in lore),
+            }
             scene = tale.add("scene", told, story.path[-1])
             story.add(tale.nodes[-1])
             seen = [{"name": "Mira", "where": f"place {n}", "present": True}]

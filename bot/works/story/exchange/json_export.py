@@ -47,6 +47,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lore": "keys?",
         "acts_for": "texts?",
         "lore_tokens": "whole number?",
+        "timed_lore": "keys?",
         "source": "text?",
     },
     "choices": {"scene": "scene", "choices": "texts"},

@@ -9,11 +9,12 @@ of a character card (V2 and V3 specifications, "character_book") a list, with `k
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
+from bot.works.story.exchange.numbers import read, value_of, written
+from bot.works.story.world.lore_text import AT_DEPTH, kept_flags
 from bot.works.story.world.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
 KEYS: Final = 50
@@ -61,10 +62,17 @@ def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
     name = book.get("name")
     # A list is another program's, whose marks would have World Info read as that program's file.
     others = {key: value for key, value in book.items() if key != "entries" and isinstance(listed, dict)}
-    source = json.dumps(others, ensure_ascii=False) if others else ""
+    source = written(others) if others else ""
     return Lorebook(
         name if isinstance(name, str) else "", entries, bad, source if len(source) <= SOURCE_CHARS else ""
     )
+
+
+def why_none(book: Lorebook) -> str:
+    """The key of a sentence about a book of which no entry came in."""
+    if book.entries:
+        return "story.import_lore_had"
+    return "story.import_lore_unfit" if book.left_out else "story.import_lore_empty"
 
 
 def _book(tree: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -114,14 +122,14 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
         (n for name in ("order", "insertion_order") if (n := _number(fields, name)) is not None), None
     )
     entry |= {"order": order} if order is not None else {}
-    if row.get("position") not in (None, 0, "before_char"):
+    if value_of(row.get("position")) != 0 and row.get("position") not in (None, "before_char"):
         entry["position"] = "after"
     chance = _number(fields, "probability")
     if chance is not None and fields.get("useProbability") is not False:
         entry["probability"] = chance
     entry |= {"group": fields["group"]} if _is_text(fields.get("group")) else {}
     extra = {key: value for key, value in row.items() if key not in ("content", "text", "entry")}
-    source = json.dumps(extra, ensure_ascii=False)
+    source = written(extra)
     return entry | ({"source": source} if len(source) <= SOURCE_CHARS else {}), ""
 
 
@@ -135,7 +143,7 @@ def world_info(entries: Sequence[Mapping[str, Any]], source: str = "") -> dict[s
 def kept_fields(text: Any) -> dict[str, Any]:
     """The fields that were kept as JSON; none where a stranger's story has something else there."""
     try:
-        fields = json.loads(text)
+        fields = read(text)
     except (TypeError, ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
@@ -145,8 +153,10 @@ def _row(n: int, stored_entry: Mapping[str, Any]) -> dict[str, Any]:
     source = kept_fields(stored_entry.get("source"))
     if "key" in source:
         return {**source, "content": stored_entry["content"]}
-    entry = LoreEntry("", **{name: value for name, value in stored_entry.items() if name != "source"})
+    entry = LoreEntry("", **stored_entry)
+    entry = replace(entry, **kept_flags(entry.source))
     more = {"extensions": source["extensions"]} if "extensions" in source else {}
+    extra = {**(source["extensions"] if isinstance(source.get("extensions"), dict) else {}), **source}
     return {
         "uid": n,
         "key": list(entry.keys),
@@ -157,11 +167,23 @@ def _row(n: int, stored_entry: Mapping[str, Any]) -> dict[str, Any]:
         "selective": bool(entry.secondary_keys),
         "selectiveLogic": _LOGIC.index(entry.logic),
         "order": entry.order,
-        "position": 0 if entry.position == "before" else 1,
+        "position": AT_DEPTH if entry.at_depth is not None else int(entry.position == "after"),
+        "depth": AT_DEPTH if entry.at_depth is None else entry.at_depth,
+        "role": extra.get("role"),
         "disable": not entry.enabled,
         "probability": entry.probability,
         "useProbability": True,
         "group": entry.group,
+        "groupWeight": entry.weight,
+        "groupOverride": entry.foremost,
+        "excludeRecursion": entry.not_by_others,
+        "preventRecursion": entry.calls_no_others,
+        "delayUntilRecursion": entry.by_others_alone,
+        "sticky": entry.sticky,
+        "cooldown": entry.cooldown,
+        "delay": entry.delay,
+        "vectorized": extra.get("vectorized") is True,
+        "characterFilter": {"isExclude": entry.not_for, "names": list(entry.characters), "tags": []},
         "scanDepth": entry.depth,
         "caseSensitive": entry.case_sensitive,
         "matchWholeWords": entry.whole_words,
@@ -181,5 +203,5 @@ def _is_text(value: Any) -> bool:
 
 
 def _number(fields: Mapping[str, Any], name: str) -> int | None:
-    value = fields.get(name)
-    return value if type(value) is int and abs(value) < 1_000_000_000 else None
+    value = value_of(fields.get(name))
+    return value if isinstance(value, int) and abs(value) < 1_000_000_000 else None

@@ -51,7 +51,7 @@ Kind: TypeAlias = Literal[
 act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, speaker?,
           rolls?}
 scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?,
-          acts_for?, lore_tokens?}
+          acts_for?, lore_tokens?, timed_lore?}
 choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first

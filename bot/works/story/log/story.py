@@ -332,6 +332,7 @@ class Story:
                 lore=tuple(body["lore"]) if "lore" in body else None,
                 acts_for=tuple(body.get("acts_for", ())),
                 lore_tokens=int(body.get("lore_tokens", 0)),
+                timed_lore=tuple(body.get("timed_lore", ())),
             )
         )
         turn.moved = ""
@@ -419,7 +420,7 @@ def _turn_copied(turn: Turn) -> Turn:
         Scene(
             own.id, own.text, own.run, own.author, own.at, own.stage, own.stopped, own.edited, own.withdrawn,
             own.choices, own.recalled, own.lore, own.extracted, own.failed, own.settled, own.acts_for,
-            own.lore_tokens,
+            own.lore_tokens, own.timed_lore,
         )
         for own in turn.scenes
     ]  # fmt: skip

@@ -172,6 +172,8 @@ class Scene:
     """Players' characters for whom it speaks or acts."""
     lore_tokens: int = 0
     """How many tokens of the lorebook its writer was told."""
+    timed_lore: tuple[str, ...] = ()
+    """The ids of the entries that its writer was told and that stay, or cool down, from then on."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -237,6 +239,14 @@ class Turn:
     def lore_tokens(self) -> int:
         """The most tokens of the lorebook that the writer of a version was told."""
         return max((scene.lore_tokens for scene in self.scenes), default=0)
+
+    @property
+    def timed_lore(self) -> tuple[str, ...]:
+        """That of the version that counts; where a person wrote it, of the last one that a writer did."""
+        scene = self.scene
+        if scene is None or scene.at is None:
+            scene = next((own for own in reversed(self.scenes) if own.at is not None), None)
+        return scene.timed_lore if scene is not None else ()
 
     @property
     def versions(self) -> list[Scene]:

@@ -317,18 +317,27 @@ def _foundation(story: Story, begins: str) -> str:
         f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
     ]
     cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
-    always = [entry_of(id, entry) for id, entry in story.lore.items() if entry.get("constant")]
     constant = [
-        untrusted.data(text)
-        for entry in always
-        if entry.enabled and (text := lore_text(story, entry, entry.id))
+        entry_of(id, entry)
+        for id, entry in story.lore.items()
+        if entry.get("constant") or "@@activate" in entry["content"]
     ]
-    parts = [begins, "<foundation>", *lines, "</foundation>"]
+    always = sorted(
+        (entry for entry in constant if entry.enabled and entry.always), key=lambda entry: entry.order
+    )
+    before, after = (
+        [
+            text
+            for entry in always
+            if entry.position == position
+            if (text := lore_text(story, entry, entry.id))
+        ]
+        for position in ("before", "after")
+    )
+    parts = [begins, "<foundation>", *lines, "</foundation>", _listed("lore", before)]
     if cast:
         parts += ["<cast>", *cast, "</cast>"]
-    if constant:
-        parts += ["<lore>", *constant, "</lore>"]
-    return "\n".join(parts)
+    return "\n".join(part for part in (*parts, _listed("lore", after)) if part)
 
 
 def lore_text(story: Story, entry: LoreEntry, seed: str, char: str = "") -> str:

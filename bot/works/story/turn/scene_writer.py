@@ -22,12 +22,14 @@ from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
 from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, players, prompt, searched
+from bot.works.story.world.lore_timing import is_timed
 from bot.works.story.world.state import unknown_to
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.works.story.config import RecallConfig, StoryConfig
     from bot.works.story.memory.memory import Memory
+    from bot.works.story.world.lorebook import LoreEntry
 
 PARTED = 5
 """The fewest words of a turn that is split into sub-queries."""
@@ -101,10 +103,7 @@ class SceneWriter:
         finally:
             # Also when stopped: what was shown is part of the story.
             if text := draft.text:
-                told_lore = sum(map(text_tokens, lore))
-                await self._keep(
-                    run, plan, text, draft.acted_for, told_lore, stopped=draft.completion is None
-                )
+                await self._keep(run, plan, text, draft.acted_for, lore, stopped=draft.completion is None)
         if not (plan.before is not None and plan.before.again):
             now = await self._logs.story(space, plan.story, plan.branch)
             if (cleared := carded(now, plan.turn, say)) is not None:
@@ -140,12 +139,12 @@ class SceneWriter:
         for group in ways(offered, turn, say, votes=plan.votes):
             yield group
 
-    async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[str]) -> Prompt:
+    async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[LoreEntry]) -> Prompt:
         """The prompt for the turn; `lore`: see `lore_of`."""
         return prompt(await self._logs.story(space, plan.story, plan.branch, plan.at), plan, lore)
 
-    async def lore_of(self, space: str, plan: TurnPlan) -> list[str]:
-        """The texts of the lorebook's entries that the turn calls up. It may be long, so it is searched in a thread."""
+    async def lore_of(self, space: str, plan: TurnPlan) -> list[LoreEntry]:
+        """The lorebook's entries that the turn calls up. It may be long, so it is searched in a thread."""
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         return await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
 
@@ -202,7 +201,7 @@ class SceneWriter:
         plan: TurnPlan,
         text: str,
         acted_for: Sequence[str],
-        lore_tokens: int,
+        lore: Sequence[LoreEntry],
         *,
         stopped: bool,
     ) -> None:
@@ -213,8 +212,10 @@ class SceneWriter:
             body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
         if plan.lore is not None:
             body["lore"] = plan.lore
-        if lore_tokens:
-            body["lore_tokens"] = lore_tokens
+        if lore:
+            body["lore_tokens"] = sum(text_tokens(entry.content) for entry in lore)
+        if timed := [entry.id for entry in lore if is_timed(entry)]:
+            body["timed_lore"] = timed
         if plan.stage != SCENE:
             body["stage"] = plan.stage
         if stopped:

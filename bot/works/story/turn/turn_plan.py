@@ -28,7 +28,8 @@ from bot.works.story.scene.choices import Before
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
 from bot.works.story.world.lore_text import entry_of
-from bot.works.story.world.lorebook import LoreEntry, triggered
+from bot.works.story.world.lore_timing import LoreTiming, lore_timing
+from bot.works.story.world.lorebook import LoreEntry, groups_of, likely, triggered
 from bot.works.story.world.state import guidance, idle
 
 SHORTEST, LONGEST = 3, 8
@@ -109,14 +110,14 @@ def framed(plan: TurnPlan, task: str, **values: str) -> Frame:
     )
 
 
-def prompt(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Prompt:
-    """The writer's prompt for the turn; `lore`: texts of the lorebook's entries that apply."""
+def prompt(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Prompt:
+    """The writer's prompt for the turn; `lore`: the lorebook's entries that apply."""
     if plan.demo:
         return context.briefly(story, story.turns[plan.turn], answer=plan.answer)
     return parts(story, plan, lore).prompt()
 
 
-def parts(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Parts:
+def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts:
     """The parts of that prompt."""
     turn = story.turns[plan.turn]
     task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
@@ -126,7 +127,8 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Parts:
         frame = replace(frame, task=f"{frame.task}\n{gentler}")
     turns = before_turns(story, turn.id)
     pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
-    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
+    contents = tuple(entry.content for entry in lore)
+    frame = replace(frame, lore=contents, recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
     scenes = (
         [earlier.scene.text for earlier in turns[-plan.phrase_scenes :] if earlier.scene]
         if plan.phrase_scenes
@@ -165,27 +167,27 @@ def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
     return f"<pacing>\n{goals}\n{hint}\n</pacing>"
 
 
-def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str]]:
-    """The entries of the lorebook that may apply, and the texts searched for their keywords: the turn, then those
-    before it. Entries that always apply are in the prompt's foundation.
+def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], LoreTiming]:
+    """The entries of the lorebook that may apply, the texts searched for their keywords (the turn, then those before
+    it), and which entries stay or wait. Entries that always apply are in the prompt's foundation.
     """
-    entries = [entry_of(id, entry) for id, entry in story.lore.items() if not entry.get("constant")]
-    turn, turns = story.turns[plan.turn], story.current_turns
+    turn, turns = story.turns[plan.turn], before_turns(story, plan.turn)
+    names = [turn.act.speaker] if turn.act.speaker else list(story.cast)
+    every = (entry_of(id, entry) for id, entry in story.lore.items())
+    entries = [entry for entry in every if not entry.always and entry.concerns(names)]
     char = plan.speaker.name if plan.speaker is not None else ""
     entries = [replace(entry, content=context.lore_text(story, entry, turn.id, char)) for entry in entries]
-    before = (
-        turns[: [earlier.id for earlier in turns].index(turn.id)][-plan.lore_depth :]
-        if plan.lore_depth
-        else []
-    )
     texts = [turn.act.text]
-    for earlier in reversed(before):
+    for earlier in reversed(turns[-plan.lore_depth :] if plan.lore_depth else []):
         texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]
-    return entries, texts
+    return entries, texts, lore_timing(entries, turns, turn)
 
 
-def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan) -> list[str]:
-    """The texts of the entries that apply: by keywords, and in the remaining room by meaning."""
+def called_up(
+    entries: Sequence[LoreEntry], texts: Sequence[str], timing: LoreTiming, plan: TurnPlan
+) -> list[LoreEntry]:
+    """The entries that apply, as they stand in the prompt: by keywords, and in the remaining room by meaning."""
+    entries = [entry for entry in entries if entry.id not in timing.waiting]
     entries_found = triggered(
         entries,
         texts,
@@ -194,15 +196,23 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan
         recursive=True,
         tokens=text_tokens,
         seed=plan.turn,
+        sticky=timing.sticky,
     )
     tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
-    by_id = {entry.id: entry for entry in entries if entry.enabled}
     chosen = {entry.id for entry in entries_found}
-    for entry in (by_id[id] for id in plan.lore or () if id in by_id and id not in chosen):
-        if (cost := text_tokens(entry.content)) <= tokens_free:
+    groups = {group for entry in entries_found for group in groups_of(entry)}
+    by_id = {
+        entry.id: entry
+        for entry in entries
+        if entry.enabled and not entry.by_others_alone and entry.id not in chosen and likely(entry, plan.turn)
+    }
+    for entry in (by_id[id] for id in plan.lore or () if id in by_id):
+        cost = text_tokens(entry.content)
+        if cost <= tokens_free and groups.isdisjoint(groups_of(entry)):
             entries_found.append(entry)
+            groups.update(groups_of(entry))
             tokens_free -= cost
-    return [entry.content for entry in sorted(entries_found, key=lambda entry: entry.order)]
+    return sorted(entries_found, key=lambda entry: entry.place)
 
 
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:

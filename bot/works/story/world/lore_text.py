@@ -1,4 +1,4 @@
-"""What an entry of a lorebook says once it is called up: its decorators obeyed or left out, its macros filled in.
+"""What an entry of a lorebook is and says: the fields and decorators that it came with obeyed, its macros filled in.
 
 Decorators are those of character card V3: lines that begin with `@@`, before the text. The choice of a macro such as
 `{{random:…}}` follows from a seed, so that a replay tells the same. Pure.
@@ -6,15 +6,20 @@ Decorators are those of character card V3: lines that begin with `@@`, before th
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
-from bot.works.story.world.lorebook import LoreEntry, kept_flags
+from bot.works.story.world.lorebook import LORE, LoreEntry
 
+AT_DEPTH: Final = 4
+"""SillyTavern's number of the position "at depth", which is as many messages above the end if nothing is said."""
+FOR_EVER: Final = 1_000_000_000
 DICE: Final = 100
 _MACRO: Final = re.compile(r"\{\{([^{}]{0,2000}+)\}\}")
 _ROLL: Final = re.compile(r"(\d{0,3})d(\d{1,4})([+-]\d{1,4})?", re.IGNORECASE)
@@ -29,17 +34,82 @@ def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
         entry = replace(entry, content=content, **flags)
     for name, value in decorators:
         keys = tuple(key for part in value.split(",") if (key := part.strip()))
+        number = int(value) if value.isdecimal() and len(value) < 6 else None
         if name == "dont_activate":
             entry = replace(entry, enabled=False)
         elif name == "activate":
             entry = replace(entry, constant=True)
-        elif name == "scan_depth" and value.isdecimal() and len(value) < 6:
-            entry = replace(entry, depth=int(value))
+        elif name == "keep_activate_after_match":
+            entry = replace(entry, sticky=FOR_EVER)
+        elif name == "dont_activate_after_match":
+            entry = replace(entry, cooldown=FOR_EVER)
+        elif name == "scan_depth" and number is not None:
+            entry = replace(entry, depth=number)
+        elif name == "depth" and number is not None:
+            entry = replace(entry, at_depth=number)
+        elif name == "position" and value in ("before_desc", "after_desc"):
+            entry = replace(entry, position="before" if value == "before_desc" else "after", at_depth=None)
         elif name == "additional_keys" and keys and not entry.secondary_keys:
             entry = replace(entry, secondary_keys=keys, logic="and any")
         elif name == "exclude_keys" and keys and not entry.secondary_keys:
             entry = replace(entry, secondary_keys=keys, logic="not any")
     return entry
+
+
+@lru_cache(maxsize=LORE)
+def kept_flags(source: str) -> dict[str, Any]:
+    """What the fields say that an entry came with, as fields of ours: those that the log has no names for."""
+    try:
+        row = json.loads(source, parse_int=_int)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(row, dict):
+        return {}
+    more = row.get("extensions")
+    row = {**(more if isinstance(more, dict) else {}), **row}
+
+    def named(*names: str) -> Any:
+        return next((row[name] for name in names if row.get(name) is not None), None)
+
+    late = named("delayUntilRecursion", "delay_until_recursion")
+    flags: dict[str, Any] = {
+        "not_by_others": named("excludeRecursion", "exclude_recursion") is True,
+        "calls_no_others": named("preventRecursion", "prevent_recursion") is True,
+        "by_others_alone": late is True or _count(late) > 0,
+        "foremost": named("groupOverride", "group_override") is True,
+        **{name: _count(row.get(name)) for name in ("sticky", "cooldown", "delay")},
+        **_characters(named("characterFilter", "character_filter")),
+    }
+    flags = {name: value for name, value in flags.items() if value}
+    weight = named("groupWeight", "group_weight")
+    if _is_number(weight) and 0 <= weight < 1_000_000:
+        flags["weight"] = int(weight)
+    # A card's book has the number among its extensions, and a name beside it.
+    if AT_DEPTH in (row.get("position"), more.get("position") if isinstance(more, dict) else None):
+        depth = row.get("depth")
+        flags["at_depth"] = _count(depth) if _is_number(depth) else AT_DEPTH
+    return flags
+
+
+def _characters(filter: Any) -> dict[str, Any]:
+    names = filter.get("names") if isinstance(filter, dict) else None
+    if not isinstance(names, list):
+        return {}
+    kept = tuple(name for name in names if isinstance(name, str) and name.strip())
+    return {"characters": kept, "not_for": bool(kept) and filter.get("isExclude") is True}
+
+
+def _int(digits: str) -> int | float:
+    return int(digits) if len(digits) < 20 else float(digits)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _count(value: Any) -> int:
+    """A count of messages: 0 for what is none."""
+    return int(min(value, FOR_EVER)) if _is_number(value) and value > 0 else 0
 
 
 def parted(content: str) -> tuple[list[tuple[str, str]], str]:
