@@ -22,8 +22,8 @@ from bot.works.story.config import COMPONENTS, RecallConfig
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import LARGEST_MB, Imported
-from bot.works.story.exchange.lorebook import Lorebook
-from bot.works.story.exchange.reading import Whose, found_in, story_of
+from bot.works.story.exchange.lorebook import Lorebook, why_none
+from bot.works.story.exchange.reading import Whose, found_in, story_of, story_of_book
 from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
@@ -76,7 +76,9 @@ async def take_in(
         raise UserError("story.import_gone", file=file, reason=error.strerror or error) from error
     imported = await asyncio.to_thread(found_in, data, file.name, Whose(space))
     if isinstance(imported, Lorebook):
-        raise UserError("story.import_lore_where", file=file.name)
+        if not imported.entries:
+            raise UserError(why_none(imported), name=file.name)
+        imported = story_of_book(imported, file.name, Whose(space))
     if isinstance(imported, Card):
         imported = story_of(imported, Whose(space))
     async with _resources(config) as resources:

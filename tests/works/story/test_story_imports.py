@@ -61,7 +61,6 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         world = put(tmp_path, "world.json", WORLD)
-        assert "no story is played here" in str(await talk.say(f"/story import {world}"))
         assert "Only you write here" in str(await talk.say("/story history"))
         await talk.say(START)
         card = put(tmp_path, "mira.json", V2)
@@ -70,12 +69,38 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
         assert "- **Mira**: Mira is a diver who fears the dark. dry\n" in listed, "a line each"
         events = await talk.say(f"/story import {world} {world} {card}")
         assert "2 entries of world.json came into the lorebook." in texts(events)
-        assert "0 entries of world.json came into the lorebook." in texts(events)
+        assert "Nothing changed: 2 entries of world.json are in the lorebook already." in texts(events)
         assert "Entry 3 was left out: it has no content, or no keys." in str(events)
         assert "with 0 entries of lore" in texts(events)
         await talk.say("I say no more.")
         assert "is a diver who fears the dark" in str(writer.scenes[-1])
         assert "This is what was written as number 1." in last(writer.scenes[-1]) + str(writer.scenes[-1])
+
+
+async def test_a_lorebook_comes_before_the_story_and_says_why_nothing_came(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        unfit = put(tmp_path, "unfit.json", {"entries": [{"keys": ["x"], "content": ""}]})
+        empty = put(tmp_path, "empty.json", {"entries": {}})
+        world = put(
+            tmp_path, "whales.json", {"entries": {"0": {"key": ["whale"], "content": "Whales sing."}}}
+        )
+        events = await talk.say(f"/story import {world} {unfit} {empty}")
+        assert "“whales” is a story now, with 1 entry of lore." in texts(events)
+        assert "No entry of unfit.json came into the lorebook" in texts(events)
+        assert "Entry 1 was left out" in str(events)
+        assert "empty.json is a lorebook without entries" in texts(events)
+        await talk.say("/story open whales")
+        assert "Nobody is in the cast yet" in str(await talk.say("/story export --as card"))
+        await talk.say("I look for a whale.")
+        assert "Nobody is in the cast yet" in str(await talk.say("/story cast speak"))
+        assert "Whales sing." in str(writer.scenes[-1])
+        more = {
+            "0": {"key": ["whale"], "content": "Whales sing."},
+            "1": {"key": ["eel"], "content": "Eels glow."},
+        }
+        events = await talk.say(f"/story import {put(tmp_path, 'more.json', {'entries': more})}")
+        assert "1 entry of more.json came into the lorebook; 1 was in it already." in texts(events)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import re
 import zipfile
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.works.story.exchange import png
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, lorebook_of
+from bot.works.story.exchange.numbers import written
 from bot.works.story.world.cast import NAME_CHARS, STYLE_CHARS
 
 ABOUT_CHARS: Final = 8_000
@@ -72,7 +72,7 @@ def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
     name = name_of(tree)
     if not name:
         raise UserError("story.import_card_field", file=file, where="name")
-    card_json = json.dumps(tree, ensure_ascii=False)
+    card_json = written(tree)
     if len(card_json) > CARD_CHARS:
         raise UserError("story.import_card_large", file=file, limit=CARD_CHARS)
     listed = data.get("alternate_greetings") or []
@@ -187,7 +187,7 @@ def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
     tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *other_files])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packing:
-        packing.writestr(CARD_JSON, json.dumps(tree, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+        packing.writestr(CARD_JSON, written(tree), zipfile.ZIP_DEFLATED)
         packing.writestr(_PICTURE, picture)
     return out.getvalue()
 
@@ -232,7 +232,7 @@ def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
     with zipfile.ZipFile(out, "w") as packing:
         for name in archive.names:
             if name == CARD_JSON:
-                packing.writestr(name, json.dumps(tree, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+                packing.writestr(name, written(tree), zipfile.ZIP_DEFLATED)
             else:
                 packing.writestr(name, b"" if name.endswith("/") else archive.read(name))
     return out.getvalue()
@@ -241,9 +241,9 @@ def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
 def chunks(tree: dict[str, Any]) -> dict[str, str]:
     """The texts of a PNG that hold the card: V3 has one of its own, beside which older programs look for V2."""
     if tree.get("spec") != V3:
-        return {"chara": json.dumps(tree, ensure_ascii=False)}
+        return {"chara": written(tree)}
     older = {**tree, "spec": V2, "spec_version": "2.0"}
-    return {"chara": json.dumps(older, ensure_ascii=False), "ccv3": json.dumps(tree, ensure_ascii=False)}
+    return {"chara": written(older), "ccv3": written(tree)}
 
 
 def _data(tree: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,10 @@ from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import UserError
+from bot.works.story.exchange.card import said
 from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from bot.works.story.exchange.numbers import read, value_of, written
+from bot.works.story.limits import NOTE_CHARS
 from bot.works.story.log.story import Story
 from bot.works.story.world.cast import CAST
 from storage.stories import BranchRow, NodeRow, StoryRow
@@ -68,7 +71,7 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
 
     Raises UserError ("story.import_…"), which names `file`, where none can be taken in.
     """
-    rows, bad, labels = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
+    rows, bad, labels = Rows(id or story_id(space, data), space, titled(file)), list[BadLine](), set[str]()
     for number, line in enumerate(_lines(data, file), 1):
         if not line.strip():
             continue
@@ -101,8 +104,8 @@ def decoded(line: bytes) -> str:
 def json_object(line: str) -> dict[str, Any] | None:
     """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
     try:
-        tree = json.loads(line)
-        json.dumps(tree, ensure_ascii=False).encode()
+        tree = read(line)
+        written(tree).encode()
     except (ValueError, RecursionError):
         return None
     return tree if isinstance(tree, dict) else None
@@ -188,7 +191,7 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
     if (header := _header(data)) is None:
         raise UserError("story.import_header", file=file)
     character = _name(header.get("character_name"))
-    rows, bad, cast = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
+    rows, bad, cast = Rows(id or story_id(space, data), space, titled(file)), list[BadLine](), set[str]()
     turn, entries = "", [_Message(header)]
     for number, line in enumerate(_lines(data, file), 1):
         if number == 1 or not line.strip():
@@ -200,7 +203,8 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
             entries[-1].hidden.append(message)
         else:
             entries.append(_Message(message))
-    rows.add("set", {"source": entries[0].source})
+    note = _note(header)
+    rows.add("set", {"source": entries[0].source} | ({"note": note} if note else {}))
     for entry in entries[1:]:
         message, source = entry.message, entry.source
         name, at, text = _name(message["name"]), _moment(message.get("send_date")), str(message["mes"])
@@ -223,7 +227,7 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
 
 def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
     """The story of a text with `NAME: words`. Raises UserError ("story.import_…") where nobody says anything in it."""
-    rows, bad, messages = Rows(id, space, _title(file)), list[BadLine](), list[tuple[str, list[str], int]]()
+    rows, bad, messages = Rows(id, space, titled(file)), list[BadLine](), list[tuple[str, list[str], int]]()
     for number, line in enumerate(_lines(data, file), 1):
         if len(line) > LINE_CHARS:
             bad.append(BadLine(number, "story.import_line_long"))
@@ -256,7 +260,7 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
     chat = _source(sources.get("", "")) or _Message(
         header | {"create_date": start.isoformat(), "chat_metadata": {}}
     )
-    lines = [chat.message, *chat.hidden]
+    lines = [_noted(chat.message, str(story.settings.get("note") or "")), *chat.hidden]
     for turn in turns:
         act, plain = turn.act, {"is_system": False, "send_date": turn.made.isoformat()}
         source = _source(sources.get(turn.id, ""))
@@ -273,7 +277,7 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
             )
             lines.append(_swiped(message, texts, versions.index(turn.scene)))
         lines += source.hidden if source else []
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    return "".join(f"{written(line)}\n" for line in lines)
 
 
 def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
@@ -301,7 +305,7 @@ class _Message:
 
     @property
     def source(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return written(asdict(self))
 
 
 def _source(text: str) -> _Message | None:
@@ -320,6 +324,27 @@ def _header(data: bytes) -> dict[str, Any] | None:
     row = json_object(decoded(first))
     is_header = row is not None and "mes" not in row and sum(name in row for name in _HEADER) > 1
     return row if is_header else None
+
+
+def _note(header: Mapping[str, Any]) -> str:
+    """The chat's author's note, with the names that its macros stand for; "" where there is none, or it is off."""
+    metadata = header.get("chat_metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    note = metadata.get("note_prompt")
+    if not isinstance(note, str) or value_of(metadata.get("note_interval")) == 0:
+        return ""
+    names = _name(header.get("character_name")), _name(header.get("user_name"))
+    return said(note, *names).strip()[:NOTE_CHARS]
+
+
+def _noted(header: Mapping[str, Any], note: str) -> dict[str, Any]:
+    """The header with this note; as it came where the note has not changed."""
+    if note == _note(header):
+        return dict(header)
+    metadata = header.get("chat_metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**header, "chat_metadata": {**metadata, "note_prompt": note, "note_interval": 1}}
 
 
 def _lines(data: bytes, file: str) -> Iterator[str]:
@@ -366,8 +391,8 @@ def _swipes(message: Mapping[str, Any], text: str) -> tuple[list[str], int]:
 
 def _moment(value: Any) -> datetime | None:
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000, UTC)
+        if (number := value_of(value)) is not None:
+            return datetime.fromtimestamp(number / 1000, UTC)
         if isinstance(value, str):
             at = next(filter(None, (_read(value, form) for form in ("", *_DATES))), None)
             return at.astimezone(UTC) if at is not None and at.tzinfo else at and at.replace(tzinfo=UTC)
@@ -388,5 +413,5 @@ def _name(value: Any) -> str:
     return " ".join(value.replace("\0", "").split())[:SPEAKER_CHARS] if isinstance(value, str) else ""
 
 
-def _title(file: str) -> str:
+def titled(file: str) -> str:
     return PurePath(file).stem[:NAME_CHARS] or file[:NAME_CHARS]

@@ -21,6 +21,7 @@ from bot.works.story.exchange.book import book_of, epub, markdown
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.lorebook import world_info
+from bot.works.story.exchange.numbers import written
 from bot.works.story.log.logs import Logs
 from bot.works.story.table.safety import check_rating
 from bot.works.story.world import cast, state
@@ -185,13 +186,14 @@ def _chat(source: _Source, nodes: Sequence[NodeRow], request: Request, say: Word
 
 def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
     story = source.story
+    if not story.cast:
+        raise UserError("story.no_cast")
     name = str(request.options.get("character") or "")
     if not name and len(story.cast) == 1:
         name = next(iter(story.cast))
     character = cast.called(story, " ".join(name.split()))
     if not character:
-        names = ", ".join(story.cast) or "…"
-        raise UserError("story.export_which", names=names)
+        raise UserError("story.export_which", names=", ".join(story.cast))
     first = story.current_turns[0].scene if story.current_turns else None
     premise = str(story.settings.get("premise") or "")
     return character, card.card(
@@ -201,15 +203,14 @@ def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
 
 def _card_json(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     name, tree = _card_of(source, request)
-    return f"{safe(name)}.json", "application/json", json.dumps(tree, ensure_ascii=False, indent=2).encode()
+    return f"{safe(name)}.json", "application/json", written(tree, indent=2).encode()
 
 
 def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     if not source.story.lore:
         raise UserError("story.no_lore")
     tree = world_info(list(source.story.lore.values()), source.story.settings.get("lore_source") or "")
-    text = json.dumps(tree, ensure_ascii=False, indent=2)
-    return _named(source, "lore.json"), "application/json", text.encode()
+    return _named(source, "lore.json"), "application/json", written(tree, indent=2).encode()
 
 
 def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:

@@ -7,7 +7,6 @@ that is played here. Each is taken in by one step, which a crash has repeated: i
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field, replace
@@ -24,9 +23,10 @@ from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.chat import Rows
 from bot.works.story.exchange.json_import import Imported
-from bot.works.story.exchange.lorebook import Lorebook, kept_fields
+from bot.works.story.exchange.lorebook import Lorebook, kept_fields, why_none
+from bot.works.story.exchange.numbers import written
 from bot.works.story.exchange.png import SIGNATURE
-from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
+from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of, story_of_book
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.world import cast
 from bot.works.story.world.lorebook import LORE
@@ -183,15 +183,23 @@ class Imports:
             await self._logs.writable(request)
         if isinstance(imported, Lorebook):
             if played is None:
-                raise UserError("story.import_lore_where", file=file.name)
+                return await self._story_of_book(run, id, imported, file.name)
             count = await self._lore(run, n, played, imported, progress)
             if imported.source:
                 fields = kept_fields(played.story.settings.get("lore_source")) | kept_fields(imported.source)
-                body = {"lore_source": json.dumps(fields, ensure_ascii=False)}
+                body = {"lore_source": written(fields)}
                 await self._logs.append(
                     played, node(run.id, f"lore-{n}-source", "set", body, author=request.author.id)
                 )
-            return _told("story.import_lore", {"n": count, "name": file.name}, imported)
+            known = len(imported.entries) - count
+            key = (
+                "story.import_lore_known"
+                if count and known
+                else "story.import_lore"
+                if count
+                else why_none(imported)
+            )
+            return _told(key, {"n": count, "known": known, "name": file.name}, imported)
         if played is None:
             result = await self._story_of_card(run, id, imported)
             keeps_file = await self._keep_file(run, result.story, imported, data)
@@ -227,6 +235,14 @@ class Imports:
         key = "story.import_greeted" if len(card.greetings) > 1 else "story.import_card_story"
         values = {**result.values, "n": len(card.greetings), "lore": len(card.book.entries)}
         return replace(_told(key, values, card.book), story=result.story, alias=result.alias)
+
+    async def _story_of_book(self, run: Run, id: str, book: Lorebook, file: str) -> ImportResult:
+        if not book.entries:
+            return _told(why_none(book), {"known": 0, "name": file}, book)
+        whose = Whose(run.request.place.space, id, run.request.author.name)
+        result = await self._story(run, story_of_book(book, file, whose))
+        told = _told("story.import_card_story", {**result.values, "lore": len(book.entries)}, book)
+        return replace(told, story=result.story, alias=result.alias)
 
     async def _card(
         self, run: Run, n: int, played: PlayedStory, card: Card, progress: Progress

@@ -12,12 +12,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any, NoReturn, get_args
 
 from bot.events import UserError
 from bot.works.story.exchange.card import CARD_MB, key_of
 from bot.works.story.exchange.json_export import FIELDS, FORMAT, VERSION, WITHIN
+from bot.works.story.exchange.numbers import read
 from bot.works.story.log.nodes import CHECKS, KINDS, OF_ALL, RATINGS
 from bot.works.story.log.turn import Mode
 from bot.works.story.world.lorebook import Logic
@@ -93,20 +93,13 @@ def tree_of(data: bytes, file: str) -> Any:
     """What a JSON file says. Raises UserError."""
     try:
         text = data.decode("utf-8-sig")
-        return json.loads(text, parse_constant=_refused, parse_float=_finite)
+        return read(text, constant=_refused)
     except (ValueError, RecursionError) as error:
         raise UserError("story.import_unreadable", file=file) from error
 
 
 def _refused(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise ValueError(digits)
-    return number
 
 
 @dataclass(slots=True)

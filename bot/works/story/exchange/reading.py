@@ -29,9 +29,11 @@ from bot.works.story.exchange.chat import (
     read_chat_log,
     read_plain,
     read_sillytavern,
+    titled,
 )
-from bot.works.story.exchange.json_import import LARGEST_MB, BadLine, Imported, imported, tree_of
+from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported, imported, tree_of
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
+from bot.works.story.exchange.numbers import written
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 
@@ -110,10 +112,20 @@ def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
     return rows.imported()
 
 
+def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
+    """A story that has yet to begin, with the lorebook."""
+    rows = Rows(whose.id or new_id(), whose.space, book.name.strip()[:NAME_CHARS] or titled(file))
+    if book.source:
+        rows.add("set", {"lore_source": book.source})
+    for n, entry in enumerate(book.entries):
+        rows.add("lore", {"id": f"lore-{n}", "entry": entry})
+    return rows.imported()
+
+
 def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
     """Half a pair of surrogates may stand in it as an escape, and no database takes it."""
     try:
-        json.dumps(tree, ensure_ascii=False).encode()
+        written(tree).encode()
     except (UnicodeEncodeError, RecursionError) as fault:
         raise UserError("story.import_unreadable", file=file) from fault
     return tree

@@ -116,8 +116,10 @@ class PartyVerbs:
 
     async def _play(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
+        if not story.cast:
+            raise UserError("story.no_cast")
         if not (character := cast.called(story, name)):
-            raise UserError("story.no_character_of", name=name, names=", ".join(story.cast) or "…")
+            raise UserError("story.no_character_of", name=name, names=", ".join(story.cast))
         player = str(story.cast[character].get("player") or "")
         if player and not self._is_played_by(story, character, request.author):
             raise UserError("story.played_by_other", name=character, player=player)

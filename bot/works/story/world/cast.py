@@ -75,8 +75,10 @@ def may_speak(story: Story, name: str) -> str:
     """The character's name as in the cast. Raises UserError for an unknown character, and for one that a player
     plays.
     """
+    if not story.cast:
+        raise UserError("story.no_cast")
     if not name:
-        raise UserError("story.cast_whom", names=", ".join(story.cast) or "…")
+        raise UserError("story.cast_whom", names=", ".join(story.cast))
     if not (character := called(story, name)):
         raise UserError("story.no_character", name=name[:NAME_CHARS])
     if player := story.cast[character].get("player"):
