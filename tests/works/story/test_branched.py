@@ -33,3 +33,8 @@ def test_a_branch_made_in_memory_is_the_one_that_its_log_makes() -> None:
         parent.add(node)
     assert branch == same, "what comes later on the parent is not the branch's"
     assert parent.turns[turns[1]] != branch.turns[turns[1]]
+    assert branch.turns[turns[2]] is parent.turns[turns[2]], "a turn is copied once one of them changes it"
+    tale.add("scene", {"text": "Of the branch.", "at": 3}, turns[2])
+    branch.add(tale.nodes[-1])
+    for story in (parent, same):
+        assert [scene.text for scene in story.turns[turns[2]].scenes] == ["Scene 2.", "Another version."]

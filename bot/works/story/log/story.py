@@ -128,6 +128,8 @@ class Story:
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was made of the story, by the names of those who made it: so that the next turn goes on from there."""
     _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    _shared: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Turns that a branch's story has, too: either copies one before it changes."""
 
     @property
     def cast(self) -> dict[str, dict[str, Any]]:
@@ -192,8 +194,8 @@ class Story:
 
     def branched(self, turn: str) -> Story:
         """A copy that begins a branch after this turn; neither changes with the other."""
+        self._shared = {*self.turns}
         story = _copied(self)
-        story.turns = {id: _turn_copied(own) for id, own in self.turns.items()}
         story.kept = {}
         story.leave(turn)
         return story
@@ -201,6 +203,9 @@ class Story:
     def add(self, node: Node) -> None:
         """Apply the next node. Kinds of later releases are ignored."""
         self.seq = max(self.seq, node.seq)
+        if node.turn in self._shared:
+            self._shared.remove(node.turn)
+            self.turns[node.turn] = _turn_copied(self.turns[node.turn])
         if node.kind in SHARED_UP_TO_CUT:
             self.shared_at = node.seq
         self._cast = None
