@@ -53,6 +53,8 @@ class Database:
         # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
         # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
+        self.writes = 0
+        """How many transactions that may have written have ended: what was read is as it was while this is the same."""
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -101,7 +103,7 @@ class Database:
         None that is `alone` by the same name goes on beside it, and what such a one has committed before is seen.
         Never open one inside another: on SQLite the inner one would wait for the outer.
         """
-        async with self._turn, self._connected(self._writing.begin()) as connection:
+        async with self._turn, self._counted(), self._connected(self._writing.begin()) as connection:
             if alone and not self._sqlite:  # SQLite's writers are alone anyway
                 from zlib import crc32
 
@@ -148,9 +150,16 @@ class Database:
             connection.commit()
             return result
 
-        turn = self._turn if statement.is_dml else nullcontext()
-        async with turn, self._connected(self._engine.connect()) as connection:
+        turn, counted = (self._turn, self._counted()) if statement.is_dml else (nullcontext(), nullcontext())
+        async with turn, counted, self._connected(self._engine.connect()) as connection:
             return await connection.run_sync(executed)
+
+    @asynccontextmanager
+    async def _counted(self) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            self.writes += 1
 
     async def rows(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> list[T]:
         """The rows of a statement, each as an `of`, which has a field for each column."""

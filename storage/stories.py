@@ -456,6 +456,11 @@ class Stories:
         query = table.select().where(table.c.space == space, table.c.run_id == run)
         return [NodeRow(*row) for row in await self._db.execute(query.order_by(table.c.seq))]
 
+    @property
+    def writes(self) -> int:
+        """See `Database.writes`: nobody else writes to the database of a process."""
+        return self._db.writes
+
     async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
         """How many nodes of a story have lost their words, and the branch's nodes behind the node `after` (None: none).
 

@@ -34,8 +34,9 @@ from bot.works.story.turn import context
 from bot.works.story.world import state
 from bot.works.story.world.state import chapters, titles
 from storage.db import Database
-from storage.stories import Stories
+from storage.stories import NodeRow, Stories
 from storage.story_vectors import StoryVectors
+from storage.tables import story_nodes
 from tests.fakes.embedder import Letters
 from tests.kill.instants import ALL
 from tests.works.story.tale import Tale
@@ -431,6 +432,40 @@ async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays
         await stories.append("another", "story", "story", [act])
     assert await stories.nodes("another", "story", [("story", None)]) == []
     await db.close()
+
+
+class Asked(Stories):
+    """Counts how often it is asked for news."""
+
+    times = 0
+
+    async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
+        self.times += 1
+        return await super().news(space, story, branch, after)
+
+
+async def test_news_are_asked_for_only_after_something_was_written() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Asked(db)
+        logs = Logs(stories)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        act = node("one", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
+        await stories.append("local", "story", "story", [act])
+        for _ in range(5):
+            assert shown(await logs.story("local", "story", "story")) == [("I knock.", "")]
+        assert stories.times == 1
+        await Stories(db).append("local", "story", "story", [node("two", "act", "act", {"mode": "continue"})])
+        assert len(shown(await logs.story("local", "story", "story"))) == 2, "whoever has written it"
+        await db.run(story_nodes.update().values(body="").where(story_nodes.c.run_id == "one"))
+        assert shown(await logs.story("local", "story", "story"))[0] == ("", "")
+        with pytest.raises(ZeroDivisionError):
+            async with db.write():
+                raise ZeroDivisionError
+        await logs.story("local", "story", "story")
+        assert stories.times == 4
+    finally:
+        await db.close()
 
 
 async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> None:

@@ -46,6 +46,8 @@ class _Folded:
     story: Story
     chars: int
     """Of its nodes."""
+    writes: int
+    """How many transactions may have written when it was read."""
 
 
 def logs_of(stories: Stories) -> Logs:
@@ -145,12 +147,16 @@ class Logs:
         return past.story
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
-        folded = self._folded.pop((space, branch), None)
+        folded, writes = self._folded.pop((space, branch), None), self.stories.writes
+        if folded is not None and folded.writes == writes:
+            self._folded[space, branch] = folded
+            return folded
         after = folded.story.seq if folded is not None else None
         withdrawn, nodes = await self.stories.news(space, story, branch, after)
         if folded is None or folded.withdrawn != withdrawn:
             folded = await self._anew(space, story, branch, withdrawn)
         else:  # its past does not change
+            folded.writes = writes
             for node in nodes:
                 folded.story.add(node)
                 folded.chars += len(node.body)
@@ -165,12 +171,13 @@ class Logs:
     async def _anew(
         self, space: str, story: str, branch: str, withdrawn: int, at: int | None = None
     ) -> _Folded:
+        writes = self.stories.writes
         branches = {row.id: row for row in await self.stories.branches(space, story)}
         parts = lineage(branches, branch, at)
         nodes = await self.stories.nodes(space, story, [(part.branch, part.until) for part in parts])
         chars = sum(len(node.body) for node in nodes)
         fold = await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
-        return _Folded(withdrawn, fold, chars)
+        return _Folded(withdrawn, fold, chars, writes)
 
     async def append(self, played: PlayedStory, *nodes: Node) -> int:
         """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.
@@ -220,7 +227,7 @@ class Logs:
         if parent is None or known or parent.story.seq != branch.until or parent.story.shared_at > branch.cut:
             return
         story = parent.story.branched(branch.turn)
-        self._folded[branch.space, branch.id] = _Folded(parent.withdrawn, story, parent.chars)
+        self._folded[branch.space, branch.id] = _Folded(parent.withdrawn, story, parent.chars, writes=-1)
         _shorten(self._folded, KEPT, self._chars)
 
 
