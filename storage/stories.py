@@ -204,6 +204,22 @@ class Stories:
         rows, width = await self._db.execute(query), len(stories.c)
         return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
 
+    async def played_last(self, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
+        """The stories of all spaces that were played last, each with a place where it is played."""
+        from sqlalchemy import select
+
+        from storage.tables import stories, story_places
+
+        query = (
+            select(stories, story_places)
+            .join_from(story_places, stories)
+            .where(~story_places.c.away)
+            .order_by(stories.c.updated_at.desc(), story_places.c.branch_id.desc())
+            .limit(limit)
+        )
+        rows, width = await self._db.execute(query), len(stories.c)
+        return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
+
     async def player(self, place: PlaceRow) -> PlaceRow | None:
         """Who plays the branch of a place that is `away`; None where by now that thread plays another one."""
         from storage.tables import story_places

@@ -205,6 +205,22 @@ class Models:
             raise UserError("config.role_provider", role=role, provider=name, known=provider_names)
         return settings
 
+    def _provider(self, settings: ProviderConfig) -> Provider:
+        provider = self._providers.get(settings.name)
+        if provider is None:
+            provider = provider_of(settings, self._config, timeouts=self._timeouts, sleep=self._sleep)
+            self._providers[settings.name] = provider
+        return provider
+
+    async def prepare(self, role: str) -> None:
+        """Make ready what the first call of the role's first model needs. Asks nothing. Raises UserError."""
+        from bot.llm.service import Service
+
+        if (model := self.describe(role)) is not None:
+            provider = self._provider(self._settings(role, model))
+            if isinstance(provider, Service):
+                await provider.prepare()
+
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
         return await _last(
             run.stream(step, partial(self._ask_chain, run, role, step, prompt, streamed=False))
@@ -265,10 +281,7 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model, with its own entry in the ledger."""
         settings = self._settings(role, model)
-        provider = self._providers.get(settings.name)
-        if provider is None:
-            provider = provider_of(settings, self._config, timeouts=self._timeouts, sleep=self._sleep)
-            self._providers[settings.name] = provider
+        provider = self._provider(settings)
         spec = model_spec.parse(model)
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)

@@ -16,7 +16,7 @@ import traceback
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Set
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -263,6 +263,11 @@ class Service:
         if not (answer.text or answer.calls) and completion.finish in ("end", "length"):
             raise ModelError("empty", label, completion.finish, partial=completion)
         yield completion
+
+    async def prepare(self) -> None:
+        """Make the client, so that the first call need not wait for it. What fails the first call says."""
+        with suppress(FaultError):
+            await self._open()
 
     async def _open(self) -> Any:
         """Make the client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""

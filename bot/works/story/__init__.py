@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
-from bot.kind import Complete, Kind, Runs, Setting, Typed
+from bot.kind import Complete, Kind, Runs, Service, Setting, Typed
 from bot.settings import OFF, ON
 from bot.verb import LINE_CHARS, PRIVATE, Argument, Option, Verb
 from bot.works.story.config import RecallConfig, StoryConfig
@@ -34,8 +35,12 @@ if TYPE_CHECKING:
 
     from bot.events import Place, Request, Work
     from bot.resources import Resources
+    from bot.works.story.work import Stories as StoriesWork
+    from storage.stories import Stories
 
 
+_WORKS: WeakValueDictionary[Stories, StoriesWork] = WeakValueDictionary()
+"""The work of each storage, for what it does beside its runs."""
 OWN_NAMES: Final = "story.own_names"
 """The setting that lets characters speak under their own names."""
 MATURE: Final = "story.mature"
@@ -505,7 +510,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     async def checks(request: Request) -> bool:
         return extraction.able(resources.models.with_roles(await resources.settings.roles(request)))
 
-    return Stories(
+    work = _WORKS[resources.stories] = Stories(
         scene_verbs,
         CastVerbs(logs, scene_verbs),
         EditedMessages(logs, scene_verbs, runs),
@@ -535,6 +540,15 @@ def make(resources: Resources, runs: Runs) -> Work:
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         buttons,
     )
+    return work
+
+
+def _service(resources: Resources, runs: Runs) -> Service:
+    from bot.works.story.log.logs import logs_of
+    from bot.works.story.turn.played_last import PlayedLast
+
+    recall = resources.config.section(RecallConfig)
+    return PlayedLast(logs_of(resources.stories), _WORKS.get(resources.stories), recall)
 
 
 def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
@@ -613,6 +627,7 @@ KIND = Kind(
     reworded="edited",
     plain=_plain,
     checks=_checks,
+    service=_service,
     pressed=_pressed,
     sections={"story": StoryConfig, "recall": RecallConfig},
     stays=(SCENE,),

@@ -61,7 +61,7 @@ SHORT = 10
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Stories:
     """The work of stories."""
 

@@ -39,8 +39,9 @@ DEALING_CHARS: Final = 200
 DEALING_TOKENS: Final = 120
 """At most for each, with the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-SUMS, SUMMED, LORE_TOLD = (f"{__name__}.{name}" for name in ("seq", "sums", "lore"))
-"""What is kept with a story: up to which node turns are counted, their sums, and the tokens of lore in each."""
+SUMS, SUMMED, LORE_TOLD, FIRSTS = (f"{__name__}.{name}" for name in ("seq", "sums", "lore", "firsts"))
+"""What is kept with a story: up to which node turns are counted, their sums, the tokens of lore in each, and which turn
+was the first in the prompt behind each."""
 COUNTED: Final = 300_000
 """The most turns whose tokens are remembered."""
 _counts: dict[int, int] = {}
@@ -137,7 +138,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     count = max(0, len(turns) - frame.recent) // frame.batch * frame.batch
     settled = turns[:count]
-    before_recent = state.characters(story, settled)
+    before_recent = state.settled(story, settled)
     standing = state.as_prompt(before_recent)
     # The same for the state, which changes with the batches, too.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
@@ -147,7 +148,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     so_far_tokens = min(so_far.TOKENS, max(0, room) // 8)
     sums = _sums(story, len(turns))
     of_lore = [*story.kept[LORE_TOLD][: len(turns)], sum(lore_tokens)]
-    first = _first(sums, of_lore, frame, room, so_far_tokens)
+    first = _first(story, sums, of_lore, frame, room, so_far_tokens)
     past = so_far.as_prompt(story, turns, first, so_far_tokens)
     free = room - text_tokens(past) - (sums[-1] - sums[first])
     passed_over = 0
@@ -233,7 +234,9 @@ def _sums(story: Story, count: int) -> list[int]:
     return list(sums[: count + 1])
 
 
-def _first(sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int, so_far: int) -> int:
+def _first(
+    story: Story, sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int, so_far: int
+) -> int:
     """The index of the first turn in the prompt.
 
     The last turns share `room` tokens with the lore that comes up and, once earlier turns are left out, with `so_far`
@@ -243,26 +246,47 @@ def _first(sums: Sequence[int], of_lore: Sequence[int], frame: Frame, room: int,
     When the turns outgrow the room, the oldest leave until half of it is free; the next leave only when it is full
     again. This is decided turn by turn from the first one, if possible where a batch fills up and the prompt changes
     anyway. So the beginning stays the same between these points, and folding the story again gives the same result.
+    What was decided for earlier turns is kept with the story.
     """
-    size, recent, first = frame.batch, frame.recent, 0
-    for count in range(1, len(sums)):
-        settled, since = divmod(max(0, count - recent), size)
-        settled *= size
-        needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
-        if needed <= room and (since or not settled):
-            continue
-        # What comes before the next batch is full: turns as the last ones, with as much lore.
-        last = max(0, count - recent)
-        growing = (sums[count] - sums[last]) * (size - since) // (count - last)
-        growing += max(of_lore[max(0, last - size) : count + 1])
-        if sums[count] - sums[first] + growing <= (room - so_far if first else room):
-            continue
-        left = room - so_far
-        while first < settled and sums[count] - sums[first] + growing > left * _KEPT_FREE:
-            first = min(settled, (first // size + 1) * size)
-        if sums[count] - sums[first] + growing > left:  # a window for no more than the last turns
-            while first < count - 1 and sums[count] - sums[first] > (left - of_lore[count]) * _KEPT_FREE:
-                first += 1
+    decided_for = frame.batch, frame.recent, room, so_far
+    kept_for, seq, kept = story.kept.get(FIRSTS, (None, 0, []))
+    known = min(story.unchanged_since(seq), len(sums) - 1) if kept_for == decided_for else 0
+    firsts: list[int] = kept[:known] or [0]
+    for count in range(len(firsts), len(sums)):
+        firsts.append(_then_first(firsts[-1], count, sums, of_lore, frame, room, so_far))
+    # The last is decided with the lore of this very prompt.
+    story.kept[FIRSTS] = decided_for, story.seq, firsts[:-1] or [0]
+    return firsts[-1]
+
+
+def _then_first(
+    first: int,
+    count: int,
+    sums: Sequence[int],
+    of_lore: Sequence[int],
+    frame: Frame,
+    room: int,
+    so_far: int,
+) -> int:
+    """Which turn is the first behind so many, where before it was this one."""
+    size, recent = frame.batch, frame.recent
+    settled, since = divmod(max(0, count - recent), size)
+    settled *= size
+    needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
+    if needed <= room and (since or not settled):
+        return first
+    # What comes before the next batch is full: turns as the last ones, with as much lore.
+    last = max(0, count - recent)
+    growing = (sums[count] - sums[last]) * (size - since) // (count - last)
+    growing += max(of_lore[max(0, last - size) : count + 1])
+    if sums[count] - sums[first] + growing <= (room - so_far if first else room):
+        return first
+    left = room - so_far
+    while first < settled and sums[count] - sums[first] + growing > left * _KEPT_FREE:
+        first = min(settled, (first // size + 1) * size)
+    if sums[count] - sums[first] + growing > left:  # a window for no more than the last turns
+        while first < count - 1 and sums[count] - sums[first] > (left - of_lore[count]) * _KEPT_FREE:
+            first += 1
     return first
 
 

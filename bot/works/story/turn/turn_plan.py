@@ -230,10 +230,9 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
     if not least or len(scenes) < least:
         return []
     words_of_names = {word for name in names for word in _WORD.findall(name.casefold())}
-    clauses = [_clauses(scene) for scene in scenes]
     often: dict[tuple[str, ...], int] = {}
     for length in range(SHORTEST, LONGEST + 1):
-        counts = Counter(chain.from_iterable(_phrases(scene, length) for scene in clauses))
+        counts = Counter(chain.from_iterable(_phrases(scene, length) for scene in scenes))
         frequent = {phrase: count for phrase, count in counts.items() if count >= least}
         if not frequent:  # what stands in few scenes stands in no more of them with a word behind it
             break
@@ -248,10 +247,11 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
     return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
 
 
-def _phrases(clauses: Sequence[tuple[str, ...]], length: int) -> set[tuple[str, ...]]:
-    """All that have so many words, once each."""
-    return set[tuple[str, ...]]().union(
-        *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in clauses)
+@lru_cache(maxsize=1_024)
+def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
+    """All of a scene that have so many words, once each. Each turn has but one scene that is new."""
+    return frozenset[tuple[str, ...]]().union(
+        *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in _clauses(scene))
     )
 
 
