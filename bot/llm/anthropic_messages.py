@@ -344,8 +344,7 @@ class MessagesAnswer(Answer):
     def _end(self, reason: str) -> None:
         self.paused = reason == "pause_turn" and self._pauses < PAUSES
         if reason and not self.paused:
-            # An unknown reason still says that the service considers the answer whole.
-            self.finish = _FINISH.get(reason, "end")
+            self.finish = _FINISH.get(reason)  # of an unknown one the answer counts as broken off
         if self.finish == "tool":
             self.raw = self._written()
 

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 _FINISH = {
     "stop": "end",
+    **dict.fromkeys(("eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"), "end"),
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
     "content_filter": "refusal",
-    "tool_calls": "tool",
-    "function_call": "tool",
-    "error": "cut",
+    **dict.fromkeys(("safety", "prohibited_content", "recitation", "blocklist", "spii"), "refusal"),
+    **dict.fromkeys(("tool_calls", "tool_use", "function_call"), "tool"),
 }
+"""Reasons to end, in small letters: OpenAI's, and those of services that speak as it does (Mistral, Gemini, vLLM and
+text-generation-inference). Only these are known; DeepSeek's "insufficient_system_resource" cuts an answer off."""
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
@@ -233,10 +235,9 @@ class ChatAnswer(Answer):
             self._tools(calls)
         reason = getattr(choice, "finish_reason", None)
         if isinstance(reason, str) and reason:
-            # An unknown reason still says that the service considers the answer whole.
-            finish = _FINISH.get(reason, "end")
-            if finish == "cut":
-                self.over = True
+            finish = _FINISH.get(reason.lower().removeprefix("content_filter: "))
+            if finish is None:  # the answer breaks off, as far as anybody knows
+                self.over = reason == "error"
             elif self._refused and finish == "end":
                 self.finish = "refusal"
             else:  # some services say "stop" beside their tool calls

@@ -196,13 +196,19 @@ async def test_tokens_are_counted_by_the_service(desk: Open) -> None:
         ("model_context_window_exceeded", "length"),
         ("tool_use", "tool"),
         ("refusal", "refusal"),
-        ("something_new", "end"),
     ],
 )
 async def test_every_stop_reason(desk: Open, reason: str, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask(whole=whole))[1].finish == finish
     assert await at.paid() == ("settled", 10, 2, 0, 0)
+
+
+@both
+async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -> None:
+    at = await desk(Reply("one two", finish="something_new"))
+    assert (await at.fail(whole=whole)).fault == "cut"
+    assert await at.paid() == ("failed", 10, 2, 0, 0)
 
 
 @both

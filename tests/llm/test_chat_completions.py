@@ -38,7 +38,9 @@ def wire() -> Wire:
         ("content_filter", "refusal"),
         ("tool_calls", "tool"),
         ("function_call", "tool"),
-        ("something_new", "end"),
+        ("eos_token", "end"),
+        ("SAFETY", "refusal"),
+        ("content_filter: RECITATION", "refusal"),
     ],
 )
 async def test_every_finish_reason(desk: Open, reason: str, finish: str) -> None:
@@ -46,8 +48,9 @@ async def test_every_finish_reason(desk: Open, reason: str, finish: str) -> None
     assert (await at.ask())[1].finish == finish
 
 
-async def test_an_error_as_the_reason_is_a_cut(desk: Open) -> None:
-    at = await desk(Reply("one two", finish="error"))
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource", "something_new"])
+async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, reason: str) -> None:
+    at = await desk(Reply("one two", finish=reason))
     assert (await at.fail()).fault == "cut"
 
 

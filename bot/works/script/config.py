@@ -12,8 +12,9 @@ class ScriptConfig:
     """`quick`, `standard` and `deep` are tokens of what a prompt tells of the script, the conversation included.
 
     Of what tools have found, `evidence_items` are told at most, each of `evidence_item_chars`, and `evidence_chars` of
-    all. An answer takes `answer_tokens`. `rounds` of tools are asked for, `calls` in all, and `memory` exchanges of a
-    thread are remembered. `characters` of those who speak in most scenes are told of in each prompt.
+    all. An answer takes `answer_tokens`; a model's thinking comes on top. `rounds` of tools are asked for, `calls` in
+    all, and `memory` exchanges of a thread are remembered. `characters` of those who speak in most scenes are told of
+    in each prompt.
     `analyse`: a script that comes in is looked into by a small model, scene by scene.
     """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.budget import text_tokens
-from bot.llm.base import Message, Prompt
+from bot.llm.base import THOUGHTS, Message, Prompt
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.works.script.length import page_of, pages
@@ -123,7 +123,7 @@ class ScriptPrompts:
             Message("user", user),
         )
         offered = self._tools.offered(self._say) if tools else ()
-        return Prompt(system, messages, max_tokens=self._config.answer_tokens, tools=offered, cache=True)
+        return Prompt(system, messages, max_tokens=self._most(), tools=offered, cache=True)
 
     def synthesis(self, intent: Intent, results: Sequence[tuple[ToolCall, ToolOutput]]) -> Prompt:
         """The prompt of the answer that is made from what the tools have found."""
@@ -137,7 +137,11 @@ class ScriptPrompts:
             evidence=evidence,
             question=untrusted.data(snapshot.question),
         )
-        return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
+        return Prompt(system, (Message("user", user),), max_tokens=self._most())
+
+    def _most(self) -> int:
+        """The tokens of an answer, and room to think before it, which counts into a model's limit."""
+        return self._config.answer_tokens + THOUGHTS[None]
 
     def _history(self, tokens: int) -> str:
         """What was said and thought of before, in about so many tokens."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bot.commands import FOLLOW_UP
 from bot.events import Choices, Notice, Status, ToolCall
-from bot.llm.base import ToolOutput
+from bot.llm.base import THOUGHTS, ToolOutput
 from bot.readers.screenplay.fountain import fountain
 from bot.works.script.analysis import Analysis
 from bot.works.script.config import ScriptConfig
@@ -121,7 +121,7 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
         assert "before scene 1: The storm" in first
         assert len(service.requests[0]["tools"]) == 9
         assert "tools" not in service.requests[-1]
-        assert 1200 in service.requests[-1].values()
+        assert 1200 + THOUGHTS[None] in service.requests[-1].values()
 
 
 @pytest.mark.slow
