@@ -301,20 +301,28 @@ def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]
 @dataclass(frozen=True)
 class Refusals:
     """Of questions put to a corpus: how many were `strange` there and how many of these `answered`; how many
-    found a passage that answers them among the first five (`right`), and how many of these were `refused`."""
+    found a passage that answers them among the first five (`right`), and how many of these were `refused`; how many
+    of either got a guess in place of a plain answer."""
 
     strange: int = 0
     answered: int = 0
+    strange_guessed: int = 0
     right: int = 0
     refused: int = 0
+    right_guessed: int = 0
 
     def __add__(self, added: Refusals) -> Refusals:
         own, others = astuple(self), astuple(added)
         return Refusals(*(count + another for count, another in zip(own, others, strict=True)))
 
     def __str__(self) -> str:
-        shares = [f"{self.answered / self.strange:.3f} of {self.strange} answered"] if self.strange else []
-        shares += [f"{self.refused / self.right:.3f} of {self.right} refused"] if self.right else []
+        shares = []
+        if self.strange:
+            answered, guessed = self.answered / self.strange, self.strange_guessed / self.strange
+            shares.append(f"{answered:.3f} of {self.strange} answered ({guessed:.3f} guessed)")
+        if self.right:
+            refused, guessed = self.refused / self.right, self.right_guessed / self.right
+            shares.append(f"{refused:.3f} of {self.right} refused ({guessed:.3f} guessed)")
         return "; ".join(shares) or "–"
 
 
@@ -336,9 +344,9 @@ def refusals(
             continue
         ranked, _ = ask(corpus, question.query, vectors.get(question.query), options)
         if not golds:
-            total += Refusals(strange=1, answered=ranked.confident)
+            total += Refusals(strange=1, answered=ranked.confident, strange_guessed=ranked.doubtful)
         elif score(golds, passages(corpus, ranked)).recall_5:
-            total += Refusals(right=1, refused=not ranked.confident)
+            total += Refusals(right=1, refused=not ranked.confident, right_guessed=ranked.doubtful)
     return total
 
 
