@@ -114,7 +114,11 @@ def texts_of(story: Story) -> list[str]:
     """What the vectors of a story are made of."""
     path = story.path[: story.length]
     return [
-        text for at in range(len(path)) for pieces in embedded(story, path, at).values() for text in pieces
+        text
+        for at in range(len(path))
+        for pieces in embedded(story, path, at).values()
+        for texts in pieces
+        for text in texts
     ]
 
 
@@ -270,6 +274,7 @@ class Made:
     """Vectors by chance: what embedding costs is told apart."""
 
     name, dimensions, languages, likeness = "made", 384, None, None
+    other_languages: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._chance = np.random.default_rng(9)
@@ -288,7 +293,7 @@ class Made:
 
     async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """As the database has them, some at a time."""
-        return {node: packed(self.passages([node])).tobytes() for node in nodes}
+        return {node: b"\1" + packed(self.passages([node])).tobytes() for node in nodes}
 
 
 async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:

@@ -26,8 +26,8 @@ class StoryVectors:
         self._db = db
 
     async def put(self, space: str, story: str, embedder: str, rows: Sequence[NodeVectors]) -> None:
-        """Keep them; a node that has vectors of this embedder gets the new ones. Nothing for a deleted story."""
-        from sqlalchemy import select
+        """Keep them in place of the node's earlier ones, of whatever embedder. Nothing for a deleted story."""
+        from sqlalchemy import delete, select
 
         from storage.tables import stories, story_vectors
 
@@ -35,6 +35,10 @@ class StoryVectors:
         async with self._db.write() as connection:
             if await connection.scalar(story_id) is None:
                 return
+            nodes = [row.node_id for row in rows]
+            table = story_vectors.c
+            of_story = (table.space == space, table.story_id == story, table.embedder != embedder)
+            await connection.execute(delete(story_vectors).where(*of_story, table.node_id.in_(nodes)))
             for row in rows:
                 new = self._db.insert(story_vectors).values(
                     **asdict(row), space=space, story_id=story, embedder=embedder

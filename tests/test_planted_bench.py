@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.memory import STANDARD
-from benchmarks.planted import Bench
-from benchmarks.planted_story import FACTS, FORK, NAMED, SCENES, planted
+from benchmarks.planted import NAME, Bench
+from benchmarks.planted_story import FACTS, FORK, IN_PORTUGUESE, NAMED, SCENES, planted
 
 
-def test_forty_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -> None:
-    assert len(FACTS) == 40
-    assert {fact.name for fact in FACTS} == NAMED.keys()
+def test_the_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -> None:
+    assert len(FACTS) == 64
+    assert {fact.name for fact in FACTS} == NAMED.keys() == IN_PORTUGUESE.keys()
     for name, branch in planted().items():
         turns = branch.story.current_turns
         assert len(turns) == SCENES
@@ -27,6 +27,6 @@ def test_a_branch_shares_the_other_ones_scenes_up_to_the_fork_alone() -> None:
 
 
 async def test_facts_are_found_by_their_names_and_on_their_own_branch() -> None:
-    found = await Bench(None).found(STANDARD, named=True)
-    assert len(found) == 40
-    assert sum(found.values()) >= 30
+    found = await Bench(None).found(STANDARD, NAME)
+    assert len(found) == 64
+    assert sum(found.values()) >= 54

@@ -99,16 +99,30 @@ class Embedding:
         """
         if not self.other_languages:
             return None
+        fault = await self._load_other()
+        if fault is not None and fetch:
+            if fault.key.startswith("models."):
+                try:  # without the lock: a download would hold up everybody who asks for either model
+                    await asyncio.to_thread(
+                        models.pull, self._config.models_dir, models.needed(self.other_name)
+                    )
+                    fault = await self._load_other()
+                except UserError as error:
+                    fault = error
+            self.other_missing = fault
+        return self._other
+
+    async def _load_other(self) -> UserError | None:
+        """Why it cannot be loaded, None once it is; tried again next time."""
         async with self._loading:
             if self._other is None:
                 try:
-                    self._other = await asyncio.to_thread(self._loaded_other, fetch)
+                    self._other = await asyncio.to_thread(self.load, self.other_name)
                     self.other_missing = None
-                except UserError as error:  # tried again next time
-                    if fetch:
-                        self.other_missing = error
+                except UserError as error:
                     _log.info("no embedder for other languages: %s", error)
-        return self._other
+                    return error
+        return None
 
     async def speaking(self, languages: Collection[str], *, fetch: bool = False) -> Embedder | None:
         """The model that compares texts in all of these languages: the first where it does, else the other one.
@@ -118,17 +132,8 @@ class Embedding:
         first = await self.get()
         if first is not None and (first.languages is None or first.languages.issuperset(languages)):
             return first
-        known = first is not None and self.other_languages.issuperset(languages)
-        return await self.other(fetch=fetch) if known else None
-
-    def _loaded_other(self, fetch: bool) -> Embedder | None:
-        try:
-            return self.load(self.other_name)
-        except UserError as error:
-            if not fetch or not error.key.startswith("models."):
-                raise
-        models.pull(self._config.models_dir, models.needed(self.other_name))
-        return self.load(self.other_name)
+        known = self.other_languages.issuperset(languages)
+        return await self.other(fetch=fetch and first is not None) if known else None
 
     async def fetch(self) -> None:
         """Fetch the model's files where they are not on the disk yet; failing leaves `missing` set."""

@@ -194,7 +194,7 @@ class Stories:
         """Make the vectors of the new turns, and the missing ones of earlier turns. After a crash the next turn does
         it.
 
-        The last scenes wait until somebody has `looked_into` them: where they were goes into their vectors.
+        The last scenes wait until somebody has `looked_into` them: what was found is embedded together with them.
         """
         until = self.extraction.settled(story, SHORT) if looked_into else story.length
         try:

@@ -81,25 +81,29 @@ class Indexed:
                 first, size = at, 0
 
     def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
-        """Index the packed `vectors` of these nodes, by node id; a node without usable ones gets state `without`."""
+        """Index the stored `vectors` of these nodes, by node id; a node without usable ones gets state `without`.
+
+        Stored are first how many vectors each of the node's pieces has, a byte each, then the packed vectors.
+        """
         import numpy as np
 
-        ranges, rows = list[range](), list[bytes]()
+        numbers, rows = list["NDArray[np.int64]"](), list[bytes]()
         for node in nodes:
-            pieces, row = self.pieces.pieces(node), vectors.get(self.pieces.nodes[node], b"")
+            pieces, stored = self.pieces.pieces(node), vectors.get(self.pieces.nodes[node], b"")
+            counts, row = stored[: len(pieces)], stored[len(pieces) :]
             self.state[node] = without
-            if (
-                row and pieces and self.vectors is None
-            ):  # only a vector shows how many dimensions a service's model has
-                self.vectors = PieceVectors(len(row) // len(pieces))
+            if not row or not (count := sum(counts)):
+                continue
+            if self.vectors is None:  # only a vector shows how many dimensions a service's model has
+                self.vectors = PieceVectors(len(row) // count)
                 self.vectors.reserve(len(self.pieces))
-            if self.vectors is not None and row and len(row) == len(pieces) * self.vectors.dimensions:
+            if len(row) == count * self.vectors.dimensions:
                 self.state[node] = THERE
-                ranges.append(pieces)
+                numbers.append(np.repeat(np.arange(pieces.start, pieces.stop), list(counts)))
                 rows.append(row)
-        if self.vectors is not None and ranges:
+        if self.vectors is not None and numbers:
             self.vectors.add(
-                np.concatenate([np.arange(pieces.start, pieces.stop) for pieces in ranges]),
+                np.concatenate(numbers),
                 np.frombuffer(b"".join(rows), dtype=np.int8).reshape(-1, self.vectors.dimensions),
             )
 

@@ -13,12 +13,14 @@ from collections.abc import Callable, Collection, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
 from bot.retrieval.language import detect, may_vote
 from bot.waiting import in_own_thread
+from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.history import History
 from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed
@@ -54,6 +56,9 @@ QUERY_CHARS = 8_000
 QUERIES = 32
 """How many queries' vectors stay in memory: a turn's is used for the lorebook, then for past scenes."""
 
+FETCHED_AGAIN = 3_600.0
+"""Seconds after which a model that could not be downloaded is asked for again."""
+
 PAUSE = 60.0
 """Seconds for which a model that failed is asked for no query's vector: words alone are searched meanwhile."""
 
@@ -72,7 +77,9 @@ class Memory:
         self._embedding = embedding
         self._by = by
         self._waits = waits
-        self._paused = 0.0
+        self._paused = self._fetched = 0.0
+        self._centred: dict[str, Centred] = {}
+        self._centring = Lock()
         self._stories: OrderedDict[tuple[str, str], Indexed] = OrderedDict()
         self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
@@ -100,6 +107,7 @@ class Memory:
             if by.meaning and (embedder := await self._embedder(indexed)) is not None:
                 vector = await self._vector(embedder, query.text)
                 if vector is not None:
+                    vector = (await asyncio.to_thread(self._apart, embedder)).question(vector)
                     await self._load(space, id, indexed, embedder.name, history)
         except (UserError, StorageFault) as fault:
             _log.warning("a story is searched by its words alone: %s", fault)
@@ -107,8 +115,8 @@ class Memory:
         def ranked() -> list[Recalled]:
             nearest: dict[int, float] = {}
             if vector is not None and indexed.vectors is not None:
-                nearest = indexed.vectors.nearest(vector, history.pieces.numbers, NEAREST)
-                nearest |= indexed.vectors.nearest(vector, history.noted.numbers, NEAREST)
+                nearest = indexed.vectors.outstanding(vector, history.pieces.numbers, NEAREST)
+                nearest |= indexed.vectors.outstanding(vector, history.noted.numbers, NEAREST)
             return found(history, query, by, nearest, story.turns, count, apart)
 
         return await indexed.alone(ranked)
@@ -129,7 +137,7 @@ class Memory:
         StorageFault.
         """
         indexed, learnt = await self._index_of(space, id, story), 0
-        embedder = await self._embedder(indexed)
+        embedder = await self._embedder(indexed, fetch=True)
         if embedder is None or indexed.learning.locked():
             return 0
         async with indexed.learning:
@@ -226,18 +234,24 @@ class Memory:
             # What was extracted from an edited scene contains its author's words, too.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             rows.append((name, author, texts))
-        every = [text for _, _, texts in rows for text in texts]
+        every = [text for _, _, texts in rows for text in chain(*texts)]
         parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
+        apart = await asyncio.to_thread(self._apart, embedder)
         packed_vectors = [
-            bytes(row) for part in parts for row in packed(await asyncio.to_thread(embedder.passages, part))
+            bytes(row) for part in parts for row in packed(await asyncio.to_thread(apart.passages, part))
         ]
         vectors = iter(packed_vectors)
         node_vectors = [
-            NodeVectors(name, name.rpartition("/")[0], author, b"".join(islice(vectors, len(texts))))
+            NodeVectors(
+                name,
+                name.rpartition("/")[0],
+                author,
+                b"".join((bytes(map(len, texts)), *islice(vectors, sum(map(len, texts))))),
+            )
             for name, author, texts in rows
             if texts  # otherwise another version counts by now
         ]
-        await self._vectors.put(space, id, embedder.name, node_vectors)
+        await self._vectors.put(space, id, by_sentence(embedder.name), node_vectors)
         by_node = {row.node_id: row.vectors for row in node_vectors}
         await indexed.alone(partial(indexed.take, nodes, by_node, THERE))
 
@@ -257,15 +271,32 @@ class Memory:
             self._stories.popitem(last=False)
         return indexed
 
-    async def _embedder(self, indexed: Indexed) -> Embedder | None:
-        """The model, if it knows the story's language."""
-        embedder = await self._embedding.get()
-        if embedder is None or not may_vote(embedder.languages, None, indexed.pieces.language):
+    async def _embedder(self, indexed: Indexed, *, fetch: bool = False) -> Embedder | None:
+        """A model that knows the story's language; if it is English or Portuguese, one that compares both, where there
+        is one. That one's files are downloaded only with `fetch`.
+        """
+        language, both = indexed.pieces.language, self._embedding.other_languages
+        embedder, now = None, asyncio.get_running_loop().time()
+        if language in both:
+            fetch = fetch and now >= self._fetched
+            embedder = await self._embedding.speaking(both, fetch=fetch)
+            if fetch and embedder is None:
+                self._fetched = now + FETCHED_AGAIN
+        if embedder is None:
+            embedder = await self._embedding.get()
+        if embedder is None or not may_vote(embedder.languages, None, language):
             return None
         if indexed.embedder != embedder.name:
             indexed.embedder, indexed.vectors, indexed.lore = embedder.name, None, LoreVectors()
             indexed.state.clear()
         return embedder
+
+    def _apart(self, embedder: Embedder) -> Centred:
+        """The model without what its vectors have in common; measured once, which blocks."""
+        with self._centring:
+            if embedder.name not in self._centred:
+                self._centred[embedder.name] = Centred(embedder)
+            return self._centred[embedder.name]
 
     async def _vector(self, embedder: Embedder, text: str) -> NDArray[np.float32] | None:
         """A query's vector; None where the model fails or is late, and for PAUSE seconds after that."""
@@ -292,8 +323,15 @@ class Memory:
         for first in range(0, len(unasked), LOADED):
             nodes = unasked[first : first + LOADED].tolist()
             names = [indexed.pieces.nodes[node] for node in nodes]
-            vectors = await self._vectors.of(space, id, embedder, names)
+            vectors = await self._vectors.of(space, id, by_sentence(embedder), names)
             await indexed.alone(partial(indexed.take, nodes, vectors, ASKED))
+
+
+def by_sentence(embedder: str) -> str:
+    """Under which name a model's vectors of pieces are stored. Those under its own name are a lorebook's, or had one
+    vector a piece.
+    """
+    return f"{embedder}, by sentence"
 
 
 def _sample(story: Story) -> list[str]:

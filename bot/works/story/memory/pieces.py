@@ -19,6 +19,9 @@ LONGEST, SHORTEST = 600, 150
 BEFORE, BEFORE_CHARS = 3, 500
 """How many earlier turns of a chat log, and how many characters of them, a line's vector includes."""
 
+MOST_SENTENCES = 255
+"""Of one piece: their number is stored in a byte."""
+
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
@@ -80,22 +83,31 @@ def noted_at(turn: Turn, at: int) -> list[int]:
     return [*([at] if extracted.summary else []), *events, *memories]
 
 
-def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[str]]:
-    """The texts whose vectors the turn `path[at]` has, by node: its pieces, and what was extracted from it.
+def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[list[str]]]:
+    """The texts whose vectors the turn `path[at]` has, by node: of each of its pieces, and of each that was extracted
+    from it.
 
-    Vectors are made once, with the chapter and place known then. A line of a chat log ("Yes, last summer!") is embedded
-    with the lines before it in its scene, since by itself it may not say what it is about.
+    A piece is found by its best sentence, so each has a vector. A line of a chat log ("Yes, last summer!") is embedded
+    whole, with the lines before it in its scene, since by itself it may not say what it is about.
     """
     turn = story.turns[path[at]]
     source, pieces = noted(turn, chapter)
-    texts = {
-        node: [piece.prefixed for piece in pieces_of_node]
-        for node, pieces_of_node in pieces_of(turn, chapter).items()
-    }
-    if turn.act.group and turn.act.id in texts:
+    by_node = pieces_of(turn, chapter) | ({source: pieces} if pieces else {})
+    if not turn.act.group:
+        return {node: [sentences(piece.text) for piece in pieces] for node, pieces in by_node.items()}
+    texts = {node: [[piece.prefixed] for piece in pieces] for node, pieces in by_node.items()}
+    if turn.act.id in texts:
         before = "\n".join(_lines_before(story, path, at))[-BEFORE_CHARS:]
-        texts[turn.act.id] = [f"{before}\n{text}" if before else text for text in texts[turn.act.id]]
-    return texts | ({source: [piece.prefixed for piece in pieces]} if pieces else {})
+        texts[turn.act.id] = [
+            [f"{before}\n{text}" if before else text for text in own] for own in texts[turn.act.id]
+        ]
+    return texts
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a piece, at least one; behind MOST_SENTENCES the rest is left out."""
+    splitter = Sentences()
+    return [*splitter.feed(text), *splitter.end()][:MOST_SENTENCES] or [text]
 
 
 def _lines_before(story: Story, path: Sequence[str], at: int) -> Iterator[str]:

@@ -16,7 +16,7 @@ from bot.works.story.log.story import Story, folded
 from bot.works.story.memory.excerpts import query_of
 from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
-from bot.works.story.memory.pieces import embedded
+from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.world.state import chapters, title_at, titles
 from storage.db import Database
@@ -42,10 +42,12 @@ async def found(memory: Memory, story: Story, query: str, branch: str = "main") 
 
 
 def prefixes(story: Story) -> list[str]:
-    """Of each turn's vectors, what stands before its words."""
+    """Of what each turn's player wrote, what stands before it."""
     known = titles(story, story.path)
-    made = (embedded(story, story.path, at, title_at(known, at)) for at in range(story.length))
-    return [text.partition(": ")[0] for texts in made for text in next(iter(texts.values()))]
+    made = (pieces_of(turn, title_at(known, at)) for at, turn in enumerate(story.current_turns))
+    return [
+        pieces[0].prefixed.partition(": ")[0] for pieces in (next(iter(by_node.values())) for by_node in made)
+    ]
 
 
 def two_chapters() -> tuple[Tale, list[str]]:

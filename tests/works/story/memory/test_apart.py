@@ -12,7 +12,7 @@ from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.nodes import Kind
-from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.memory import Memory, by_sentence
 from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.stories import Stories
@@ -106,8 +106,10 @@ async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: P
         for space, other in (("one", "two"), ("two", "one")):
             await resources.learn(space, "main")
             nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.current_turns]
-            assert len(await resources.vectors.of(space, f"{space} story", ONE, nodes)) == len(nodes)
-            assert await resources.vectors.of(other, f"{space} story", ONE, nodes) == {}
-            assert await resources.vectors.of(other, f"{other} story", ONE, nodes) == {}
+            assert len(await resources.vectors.of(space, f"{space} story", by_sentence(ONE), nodes)) == len(
+                nodes
+            )
+            assert await resources.vectors.of(other, f"{space} story", by_sentence(ONE), nodes) == {}
+            assert await resources.vectors.of(other, f"{other} story", by_sentence(ONE), nodes) == {}
     finally:
         await db.close()

@@ -26,7 +26,7 @@ def test_the_nearest_are_those_that_floats_find() -> None:
         found = kept.nearest(query, np.arange(5_000, dtype=np.int32), 50)
         assert set(found) == set(range(50 * number, 50 * number + 50))
         cosines = vectors @ query
-        assert all(abs(cosine - cosines[at]) < 0.03 for at, cosine in found.items())
+        assert all(abs(cosine - cosines[at]) < 0.06 for at, cosine in found.items())
 
 
 def test_only_the_pieces_asked_for_are_found() -> None:

