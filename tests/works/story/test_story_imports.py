@@ -68,8 +68,8 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
         listed = texts(await talk.say("/story cast"))
         assert "- **Mira**: Mira is a diver who fears the dark. dry\n" in listed, "a line each"
         events = await talk.say(f"/story import {world} {world} {card}")
-        assert "2 entries of world.json came into the lorebook." in texts(events)
-        assert "Nothing changed: 2 entries of world.json are in the lorebook already." in texts(events)
+        assert "Added 2 entries of world.json to the lorebook." in texts(events)
+        assert "Nothing changed: the lorebook already has 2 entries of world.json." in texts(events)
         assert "Entry 3 was left out: it has no content, or no keys." in str(events)
         assert "with 0 entries of lore" in texts(events)
         await talk.say("I say no more.")
@@ -87,7 +87,7 @@ async def test_a_lorebook_comes_before_the_story_and_says_why_nothing_came(tmp_p
         )
         events = await talk.say(f"/story import {world} {unfit} {empty}")
         assert "“whales” is a story now, with 1 entry of lore." in texts(events)
-        assert "No entry of unfit.json came into the lorebook" in texts(events)
+        assert "Added no entry of unfit.json" in texts(events)
         assert "Entry 1 was left out" in str(events)
         assert "empty.json is a lorebook without entries" in texts(events)
         await talk.say("/story open whales")
@@ -100,7 +100,7 @@ async def test_a_lorebook_comes_before_the_story_and_says_why_nothing_came(tmp_p
             "1": {"key": ["eel"], "content": "Eels glow."},
         }
         events = await talk.say(f"/story import {put(tmp_path, 'more.json', {'entries': more})}")
-        assert "1 entry of more.json came into the lorebook; 1 was in it already." in texts(events)
+        assert "Added 1 entry of more.json to the lorebook; 1 was in it already." in texts(events)
 
 
 @pytest.mark.slow
