@@ -35,11 +35,12 @@ class Indexed:
     """A story's pieces, used by one thread at a time: see `alone`. Its language was detected when it had `sampled`
     turns.
 
-    `state`: for each node of `pieces`, whether its vectors were read (ASKED), and whether they are in `vectors`
-    (THERE).
+    `of_lines`: the story began as a chat log. `state`: for each node of `pieces`, whether its vectors were read
+    (ASKED), and whether they are in `vectors` (THERE).
     """
 
     pieces: Pieces
+    of_lines: bool = False
     sampled: int = 1
     waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
     working: Lock = field(default_factory=Lock)

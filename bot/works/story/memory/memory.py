@@ -261,7 +261,7 @@ class Memory:
             language = await asyncio.to_thread(detect, "\n".join(_sample(story)))
             indexed = self._stories.get((space, id))
             if indexed is None or indexed.pieces.language != language:
-                indexed = self._stories[space, id] = Indexed(Pieces(language))
+                indexed = self._stories[space, id] = Indexed(Pieces(language), of_lines=_of_lines(story))
             indexed.sampled = max(indexed.sampled, story.length)
         self._stories.move_to_end((space, id))
         while len(self._stories) > 1 and (
@@ -274,10 +274,15 @@ class Memory:
     async def _embedder(self, indexed: Indexed, *, fetch: bool = False) -> Embedder | None:
         """A model that knows the story's language; if it is English or Portuguese, one that compares both, where there
         is one. That one's files are downloaded only with `fetch`.
+
+        A chat log keeps the configured model where that knows its language: on LoCoMo bge-small finds more.
         """
         language, both = indexed.pieces.language, self._embedding.other_languages
         embedder, now = None, asyncio.get_running_loop().time()
-        if language in both:
+        first = await self._embedding.get() if indexed.of_lines else None
+        if first is not None and may_vote(first.languages, None, language):
+            embedder = first
+        elif language in both:
             fetch = fetch and now >= self._fetched
             embedder = await self._embedding.speaking(both, fetch=fetch)
             if fetch and embedder is None:
@@ -325,6 +330,11 @@ class Memory:
             names = [indexed.pieces.nodes[node] for node in nodes]
             vectors = await self._vectors.of(space, id, by_sentence(embedder), names)
             await indexed.alone(partial(indexed.take, nodes, vectors, ASKED))
+
+
+def _of_lines(story: Story) -> bool:
+    """Whether the story began as a chat log."""
+    return bool(story.length and story.turns[story.path[0]].act.group)
 
 
 def by_sentence(embedder: str) -> str:

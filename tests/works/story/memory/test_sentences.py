@@ -117,6 +117,18 @@ async def test_the_model_of_both_languages_is_preferred_and_another_does_without
         assert embedding.other_missing is None, "a search downloads nothing"
 
 
+async def test_a_chat_log_keeps_the_configured_model_where_that_knows_its_language(
+    stored: StoryVectors,
+) -> None:
+    tale = Tale()
+    said = "I rang the bell and waited for the watchman of the harbour."
+    line = tale.add("act", {"mode": "say", "text": said, "name": "Gina", "group": "1"})
+    known = {ONE: frozenset({"en"}), E5_ENPT: frozenset({"en", "pt"})}
+    memory = Memory(stored, embedding_of(Letters(ONE, E5_ENPT, languages=known)), RecallConfig(), waits=60.0)
+    assert await memory.learn("local", "story", "main", tale.story) == 1
+    assert await stored.of("local", "story", by_sentence(ONE), [line])
+
+
 def test_what_is_near_to_everything_does_not_crowd_out_what_was_asked_for() -> None:
     chance = np.random.default_rng(5)
     common = unit(chance.normal(size=(1, 64)).astype(np.float32))
