@@ -29,7 +29,7 @@ FIRST = "first"
 """The outbox's key of a message from before the first stage, or of one message for all stages."""
 
 ALONE = "alone"
-"""That of what the asker alone is told instead."""
+"""The outbox's key of a message that goes to the asker alone, in place of one to everybody."""
 
 OVERDUE_S = 15.0
 """How long to wait for the end of a line before a text whose message has grown old continues in another."""

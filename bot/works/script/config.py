@@ -11,11 +11,10 @@ from bot.config.settings import within
 class ScriptConfig:
     """`quick`, `standard` and `deep` are tokens of what a prompt tells of the script, the conversation included.
 
-    Of what tools have found, `evidence_items` are told at most, each of `evidence_item_chars`, and `evidence_chars` of
-    all. An answer takes `answer_tokens`; a model's thinking comes on top. `rounds` of tools are asked for, `calls` in
-    all, and `memory` exchanges of a thread are remembered. `characters` of those who speak in most scenes are told of
-    in each prompt.
-    `analyse`: a script that comes in is looked into by a small model, scene by scene.
+    An answer is made from at most `evidence_items` of what tools find: `evidence_item_chars` of each, `evidence_chars`
+    in all. It takes at most `answer_tokens`; a model's thinking comes on top. A model may use `rounds` of tools, with
+    `calls` in all. A thread's prompts repeat its last `memory` exchanges, and describe the `characters` who speak in
+    the most scenes. `analyse`: a small model reads each new script, scene by scene.
     """
 
     quick: int = within(1_200, 300, 100_000)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from bot.retrieval.embedding import unit
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -51,17 +53,10 @@ class Centred:
 
     def passages(self, texts: Sequence[str]) -> Floats:
         vectors = self._model.passages(texts)
-        return vectors if self._mean is None else _unit(vectors - self._mean)
+        return vectors if self._mean is None else unit(vectors - self._mean)
 
     def question(self, vector: Floats) -> Floats:
         """Of the vector that the model made of a question: its language is that of the nearest mean."""
         if self._questions is None:
             return vector
-        return _unit(vector - self._questions[int((self._questions @ vector).argmax())])
-
-
-def _unit(vectors: Floats) -> Floats:
-    import numpy as np
-
-    lengths = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
-    return np.asarray(vectors / lengths, dtype=np.float32)
+        return unit(vector - self._questions[int((self._questions @ vector).argmax())])

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from bot.retrieval.embedding import unit
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -116,8 +118,8 @@ class PieceVectors:
         crowd = self._floats(rows[np.linspace(0, len(rows) - 1, min(CROWD, len(rows)), dtype=np.int64)])
         mean = crowd.mean(axis=0) if len(crowd) > CLOSEST else np.zeros(self.dimensions, dtype=np.float32)
         rows = self._likely(query, rows, max(RIVALS, 3 * k))
-        vectors = _unit(self._floats(rows) - mean)
-        alike = vectors @ _unit(crowd - mean).T
+        vectors = unit(self._floats(rows) - mean)
+        alike = vectors @ unit(crowd - mean).T
         closest = min(CLOSEST, alike.shape[1])
         alike.partition(alike.shape[1] - closest, axis=1)
         scores = 2 * (vectors @ query) - alike[:, -closest:].mean(axis=1)
@@ -187,13 +189,6 @@ class PieceVectors:
         products = table[planes + parts].sum(axis=1) - np.float32(self._half) * query.sum()
         cosines: Floats = self._scale[rows] * products
         return cosines
-
-
-def _unit(vectors: Floats) -> Floats:
-    import numpy as np
-
-    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return unit
 
 
 def _bits(flags: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -19,6 +19,7 @@ from bot.events import Speaker
 from bot.llm.base import Prompt
 from bot.prompts import PromptText
 from bot.retrieval.language import FUNCTION_WORDS
+from bot.text_cache import cached
 from bot.works.story.extraction.attribution import Players
 from bot.works.story.extraction.extraction import before_turns
 from bot.works.story.log.story import Story
@@ -247,9 +248,9 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
     return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
 
 
-@lru_cache(maxsize=1_024)
+@cached(2_000_000)
 def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
-    """All of a scene that have so many words, once each. Each turn has but one scene that is new."""
+    """A scene's phrases of so many words, once each. Kept, since each turn brings only one new scene."""
     return frozenset[tuple[str, ...]]().union(
         *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in _clauses(scene))
     )

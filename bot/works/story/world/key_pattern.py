@@ -1,9 +1,9 @@
 """A key of a lorebook that is a regular expression, `/…/flags`, searched for in bounded time.
 
-Whoever wrote the book is a stranger, and an engine that backtracks may never come to an end. So a pattern is made into
-states, all of which are followed at once: each character is read once, and `Work` bounds what a turn spends on it. That
-is counted, not timed, so that a replay decides the same. The syntax is that of JavaScript, which SillyTavern runs, but
-for looking around, references back and properties (`\\p`). Words are those of all languages. Pure.
+Patterns come from strangers, and an engine that backtracks can run forever. This one turns a pattern into states and
+follows all of them at once: it reads each character once, and `Work` limits what a turn spends. It counts steps, not
+seconds, so that a replay decides the same. The syntax is JavaScript's, as in SillyTavern, without lookaround,
+backreferences and properties (`\\p`). Letters of all languages are word characters. Pure.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any, Final, TypeAlias
 PATTERN_CHARS: Final = 500
 STATES: Final = 1_000
 """The most states of a pattern, its repetitions written out."""
+PATTERNS: Final = 1_024
+"""Patterns in memory: one of STATES takes 100 KB."""
 NESTED: Final = 20
 LITERALS: Final = 64
 WORK: Final = 1_000_000
 """What a turn's patterns may cost: some 0.3 s of processor."""
 _LOOKED_AT: Final = 64
-"""So many characters that are looked through for a literal cost as much as one that is read."""
+"""Searching this many characters for a literal costs as much as reading one."""
 
 _KEY: Final = re.compile(r"/(.+)/([dgimsuvy]*)", re.DOTALL)
 _UNESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*/")
@@ -80,7 +82,8 @@ class Pattern:
         self.folded = "i" in flags
         self._lines = "m" in flags
         self._node = _Reader(source, flags).node()
-        if _size(self._node) > STATES:
+        self._size = _size(self._node)
+        if self._size > STATES:
             raise _Unknown
         self._literals = _literals(self._node)
         self._states: list[tuple[Any, ...]] = [("found",)]
@@ -94,6 +97,10 @@ class Pattern:
                 return False
         if not self._first:  # not sooner: most patterns of a book are never searched for
             self._first = self._add(self._node, self._state("split", [0]))
+        if (
+            self not in work.steps
+        ):  # also where an earlier turn has made the states, so that a replay decides the same
+            work.left -= self._size
         steps = work.steps.setdefault(self, {})
         here = _Step(frozenset((self._first,)), None)
         here = steps.setdefault(here.key, here)
@@ -196,7 +203,7 @@ def looks_so(key: str) -> bool:
     return key.startswith("/") and len(key) <= PATTERN_CHARS and _KEY.fullmatch(key) is not None
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=PATTERNS)
 def pattern_of(key: str) -> Pattern | None:
     """The pattern of a key; None for one that is plain text, as what is no pattern is in SillyTavern, too."""
     parts = _KEY.fullmatch(key) if len(key) <= PATTERN_CHARS else None

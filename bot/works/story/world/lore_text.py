@@ -1,4 +1,4 @@
-"""What an entry of a lorebook is and says: the fields and decorators that it came with obeyed, its macros filled in.
+"""Reads an entry of a lorebook: obeys its fields and decorators, and fills in its macros.
 
 Decorators are those of character card V3: lines that begin with `@@`, before the text. The choice of a macro such as
 `{{random:…}}` follows from a seed, so that a replay tells the same. Pure.
@@ -11,14 +11,14 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
-from bot.works.story.world.lorebook import LORE, LoreEntry
+from bot.text_cache import cached
+from bot.works.story.world.lorebook import LoreEntry
 
 AT_DEPTH: Final = 4
-"""SillyTavern's number of the position "at depth", which is as many messages above the end if nothing is said."""
+"""SillyTavern's number of the position "at depth"; also the depth, in messages above the end, if none is given."""
 FOR_EVER: Final = 1_000_000_000
 DICE: Final = 100
 _MACRO: Final = re.compile(r"\{\{([^{}]{0,2000}+)\}\}")
@@ -56,7 +56,7 @@ def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
     return entry
 
 
-@lru_cache(maxsize=LORE)
+@cached(4_000_000)
 def kept_flags(source: str) -> dict[str, Any]:
     """What the fields say that an entry came with, as fields of ours: those that the log has no names for."""
     try:

@@ -76,7 +76,7 @@ class LoreEntry:
 
     @property
     def always(self) -> bool:
-        """Whether nothing but `enabled` decides that it is told, in a place that is the same for all scenes."""
+        """Whether every scene is told it in the same place: only `enabled` decides."""
         decided = (
             self.group
             or self.sticky

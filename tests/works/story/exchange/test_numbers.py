@@ -72,6 +72,8 @@ def test_a_chat_goes_out_with_its_authors_numbers_and_its_note() -> None:
     assert MORE in changed
     off = chat.replace('"note_interval": 1.0', '"note_interval": 0')
     taken = read_sillytavern(off.encode(), "sea.jsonl", "local", "s")
-    assert "note" not in folded([Part("s")], taken.nodes).settings, "a note that is off is told to nobody"
+    assert "note" not in folded([Part("s")], taken.nodes).settings, (
+        "a note that is switched off is not imported"
+    )
     plain = json.loads(sillytavern(story, "Ana", "Mira", {}).splitlines()[0])
     assert plain["chat_metadata"] == {"note_prompt": "It snows.", "note_interval": 1}
