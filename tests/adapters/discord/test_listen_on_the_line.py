@@ -266,7 +266,7 @@ async def test_a_server_that_puts_the_bot_out_stops_what_runs_for_it(on: Line) -
 
 
 async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Path) -> None:
-    """Also one that has waited in line, as everybody could see."""
+    """Also one that has waited in line, as everybody could see; and in a direct message if the press is too old."""
     go_on = asyncio.Event()
 
     async def offers(run: Run) -> AsyncGenerator[Event, None]:
@@ -288,23 +288,30 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
         await on.discord.say(on.ana, on.channel, "offers", mention=True)
         offered = await seen(on, "Which way?")
         down, (thread,) = await pressable(on, offered, "choice"), on.channel.threads
-        for waits in (False, True):
+        for waits, expires in ((False, False), (True, False), (True, True)):
+            go_on.clear()
             if waits:
                 await on.discord.say(on.ana, thread, "slow", mention=True)
                 await seen(on, "It takes long.")
             pressed = await on.discord.press(on.bia, offered, down)
             if waits:
                 await seen(on, "Number 2")
+                if expires:
+                    await on.discord.expire(pressed)
                 go_on.set()
-            await on.discord.until(partial(getattr, pressed, "followups"))
-            (told,) = pressed.followups
-            assert told.ephemeral
-            assert "has gone on" in told.text
+            told = partial(
+                getattr, on.discord.dm(on.bia) if expires else pressed, "messages" if expires else "followups"
+            )
+            await on.discord.until(told)
+            (message,) = told()
+            assert message.ephemeral is not expires
+            assert (f"<#{thread.id}>" in message.text) is expires
+            assert "has gone on" in message.text
             await on.discord.until(lambda: find(inside(on.channel), "Number 2") is None)
             public = [message for message in inside(on.channel) if not (message.ephemeral or message.deleted)]
             assert not [message for message in public if "gone on" in message.text]
             assert button(offered, "choice"), "the pressed message stays as it is"
-        assert on.discord.refused == []
+        assert [refusal for refusal in on.discord.refused if "50027" not in str(refusal)] == []
 
 
 async def test_words_that_are_taken_back_do_not_come_again_with_a_link(on: Line) -> None:

@@ -119,7 +119,8 @@ class DiscordHome:
         """Tasks that wait until all first words are shown."""
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
-        self.response = Response(client, origin, request.id) if origin.token else None
+        in_dm = self._say("thread.press_to_dm", channel=f"<#{origin.channel}>") if origin.pressed else ""
+        self.response = Response(client, origin, request.id, in_dm=in_dm) if origin.token else None
         self._unsure = False
         """Whether an earlier try may have made the thread."""
         self.overflow = Overflow(client, request, origin, records.outbox, self.response).show

@@ -384,9 +384,14 @@ class Response:
         origin: Origin,
         run: str,
         *,
+        in_dm: str = "",
         hangs_s: float = HANGS_S,
     ) -> None:
-        """`hangs_s`: an edit that takes longer is given up. A follow-up is not: a repeated one is posted twice."""
+        """`in_dm`: the first line of the direct message that a person gets in place of a message to them alone, once
+        the token has expired; "" if they get none. `hangs_s`: an edit that takes longer is given up. A follow-up is
+        not: a repeated one is posted twice.
+        """
+        self._client, self._user, self._in_dm = client, origin.user, in_dm
         self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
         # Interactions have webhooks of this type, and only this type can send to one person alone.
         self._webhook.type = discord.WebhookType.application
@@ -417,7 +422,13 @@ class Response:
             with suppress(Gone):  # done before a crash
                 await self.delete(ORIGINAL)
             self.answered = True
-        return await self._follow_up(page, ref, style, ephemeral=True)
+        try:
+            return await self._follow_up(page, ref, style, ephemeral=True)
+        except PlaceClosed as closed:
+            if not (closed.expired and self._in_dm):
+                raise
+        dm = await direct(self._client, self._user)
+        return await dm.post(page.under(self._in_dm), ref, style)
 
     async def _follow_up(self, page: Page, ref: MessageRef, style: MessageStyle, *, ephemeral: bool) -> str:
         if not self.alive:

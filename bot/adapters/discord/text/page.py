@@ -93,6 +93,11 @@ class Page:
         first = replace(card, parts=(*parts, *card.parts[1:]))
         return replace(self, cards=(first, *cards), plain=without_line(self.plain, self.name), name="")
 
+    def under(self, line: str) -> Page:
+        """The same page below a line of text."""
+        plain = f"{line}\n{self.plain}"[:CONTENT]
+        return replace(self, cards=(Card((line,)), *self.cards), plain=plain)
+
     def layout(self) -> ui.LayoutView:
         view = ui.LayoutView(timeout=None)
         for card in self.cards:
