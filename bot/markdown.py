@@ -1,4 +1,4 @@
-"""Words of files and people escaped as Markdown, and a line of Markdown as its words.
+"""Words of files and people escaped as Markdown; a line of Markdown as its words, and a text of it as HTML.
 
 A leaf; how a platform shows Markdown, its adapter knows.
 """
@@ -57,3 +57,15 @@ def plain(line: str, *, addresses: bool = False) -> str:
             case _:
                 words.append(token.content)
     return " ".join("".join(words).split())
+
+
+@cache
+def _html_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+
+
+def as_html(text: str) -> str:
+    """Markdown as HTML for a browser: HTML in it is shown as text, and pictures, which would be loaded, as links."""
+    return str(_html_parser().render(text))

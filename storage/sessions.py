@@ -135,6 +135,18 @@ class Sessions:
             row = (await connection.execute(self._active, place)).one()
             return SessionRow(**row._mapping)
 
+    async def title(self, space: str, run: str) -> str:
+        """What the conversation is called that keeps this run's answer; "" where none does, or it has no title."""
+        from sqlalchemy import select
+
+        from storage.tables import exchanges, sessions
+
+        query = select(sessions.c.title).join(exchanges, exchanges.c.session_id == sessions.c.id)
+        found = await self._db.execute(
+            query.where(exchanges.c.space == space, exchanges.c.run_id == run).limit(1)
+        )
+        return str(found.scalar() or "")
+
     async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
         """Close the place's active session; whether there was one."""
         from storage.tables import sessions

@@ -69,7 +69,11 @@ VERBS: tuple[Verb, ...] = (
         Argument("what", "verbs.arg_what", completes="council"),
         (_RUN, PRIVATE),
     ),
-    Verb("council", "export", options=(_RUN, PRIVATE)),
+    Verb(
+        "council",
+        "export",
+        options=(_RUN, Option("as", "verbs.option_council_as", choices=("markdown", "html")), PRIVATE),
+    ),
     Verb("council", "stats", options=(PRIVATE,)),
 )
 
@@ -100,7 +104,8 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.records.offers,
         resources.config.section(CouncilConfig).mini,
     )
-    return Council(asking, settings, Display(resources.councils, zone), Stats(resources.councils, zone))
+    display = Display(resources.councils, resources.records.sessions, zone)
+    return Council(asking, settings, display, Stats(resources.councils, zone))
 
 
 def _settings(resources: Resources) -> Settings:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from bot.events import Attachment, Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
-from bot.works.council import markdown
+from bot.works.council import markdown, page
 
 if TYPE_CHECKING:
     from storage.councils import Council, Councils
+    from storage.sessions import Sessions
 
 WHAT = ("answers", "ballots", "key", "research")
 """The parts of a council that `show` takes; of the first two also those of one seat."""
@@ -31,8 +32,11 @@ ALL = "all"
 class Display:
     """The verbs "show" and "export", from stored councils alone."""
 
-    def __init__(self, councils: Councils, zone: Callable[[Request], Awaitable[tzinfo]]) -> None:
+    def __init__(
+        self, councils: Councils, sessions: Sessions, zone: Callable[[Request], Awaitable[tzinfo]]
+    ) -> None:
         self._councils = councils
+        self._sessions = sessions
         self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -48,13 +52,19 @@ class Display:
         began = council.row.created_at.astimezone(await self._zone(request))
         council = replace(council, row=replace(council.row, created_at=began))
         title = markdown.title(council)
+        as_page = request.options.get("as") == "html"
         # Megabytes at the worst: eight members with all that they thought.
-        text = await asyncio.to_thread(_text, council, part, seat, say)
+        if as_page:
+            called = await self._sessions.title(request.place.space, run_id) or title
+            text = await asyncio.to_thread(page.whole, council, called, say)
+        else:
+            text = await asyncio.to_thread(_text, council, part, seat, say)
         yield Stage("council", f"{say(f'council_show.{part}')} · {title}")
         yield Link(run_id, say("council_show.link", run=council.row.alias))
         if part == "export":
             yield Text(say("council_show.exported", title=title))
-            yield Attachment(f"council-{council.row.alias}.md", "text/markdown", text.encode())
+            ending, media_type = ("html", "text/html") if as_page else ("md", "text/markdown")
+            yield Attachment(f"council-{council.row.alias}.{ending}", media_type, text.encode())
         else:
             yield Text(text)
 

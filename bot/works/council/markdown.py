@@ -27,19 +27,17 @@ _KEY = re.compile(r"\w+\.\w+")
 
 def answers(council: Council, say: Words, seat: int | None = None) -> str:
     """Every answer word for word, or one seat's (from 0)."""
-    return "\n\n".join(
-        _answer(council, seat_row, say) for seat_row in council.seats if seat in (None, seat_row.seat)
-    )
+    return "\n\n".join(answer(row, say) for row in council.seats if seat in (None, row.seat))
 
 
 def ballots(council: Council, say: Words, seat: int | None = None) -> str:
     """Every ballot word for word with what was read from it, or the one of the judge in a seat (from 0)."""
-    chosen = [ballot for ballot in council.ballots if seat in (None, ballot.seat)]
+    chosen = [row for row in council.ballots if seat in (None, row.seat)]
     if not chosen:
         return say("council_show.no_ballots" if seat is None else "council_show.no_ballot", n=(seat or 0) + 1)
-    parts = [say("council_show.letters"), *(_ballot(council, ballot, say) for ballot in chosen)]
-    if seat is None and (standings := _standings(council, say)):
-        parts = [standings, *parts]
+    parts = [say("council_show.letters"), *(ballot(council, row, say) for row in chosen)]
+    if seat is None and (counted := standings(council, say)):
+        parts = [counted, *parts]
     return "\n\n".join(parts)
 
 
@@ -77,29 +75,47 @@ def _category(name: str, say: Words) -> str:
 
 def whole(council: Council, say: Words) -> str:
     """The council as a document, with the models' reasoning where they showed any."""
-    row = council.row
     parts = [
         f"# {title(council)}",
-        "\n".join(_facts(council, say)),
-        _section(say("council_show.question"), formatting.quoted(row.question)),
-        _section(verdict_title(council, say), formatting.quoted(row.verdict)) if row.verdict.strip() else "",
-        _section(say("council_show.dissent"), formatting.quoted(row.dissent)) if row.dissent.strip() else "",
-        _section(say("council_show.standings"), _standings(council, say)),
-        _section(
-            say("council_show.answers"),
-            *(_answer(council, seat, say, reasoning=True) for seat in council.seats),
-        ),
+        facts(council, say),
+        question(council, say),
+        _section(verdict_title(council, say), verdict(council, say)),
+        _section(say("council_show.standings"), standings(council, say)),
+        _section(say("council_show.answers"), *(answer(seat, say, reasoning=True) for seat in council.seats)),
         _section(
             say("council_show.ballots"),
             say("council_show.letters"),
-            *(_ballot(council, ballot, say, reasoning=True) for ballot in council.ballots),
+            *(ballot(council, row, say, reasoning=True) for row in council.ballots),
         )
         if council.ballots
         else "",
         _section(say("council_show.key"), key(council, say)),
-        _section(say("council_show.research"), research(council, say)) if _findings(council) else "",
+        _section(say("council_show.research"), research(council, say)) if has_findings(council) else "",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def facts(council: Council, say: Words) -> str:
+    """When it was asked, how many answered, who was in the chair and what it judged by, as a list."""
+    return "\n".join(_facts(council, say))
+
+
+def question(council: Council, say: Words) -> str:
+    return _section(say("council_show.question"), formatting.quoted(council.row.question))
+
+
+def verdict(council: Council, say: Words) -> str:
+    """The verdict with its dissent, without a title; "" where there is none."""
+    row = council.row
+    dissent = (
+        _section(say("council_show.dissent"), formatting.quoted(row.dissent)) if row.dissent.strip() else ""
+    )
+    return "\n\n".join(filter(None, [formatting.quoted(row.verdict), dissent]))
+
+
+def has_findings(council: Council) -> bool:
+    """Whether something was looked into for it."""
+    return bool(_findings(council))
 
 
 def title(council: Council) -> str:
@@ -129,7 +145,8 @@ def tally_of(council: Council) -> Tally | None:
         return None
 
 
-def _answer(council: Council, seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
+def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
+    """One member's answer; with `reasoning` also what the model showed of its own."""
     parts = [f"### {_called(seat)}", " · ".join(_bill(seat, say))]
     if seat.state != "answered":
         parts.append(f"*{_fault(seat.state, seat.fault, seat.model, say)}*")
@@ -157,7 +174,8 @@ def _bill(seat: SeatRow, say: Words) -> Iterable[str]:
             yield formatting.dollars(seat.cost_usd, say)
 
 
-def _ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool = False) -> str:
+def ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool = False) -> str:
+    """One judge's ballot, and what was read from it; with `reasoning` as in `answer`."""
     names, seats_shown = _names(council), _seats(ballot.shown)
     parts = [f"### {ballot.seat + 1}. {names[ballot.seat]}"]
     if ballot.fault:
@@ -180,7 +198,7 @@ def _ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool 
     return "\n\n".join(parts)
 
 
-def _standings(council: Council, say: Words) -> str:
+def standings(council: Council, say: Words) -> str:
     """The table with the votes per rank, and what it means; "" where nothing was counted."""
     tally, names = tally_of(council), _names(council)
     if tally is None or not tally.standings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 
 from bot.events import Attachment, Author, Event, Link, Place, Stage, Text, UserError
 from bot.words import words
-from bot.works.council import markdown
+from bot.works.council import markdown, page
 from bot.works.council.display import Display
 from storage.councils import Council, Councils
 from storage.db import Database
+from storage.sessions import Sessions
 from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.fakes.scripted_app import settings_of
@@ -55,8 +57,8 @@ class Archive:
     """Councils that were held, and somebody who asks for them."""
 
     def __init__(self, db: Database) -> None:
-        self.councils = Councils(db)
-        self._showing = Display(self.councils, settings_of(db).zone)
+        self.councils, self.sessions = Councils(db), Sessions(db)
+        self._showing = Display(self.councils, self.sessions, settings_of(db).zone)
 
     async def hold(self, run: str, place: Place = HERE, author: Author = ANA, *, minute: int = 0) -> None:
         row = council(
@@ -72,12 +74,12 @@ class Archive:
         )  # fmt: skip
 
     async def events(
-        self, what: str = "answers", run: str = "", place: Place = HERE, author: Author = ANA
+        self, what: str = "answers", run: str = "", place: Place = HERE, author: Author = ANA, form: str = ""
     ) -> list[Event]:
-        asking = MemoryRun()
+        asking, options = MemoryRun(), {"run": run, "as": form}
         asking.request = replace(
             asking.request, place=place, author=author, work="council", text=what,
-            verb="export" if what == "export" else "show", options={"run": run} if run else {},
+            verb="export" if what == "export" else "show", options={k: v for k, v in options.items() if v},
         )  # fmt: skip
         async with aclosing(self._showing.run(asking)) as events:
             return [event async for event in events]
@@ -211,6 +213,69 @@ async def test_an_export_holds_everything_in_one_file(archive: Archive) -> None:
     ]  # fmt: skip
     for said in ("> It depends.", "> Sol disagrees.", "> Let me think.", "> No idea.", "Answered: 2 of 3"):
         assert said in text
+
+
+async def test_a_page_holds_everything_under_the_title_of_its_conversation(archive: Archive) -> None:
+    await archive.hold("run-000001")
+    *_, file = await archive.events("export", form="html")
+    assert isinstance(file, Attachment)
+    assert (file.name, file.media_type) == ("council-000001.html", "text/html")
+    text = file.data.decode()
+    assert "<h1>The question of run-000001?</h1>" in text
+    assert re.findall("<h2>(.*?)</h2>", text) == [
+        "Question", "Synthesis", "Dissent", "Answers", "Ballots", "The count", "Who was which letter", "Research",
+    ]  # fmt: skip
+    for said in (
+        "<p>It depends.</p>",
+        "<p>Let me think.</p>",
+        "<p>No idea.</p>",
+        "<em>old</em>",
+        "Answered: 2 of 3",
+    ):
+        assert said in text
+    tabs = re.findall(r'<input type="radio" name="(\w+)" id="([\w-]+)"( checked)?><label for="\2">', text)
+    assert [id for _, id, opened in tabs if opened] == ["part-0", "answer-0", "ballot-0"]
+    session = await archive.sessions.open(
+        HERE.space,
+        HERE.platform,
+        HERE.channel,
+        HERE.thread,
+        "council",
+        author_id=ANA.id,
+        title="Ends & means <b>",
+    )
+    await archive.sessions.add_exchange(HERE.space, session.id, "run-000001", "?", "It depends.", "[]")
+    *_, file = await archive.events("export", form="html")
+    assert isinstance(file, Attachment)
+    assert "<title>Ends &amp; means &lt;b&gt;</title>" in file.data.decode()
+
+
+@example("</section><script>alert(1)</script>")
+@example("![](https://example.com/eye.png) <img src=x onerror=alert(1)>")
+@example("[press](javascript:alert(1)) <javascript:alert(1)>")
+@given(st.text(st.sampled_from("a<>/\"'&#`|![]()\n "), max_size=40))
+def test_a_page_runs_nothing_and_loads_nothing(said: str) -> None:
+    text = "x" + said
+    row = council(
+        "run", kind="synthesis", question=text, verdict=text, dissent=text, criteria=text,
+        research=json.dumps({text: text}),
+    )  # fmt: skip
+    seats = [seat(n, name=f"n{text}", settings=text, answer=text, reasoning=text) for n in range(2)]
+    votes = [ballot(n, raw=text, again=text, reasoning=text) for n in range(2)]
+    shown = page.whole(Council(row, tuple(seats), tuple(votes)), text, SAY)
+    body = shown.partition("<body>")[2]
+    elements = set(re.findall(r"<(/?[a-z][a-z0-9]*)", body))
+    assert not {name.lstrip("/") for name in elements} & {
+        "script",
+        "img",
+        "iframe",
+        "style",
+        "object",
+        "link",
+    }
+    assert not re.search(r"<[^>]*\s(on\w+|src|style)=", body)
+    assert not re.search(r'href="\s*(javascript|data|vbscript):', body, re.IGNORECASE)
+    assert body.count("<section>") == body.count("</section>") == 2 + 2 + 5
 
 
 @pytest.mark.parametrize(
