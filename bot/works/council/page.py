@@ -23,7 +23,8 @@ Tab = tuple[str, str]
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE: Final = """:root { color-scheme: light dark; --line: #8884; --mark: #2f6f9f; }
 body { font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; } h3 { font-size: 1.05rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; }
+h3, blockquote :is(h1, h2, h3) { font-size: 1.05rem; }
 blockquote { margin: .75rem 0; padding: .1rem 1rem; border-left: 3px solid var(--mark); }
 pre { overflow-x: auto; padding: .75rem; border: 1px solid var(--line); border-radius: 4px; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
