@@ -17,13 +17,17 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_PAGE_END = re.compile(r"(?<=\n)\f|\f(?=\n)")
+"""A form feed beside a line's end begins a page, and no paragraph."""
+_LINE_END = re.compile("[\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+"""What else ends a line (Unicode Standard Annex 14, BK and NL; and what `str.splitlines` splits at)."""
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _C1 = re.compile("[\x80-\x9f]")
 _HIGH = re.compile("[\x80-\uffff]+")
 
 
 def decode(name: str, data: bytes) -> str:
-    """The text of `data`, newlines as "\\n", without a byte-order mark.
+    """The text of `data`, every kind of line end as "\\n", without a byte-order mark.
 
     UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252, then Latin-1. Raises UserError:
     "library.file_empty", "library.file_binary" or "library.file_encoding".
@@ -31,6 +35,7 @@ def decode(name: str, data: bytes) -> str:
     if not data.strip(b"\x00 \t\r\n"):
         raise UserError("library.file_empty", name=name)
     text = _text(name, data).replace("\r\n", "\n").replace("\r", "\n")
+    text = _LINE_END.sub("\n", _PAGE_END.sub("", text))
     if not text.strip("\ufeff \t\n"):
         raise UserError("library.file_empty", name=name)
     return text

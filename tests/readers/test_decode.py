@@ -6,6 +6,7 @@ import pytest
 
 from bot.events import UserError
 from bot.readers import read
+from bot.readers.screenplay import fountain as screenplay
 
 WORDS = "Ação é a reação: “olá”, coração.\nSegunda linha.\n"
 
@@ -19,6 +20,23 @@ def test_an_encoding_is_recognised(encoding: str) -> None:
 
 def test_newlines_are_made_alike() -> None:
     assert read("a.txt", b"one\r\ntwo\rthree\n").text == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.fountain"])
+def test_every_line_end_parts_lines(name: str, end: str) -> None:
+    rows = ["# Storm", "", "INT. TOWER - NIGHT", "", "The lamp burns.", "", "MARA", "Hold on!", ""]
+    read_as = screenplay.read if name.endswith(".fountain") else None
+    for encoding in ("utf-8", "utf-16"):
+        data = end.join(rows).encode(encoding)
+        document = read_as(name, data, lambda *_: None) if read_as else read(name, data)
+        assert "INT. TOWER - NIGHT\n" in document.text
+        assert "Hold on!" in document.text
+        assert not (set("\r\v\f\x85\u2028\u2029") & set(document.text))
+
+
+def test_a_new_page_within_a_paragraph_does_not_part_it() -> None:
+    assert read("a.txt", b"The lamp\n\fburns on.\f\nIt is late.").text == "The lamp\nburns on.\nIt is late."
 
 
 def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:

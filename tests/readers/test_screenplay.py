@@ -78,6 +78,16 @@ async def test_final_drafts_script_comes_out_of_the_parsers_process_whole() -> N
     ]  # fmt: skip
 
 
+@given(
+    st.lists(
+        st.sampled_from(["INT. HALL", "MARA", "Hello.", "", " ", "\f", "\x85", "\xa0", "\u3000", "[[a]]"])
+    )
+)
+def test_a_row_of_any_blanks_is_empty(rows: list[str]) -> None:
+    blanks = [row if row.strip() else "" for row in rows]
+    assert fountain("\n".join(rows)).elements == fountain("\n".join(blanks)).elements
+
+
 @pytest.mark.parametrize(
     ("stated", "length"),
     [("2/8", 2), ("1 5/8", 13), ("2", 16), (" 1/4 ", 2), ("0/8", 0), ("", None), ("1.5", None),

@@ -50,7 +50,7 @@ def fountain(text: str) -> Screenplay:
     """The screenplay that a text in Fountain says, its line ends "\\n"."""
     text, notes = _without_notes(_without_boneyard(text.replace(_NOTED, "").lstrip("\ufeff")))
     rows = text.split("\n")
-    at = next((at for at, row in enumerate(rows) if row.strip(f"{_NOTED} \t")), len(rows))
+    at = next((at for at, row in enumerate(rows) if row.replace(_NOTED, "").strip()), len(rows))
     title_page, after = _title_page(rows, at)
     return Screenplay(tuple(_Reading(rows, notes, after).elements()), title_page)
 
@@ -139,7 +139,7 @@ class _Reading:
         """Whether a scene, a speech or a transition may begin here: behind an empty line, or what is not printed."""
         while self._at < len(self._rows):
             row = self._rows[self._at]
-            if row.strip(f"{_NOTED} \t"):
+            if row.replace(_NOTED, "").strip():
                 elements += self._block(row, parted=parted)
                 parted = bool(elements) and elements[-1].kind in ("section", "synopsis", "page_break")
             else:
