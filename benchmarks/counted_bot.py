@@ -1,12 +1,13 @@
 """`python -m bot`, which on SIGUSR2 writes what it holds as a line of JSON: `python -m benchmarks.counted_bot …`.
 
 The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}, "blocks":
-those that Python has allocated}.
+those that Python has allocated, "used_mb" and "free_mb": what C's allocator has given out, and holds free}.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -28,7 +29,26 @@ def count(*_: object) -> None:
     tasks = Counter(_name(task) for task in asyncio.all_tasks())
     objects = Counter(f"{type(held).__module__}.{type(held).__qualname__}" for held in gc.get_objects())
     with Path(os.environ[FILE_ENV]).open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"tasks": tasks, "objects": objects, "blocks": blocks}) + "\n")
+        file.write(json.dumps({"tasks": tasks, "objects": objects, "blocks": blocks, **_allocated()}) + "\n")
+
+
+class _MallInfo(ctypes.Structure):
+    """glibc's `struct mallinfo2` (mallinfo(3)), in bytes."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
+    ))  # fmt: skip
+
+
+def _allocated() -> dict[str, float]:
+    """What C's allocator holds, in all of its arenas; empty where it is not glibc's."""
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        return {}
+    mallinfo.restype = _MallInfo
+    info = mallinfo()
+    return {"used_mb": (info.uordblks + info.hblkhd) / 1e6, "free_mb": info.fordblks / 1e6}
 
 
 def _name(task: asyncio.Task[Any]) -> str:

@@ -63,6 +63,10 @@ class Look:
     uss_mb: float
     blocks: int
     """That Python has allocated: where these do not grow, the memory is the allocator's, and no object's."""
+    used_mb: float
+    """What C's allocator has given out, SQLite's and Chroma's caches among it; 0 where it does not say."""
+    free_mb: float
+    """What it keeps in its arenas for later."""
     threads: int
     files: int
     tasks: Counter[str]
@@ -204,6 +208,8 @@ class Soak:
             self.done,
             float(getattr(memory, "uss", memory.rss)) / 1e6,
             held["blocks"],
+            held.get("used_mb", 0.0),
+            held.get("free_mb", 0.0),
             process.num_threads(),
             process.num_fds(),
             Counter(held["tasks"]),
@@ -319,7 +325,8 @@ def _a_thousand(looks: Sequence[Look], values: Sequence[float]) -> float:
 
 def told(look: Look, before: Look) -> None:
     print(
-        f"{look.requests}: {look.uss_mb:.1f} MB, {look.blocks:,} blocks, {sum(look.tasks.values())} tasks, "
+        f"{look.requests}: {look.uss_mb:.1f} MB ({look.used_mb:.1f} in C, {look.free_mb:.1f} free), "
+        f"{look.blocks:,} blocks, {sum(look.tasks.values())} tasks, "
         f"{look.threads} threads, {look.files} files; more {dict(look.tasks - before.tasks)}",
         file=sys.stderr,
         flush=True,
