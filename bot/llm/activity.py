@@ -1,27 +1,66 @@
-"""Reports every byte of a response as activity: a service that sends only comments is still at work.
+"""Reports every byte of a response as activity, and passes on only the events that say something.
 
-OpenRouter sends ": OPENROUTER PROCESSING" while it waits for a model; SSE's readers drop such lines, as they should.
+A service may keep a connection alive with lines that carry nothing: OpenRouter's ": OPENROUTER PROCESSING", an empty
+`data:`, an `event:`, `id:` or `retry:` alone. All are legal (WHATWG HTML, 9.2.6), and the openai SDK takes some of them
+for answers that are no JSON.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from httpx2 import AsyncByteStream
 
+_END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+"""A blank line ends an event, whichever of the three line ends the service uses."""
+_SAYS = re.compile(rb"(?:\A|[\r\n])data:[^\r\n]*[^\s]")
+_LONGEST_END = 4
+
 
 @dataclass(slots=True, eq=False)
 class ActivityStream(AsyncByteStream):
-    """Stands in for a response's `stream`."""
+    """Stands in for a response's `stream`. `filtered`: it holds server-sent events, and not packed."""
 
     stream: AsyncByteStream
     on_activity: Callable[[], None]
+    filtered: bool = True
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        events = Events()
         async for chunk in self.stream:
             self.on_activity()
-            yield chunk
+            if not self.filtered:
+                yield chunk
+            elif said := events.feed(chunk):
+                yield said
+        if rest := events.rest():
+            yield rest
 
     async def aclose(self) -> None:
         await self.stream.aclose()
+
+
+class Events:
+    """The events in a stream of bytes that have data; the others are dropped. None is touched otherwise."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, chunk: bytes) -> bytes:
+        """The whole events with data that end in this chunk."""
+        searched = max(0, len(self._held) - _LONGEST_END)
+        self._held += chunk
+        start, said = 0, []
+        while end := _END.search(self._held, searched):
+            event = bytes(self._held[start : end.end()]).lstrip(b"\r\n")
+            if _SAYS.search(event):
+                said.append(event)
+            start = searched = end.end()
+        del self._held[:start]
+        return b"".join(said)
+
+    def rest(self) -> bytes:
+        """What the stream ended with, in the middle of an event."""
+        return bytes(self._held).lstrip(b"\r\n")

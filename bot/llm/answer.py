@@ -29,7 +29,8 @@ class Answer:
     """`begun` once the service answers, `over` when nothing more should be read, `paused` when the service is to be
     asked at once for the rest.
 
-    `finish` is None until the service considers the answer whole. `unseen`: see Completion.
+    `finish` is None until the service considers the answer whole; `ending` is its reason to end, where nobody knows
+    it. `unseen`: see Completion.
     """
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
@@ -38,6 +39,7 @@ class Answer:
         self.paused = False
         self.events = 0
         self.finish: str | None = None
+        self.ending = ""
         self.calls: tuple[ToolCall, ...] = ()
         self.raw = ""
         self.unseen = False

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import RAW, ErrorReport, ParameterRules
+from bot.llm.diagnosis import declines
+from bot.llm.error_report import ErrorReport
+from bot.llm.faults import RAW, ParameterRules
 from bot.llm.fields import arguments_of, call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.service import Service
@@ -49,7 +51,6 @@ _FINISH = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
     "pause_turn": "length",  # once too often
-    "refusal": "refusal",
 }
 
 
@@ -344,7 +345,8 @@ class MessagesAnswer(Answer):
     def _end(self, reason: str) -> None:
         self.paused = reason == "pause_turn" and self._pauses < PAUSES
         if reason and not self.paused:
-            self.finish = _FINISH.get(reason)  # of an unknown one the answer counts as broken off
+            self.finish = "refusal" if declines(reason) else _FINISH.get(reason)
+            self.ending = reason if self.finish is None else ""
         if self.finish == "tool":
             self.raw = self._written()
 

@@ -41,6 +41,7 @@ FINISHES = ("end", "length", "refusal", "tool", "cut")
 
 ModelFault = Literal[
     "auth",
+    "permission",
     "rate_limit",
     "timeout",
     "connection",
@@ -50,6 +51,7 @@ ModelFault = Literal[
     "context",
     "empty",
     "quota",
+    "refusal",
     "cut",
     "format",
 ]

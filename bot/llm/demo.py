@@ -138,7 +138,7 @@ class Demo:
         """The process's replies to `prompt`, up to the finish. Raises ModelError, UserError; closing it stops it."""
         label = f"{self.name}:{model}"
         if model != MODEL:
-            raise ModelError("not_found", label)
+            raise ModelError("not_found", label, f"there is {MODEL} alone")
         if prompt.tools or any(message.calls or message.results for message in prompt.messages):
             raise ModelError("bad_request", label, "the demo model cannot call tools")
         async with self._turn:

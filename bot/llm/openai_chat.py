@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, ToolCall
-from bot.llm.faults import RAW, ErrorReport, ParameterRules
-from bot.llm.fields import arguments_of, characters, count, dollars, objects_of, text
+from bot.llm.diagnosis import declines
+from bot.llm.error_report import ErrorReport, error_report
+from bot.llm.faults import RAW, ParameterRules, ReportedError
+from bot.llm.fields import arguments_of, characters, count, dollars, field, objects_of, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
 from bot.llm.service import Service
@@ -33,12 +35,11 @@ _FINISH = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
-    "content_filter": "refusal",
-    **dict.fromkeys(("safety", "prohibited_content", "recitation", "blocklist", "spii"), "refusal"),
     **dict.fromkeys(("tool_calls", "tool_use", "function_call"), "tool"),
 }
 """Reasons to end, in small letters: OpenAI's, and those of services that speak as it does (Mistral, Gemini, vLLM and
-text-generation-inference). Only these are known; DeepSeek's "insufficient_system_resource" cuts an answer off."""
+text-generation-inference); `diagnosis.declines` knows those to decline. Only these are known: DeepSeek's
+"insufficient_system_resource" cuts an answer off."""
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
@@ -186,6 +187,21 @@ class _Call:
     signed: object = None
 
 
+def _content(delta: object) -> tuple[str, str]:
+    """What is said and what is thought: Mistral gives both as a list of parts in the answer's text."""
+    parts = getattr(delta, "content", None)
+    if not isinstance(parts, list):
+        return text(delta, "content"), ""
+    said = thought = ""
+    for part in parts:
+        said += text(part, "text")
+        inner = field(part, "thinking")
+        thought += text(part, "thinking") + "".join(
+            text(piece, "text") for piece in (inner if isinstance(inner, list) else ())
+        )
+    return said, thought
+
+
 def _id(place: int, call: _Call) -> str:
     """Some services give none."""
     return call.id or f"call_{place}"
@@ -227,17 +243,27 @@ class ChatAnswer(Answer):
             self._own[_DETAILS] = _grown(self._own.get(_DETAILS, []), details)
         if signed := getattr(delta, _SIGNED, None):
             self._own[_SIGNED] = signed
-        yield self._part(*self._thoughts.feed(text(delta, "content")))
+        said, thought = _content(delta)
+        if thought:
+            self.count_hidden(thought)
+            self.add_reasoning(thought)
+            self._set_apart(thought)
+        yield self._part(*self._thoughts.feed(said))
         if refusal := text(delta, "refusal"):
             self._refused = True
             yield self.add_text(refusal)
         if isinstance(calls := getattr(delta, "tool_calls", None), list):
             self._tools(calls)
-        reason = getattr(choice, "finish_reason", None)
-        if isinstance(reason, str) and reason:
-            finish = _FINISH.get(reason.lower().removeprefix("content_filter: "))
+        if isinstance(error := getattr(choice, "error", None), Mapping):
+            raise ReportedError(error_report(0, error))  # OpenRouter's, of a provider that failed on the way
+        reason = text(choice, "finish_reason")
+        if reason:
+            known = _FINISH.get(reason.lower())
+            # OpenRouter says "stop" where its provider's own reason was another.
+            native = text(choice, "native_finish_reason")
+            finish = "refusal" if declines(reason) or declines(native) else known
             if finish is None:  # the answer breaks off, as far as anybody knows
-                self.over = reason == "error"
+                self.over, self.ending = reason == "error", reason
             elif self._refused and finish == "end":
                 self.finish = "refusal"
             else:  # some services say "stop" beside their tool calls

@@ -11,14 +11,16 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import RAW, ErrorReport, FaultError, ParameterRules, error_report
+from bot.llm.diagnosis import declines
+from bot.llm.error_report import ErrorReport, error_report
+from bot.llm.faults import RAW, ParameterRules, ReportedError
 from bot.llm.fields import call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
@@ -144,16 +146,7 @@ class Responses(Service):
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
-        return ResponsesAnswer(label, prompt, meter, self._stream_fault)
-
-    def _error_report(self, error: BaseException) -> ErrorReport | None:
-        report = super()._error_report(error)
-        # This API says 400 where the others say 404.
-        return replace(report, status=404) if report and report.code == "model_not_found" else report
-
-    def _stream_fault(self, error: Mapping[str, Any]) -> FaultError:
-        """An error that came inside of an answer, where it has no status."""
-        return self._fault(ValueError(), error_report(0, error))
+        return ResponsesAnswer(label, prompt, meter)
 
     async def _count(self, client: AsyncOpenAI, request: dict[str, Any]) -> object:
         counted_part = {name: value for name, value in _wire(request).items() if name in _COUNTED}
@@ -249,21 +242,13 @@ def _cache_key(prompt: Prompt) -> str:
 
 
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
-_POLICY = re.compile(r"policy|content_filter|\bflagged\b", re.I)
-"""In the code or the message of a failed answer: the service would not, rather than could not."""
 
 
 class ResponsesAnswer(Answer):
-    """Reads the events of a stream, or one whole response.
+    """Reads the events of a stream, or one whole response."""
 
-    `fault` makes what is raised out of the error that a service tells inside of an answer.
-    """
-
-    def __init__(
-        self, model: str, prompt: Prompt, meter: Meter, fault: Callable[[Mapping[str, Any]], Exception]
-    ) -> None:
+    def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
         super().__init__(model, prompt, meter)
-        self._fault = fault
         self._items: dict[int, Mapping[str, Any]] = {}
         self._refused = False
         self._streamed = False
@@ -289,7 +274,7 @@ class ResponsesAnswer(Answer):
         elif event.get("object") == "response":
             yield from self._end(event, text(event, "status"))
         elif kind == "error" or isinstance(event.get("error"), Mapping):
-            raise self._fault(event)
+            raise ReportedError(error_report(0, event))
 
     def _keep(self, index: int, item: object) -> None:
         """An output item is whole: only now is what it asks for a call."""
@@ -322,14 +307,11 @@ class ResponsesAnswer(Answer):
         if status == "completed":
             self.finish = "tool" if self.calls else "refusal" if self._refused else "end"
         elif status == "incomplete":
-            filtered = text(part(response, "incomplete_details"), "reason") == "content_filter"
-            self.finish = "refusal" if filtered or self._refused else "length"
+            declined = declines(text(part(response, "incomplete_details"), "reason"))
+            self.finish = "refusal" if declined or self._refused else "length"
         elif status in _ENDS:
-            error = part(response, "error")
-            if not _POLICY.search(f"{text(error, 'code')} {text(error, 'message')}"):
-                self._count()
-                raise self._fault(error)
-            self.finish = "refusal"
+            self._count()
+            raise ReportedError(error_report(0, part(response, "error")))
         if self.finish != "tool":
             self.raw = ""  # it may hold a call that is not made
 

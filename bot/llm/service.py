@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+import json
 import logging
 import random
 import traceback
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -25,16 +26,9 @@ from bot.budget import prompt_tokens
 from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, without_images
-from bot.llm.faults import (
-    RAW,
-    RETRIED,
-    ErrorReport,
-    FaultError,
-    ImageFault,
-    ParameterRules,
-    error_report,
-    safe,
-)
+from bot.llm.error_report import ErrorReport, error_report
+from bot.llm.faults import RAW, RETRIED, FaultError, ParameterRules, ReportedError, safe
+from bot.llm.fields import field
 
 if TYPE_CHECKING:
     import ssl
@@ -49,6 +43,8 @@ LONGEST_SILENCE_S = 3_600.0
 
 _NO_STREAM = ("text/html", "application/json")
 """A log-in page, or an error told with status 200."""
+
+LONGEST_ERROR_BYTES = 100_000
 
 REMEMBERED = 500
 """Turns: more are in no talk that is still going on."""
@@ -210,15 +206,19 @@ class Service:
         label = f"{self.name}:{model}"
         meter = meter or Meter()
         deadlines = Deadlines(self._timeouts, prompt.min_timeout)
+        rules = self._rules[model]
+        overrides: dict[str, Any] = {}
         attempt = 0
         unseen = False
         while True:
             answer = self._answer(label, prompt, meter)
             answer.unseen = unseen
-            current = prompt
+            current, before = prompt, meter.usage
+            request: dict[str, Any] = {}
             try:
                 while True:
-                    opened = await self._ask(model, current, deadlines, whole=whole)
+                    request = self._fitted(model, current, overrides)
+                    opened = await self._ask(request, deadlines, whole=whole)
                     answer.begin(prompt_tokens(current))
                     if whole:
                         for text in answer.add(opened):
@@ -235,17 +235,32 @@ class Service:
                     if not answer.paused:
                         break
                     current = answer.continuation(current)
-                failed = None if answer.finish else FaultError("server", "the answer broke off")
+                reason = safe(answer.ending, self._key) or "the answer ended for no known reason"
+                failed = None if answer.finish else FaultError("server", reason)
             except FaultError as fault:
-                if isinstance(fault, ImageFault) and not answer.text:
-                    prompt, unseen = without_images(prompt), True
-                    continue
                 failed = fault
+            except ReportedError as told:
+                failed = self._told(told.report)
+            # Out here, so that no SDK exception hangs on to what is raised, as its context.
+            if failed is not None and failed.fault == "refusal":
+                log.info("%s declined: %s", label, failed.detail)
+                answer.finish, failed = "refusal", None
             if failed is None:
                 break
-            # Raised out here, so that no SDK exception hangs on as the context.
             if answer.text:
                 raise ModelError("cut", label, failed.detail, partial=answer.completion("cut"))
+            if failed.report is not None:
+                if prompt.images and (why := failed.report.images):
+                    rules.sees = rules.sees and why != "none"
+                    log.info("%s refuses the images; asking without them", label)
+                    prompt, unseen, meter.usage = without_images(prompt), True, before
+                    continue
+                if rules.learn(failed.report, request, overrides):
+                    log.info("%s refuses a parameter; asking otherwise", label)
+                    if RAW in overrides:
+                        self._remember(model, current)
+                    meter.usage = before
+                    continue
             wait = (
                 failed.wait
                 if failed.wait is not None
@@ -297,57 +312,64 @@ class Service:
         limits = self._timeouts
         timeout = sdk.Timeout(max(limits.total, LONGEST_SILENCE_S), connect=limits.connect)
         # What is asked goes to the address in the config, and to no other that this one may name.
-        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=_certificates())
+        http = sdk.DefaultAsyncHttpxClient(
+            timeout=timeout,
+            follow_redirects=False,
+            verify=_certificates(),
+            # Events are filtered before they are read (`activity`), which packed ones cannot be.
+            headers={"Accept-Encoding": "identity"},
+        )
         return self._build(sdk, http)
 
-    async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
-        """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
-        client = self._client or await self._open()
+    def _fitted(self, model: str, prompt: Prompt, overrides: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of the call, as far as this model is known to take them."""
         rules = self._rules[model]
         # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
-        talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
-        overrides: dict[str, Any] = {}
-        if not self._unread.keys().isdisjoint(talk):
+        if not self._unread.keys().isdisjoint(_turns(model, prompt)):
             overrides[RAW] = None
-        while True:
-            left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
-            request = rules.fit(self._request(model, prompt, left_out), overrides)
-            try:
-                limits = deadlines.limits
-                async with deadlines.within(limits.total if whole else limits.first):
-                    opened = await self._send(client, request, whole=whole)
-            except Exception as error:
-                if not self._theirs(error):
-                    raise
-                refusal = self._error_report(error)
-                if refusal is not None and prompt.images and (why := refusal.images):
-                    rules.sees = rules.sees and why != "none"
-                    log.info("%s: %s refuses the images; asking without them", self.name, model)
-                    fault = self._fault(error, refusal)
-                    fault = ImageFault(fault.fault, fault.detail, fault.wait)
-                elif refusal is None or not rules.learn(refusal, request, overrides):
-                    fault = self._fault(error, refusal)
-                else:
-                    log.info("%s: %s refuses a parameter; asking otherwise", self.name, model)
-                    if RAW in overrides:
-                        self._unread |= dict.fromkeys(talk)
-                    while len(self._unread) > REMEMBERED:
-                        del self._unread[next(iter(self._unread))]
-                    continue
-            else:
-                if isinstance(opened, str):  # what the SDKs make of a whole answer that is no JSON
-                    fault = FaultError("server", "a page instead of an answer")
-                elif whole:
-                    return opened
+        left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
+        return rules.fit(self._request(model, prompt, left_out), overrides)
+
+    def _remember(self, model: str, prompt: Prompt) -> None:
+        """Remember whose thoughts this model does not read again."""
+        self._unread |= dict.fromkeys(_turns(model, prompt))
+        while len(self._unread) > REMEMBERED:
+            del self._unread[next(iter(self._unread))]
+
+    async def _ask(self, request: dict[str, Any], deadlines: Deadlines, *, whole: bool) -> Any:
+        """The stream, or the whole answer. Raises FaultError."""
+        client = self._client or await self._open()
+        try:
+            limits = deadlines.limits
+            async with deadlines.within(limits.total if whole else limits.first):
+                opened = await self._send(client, request, whole=whole)
+                if whole:
+                    body = opened
                 elif opened.response.headers.get("content-type", "").startswith(_NO_STREAM):
-                    await opened.close()
-                    fault = FaultError("server", "a page instead of an answer")
+                    body = await _read(opened)
                 else:
                     from bot.llm.activity import ActivityStream
 
-                    opened.response.stream = ActivityStream(opened.response.stream, deadlines.activity)
+                    response = opened.response
+                    plain = response.headers.get("content-encoding", "identity") == "identity"
+                    response.stream = ActivityStream(response.stream, deadlines.activity, filtered=plain)
                     return opened
-            raise fault
+        except Exception as error:
+            if not self._theirs(error):
+                raise
+            fault = self._fault(error, self._error_report(error))
+        else:
+            # An error with status 200. A response of OpenAI's that has failed is one, and is billed.
+            reported = None if field(body, "object") == "response" else field(body, "error")
+            if reported and not isinstance(body, str):
+                fault = self._told(
+                    error_report(0, body if isinstance(body, Mapping) else {"error": reported})
+                )
+            elif whole and not isinstance(body, str):  # the SDKs make one of a whole answer that is no JSON
+                return body
+            else:
+                fault = FaultError("server", "a page instead of an answer")
+        raise fault
 
     async def _next(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
         """The next event, or None at the end of the stream. Raises FaultError."""
@@ -378,12 +400,15 @@ class Service:
             return error_report(0, error.body)
         return None
 
+    def _told(self, report: ErrorReport) -> FaultError:
+        """The fault that a service has told, in its own words."""
+        words = (report.message or report.code or report.kind) if report.fault != "auth" else ""
+        detail = safe(f"{report.status or ''} {words}", self._key) or "no reason given"
+        return FaultError(report.fault, detail, report.wait_s, report)
+
     def _fault(self, error: BaseException, report: ErrorReport | None) -> FaultError:
         if report is not None:
-            detail = (
-                f"{report.status or ''} {report.message}" if report.fault != "auth" else f"{report.status}"
-            )
-            return FaultError(report.fault, safe(detail, self._key), report.retry_after_s)
+            return self._told(report)
         if isinstance(error, TimeoutError | importlib.import_module(self.sdk).APITimeoutError):
             return FaultError("timeout", "no answer in time")
         if isinstance(error, ValueError | RecursionError):
@@ -402,6 +427,28 @@ def _certificates() -> ssl.SSLContext:
     from httpx2 import create_ssl_context
 
     return create_ssl_context()
+
+
+def _turns(model: str, prompt: Prompt) -> list[str]:
+    """The turns of the prompt that a model wrote, by name."""
+    return [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
+
+
+async def _read(opened: Any) -> object:
+    """The JSON that came instead of a stream; "" for anything else."""
+    body = b""
+    try:
+        async for chunk in opened.response.aiter_bytes():
+            body += chunk
+            if len(body) > LONGEST_ERROR_BYTES:
+                return ""
+        found: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    finally:
+        await opened.close()
+    # Gemini's errors are lists.
+    return found[0] if isinstance(found, list) and found else found
 
 
 def _package(frame: FrameType) -> str:

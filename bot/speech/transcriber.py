@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.config import model_spec
 from bot.events import Request, Usage, UserError
 from bot.llm.base import ModelError, ModelFault
-from bot.llm.faults import error_report
+from bot.llm.error_report import error_report
 
 if TYPE_CHECKING:
     from bot.budget import Budget

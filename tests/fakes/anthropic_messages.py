@@ -120,6 +120,11 @@ class MessagesService(ModelService):
         tokens = self.prompt_tokens(body)
         if tokens > self.context:
             return bad(f"prompt is too long: {tokens} tokens > {self.context} maximum")
+        if tokens + (most := body.get("max_tokens", 0)) > self.context:
+            return bad(
+                f"input length and `max_tokens` exceed context limit: {tokens} + {most} > {self.context}, decrease "
+                "input length or `max_tokens` and try again"
+            )
         return None
 
     def _prefill(self, body: Body) -> Refused | None:

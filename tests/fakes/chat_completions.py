@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from aiohttp import web
+
 from tests.fakes.chat_rules import messages_refusal, tools_refusal
 from tests.fakes.model_service import Body, Call, Frame, ModelService, Refused, Reply, Turn
 from tests.fakes.schemas import bad_name, schema_fault
@@ -38,8 +40,35 @@ DIALECTS: Mapping[str, frozenset[str]] = {
     "deepseek": frozenset({"reasoning_content"}),
     "gemini": frozenset({"extra_content"}),
     "openrouter": frozenset({"reasoning", "reasoning_details"}),
+    **dict.fromkeys(("azure", "mistral", "lmstudio"), frozenset[str]()),
 }
 """What each takes back."""
+
+FILTERED: Mapping[str, Refused] = {
+    "": Refused(
+        400,
+        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a "
+        "different prompt.",
+        code="invalid_prompt",
+    ),
+    "azure": Refused(
+        400,
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        "prompt",
+        "content_filter",
+        {"status": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+    ),
+    "openrouter": Refused(
+        403,
+        "Your chosen model requires moderation and your input was flagged.",
+        more={
+            "code": 403,
+            "metadata": {"reasons": ["violence"], "flagged_input": "…", "provider_name": "OpenAI"},
+        },
+    ),
+    "deepseek": Refused(400, "Content Exists Risk", code="invalid_request_error"),
+}
+"""How each says that it will not, before it answers."""
 
 _DETAIL: Body = {"type": "reasoning.text", "text": "", "format": "anthropic-claude-v1", "index": 0}
 
@@ -50,7 +79,11 @@ class ChatService(ModelService):
     `thoughts`: the field in which it thinks aloud; other services have "reasoning". `dialect`: "deepseek", "gemini" and
     "openrouter" say something of their own with a turn in which tools are called, and refuse that turn without it;
     others refuse it where they are given it. Gemini gives each call whole, all with the index 0, its errors stand in a
-    list, and it signs the first call of a turn."""
+    list, and it signs the first call of a turn. Mistral gives text as a list of parts, and its thoughts among them.
+    LM Studio answers at a wrong path with an error and status 200.
+
+    `forbidden`: a word that no prompt may hold. `minute`: the tokens that one request may want of a minute, its room
+    to answer included, as Groq counts. `window`: the most of prompt and answer together, as vLLM counts."""
 
     PATH: ClassVar[str] = "/v1/chat/completions"
     FINISHES: ClassVar[dict[str, str]] = {
@@ -65,6 +98,9 @@ class ChatService(ModelService):
     refuses: tuple[str, ...] = ()
     thoughts: str = "reasoning_content"
     dialect: str = ""
+    forbidden: str = ""
+    minute: int = 0
+    window: int = 0
     _own: dict[str, Body] = field(default_factory=dict)  # of a turn, by the id of each of its calls
 
     def problem(self, status: int, error: Mapping[str, Any]) -> Body:
@@ -73,6 +109,12 @@ class ChatService(ModelService):
             return problem
         inner = {"code": status, "message": error["message"], "status": "INVALID_ARGUMENT"}
         return [{"error": inner}]  # type: ignore[return-value]
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.post("/{path:.*}", self._elsewhere)] if self.dialect == "lmstudio" else []
+
+    async def _elsewhere(self, request: web.Request) -> web.Response:
+        return web.json_response({"error": f"Unexpected endpoint or method. (POST {request.path})"})
 
     def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
@@ -98,7 +140,31 @@ class ChatService(ModelService):
             or self._options(body)
             or tools_refusal(body)
             or self._format(body)
+            or self._room(body)
         )
+
+    def _room(self, body: Body) -> Refused | None:
+        """What is too much, or too bad, to be read."""
+        read, most = self.prompt_tokens(body), max(int(body.get(name, 0)) for name in self.limit)
+        if self.forbidden and self.forbidden in " ".join(self.texts(body)):
+            return FILTERED[self.dialect] if self.dialect in FILTERED else FILTERED[""]
+        if self.minute and read + most > self.minute:
+            detail = (
+                f"Request too large for model `{body['model']}` in organization `org_01kgg5588eftc8k70aes4864eb` "
+                f"service tier `on_demand` on tokens per minute (TPM): Limit {self.minute}, Requested {read + most}, "
+                "please reduce your message size and try again. Need more tokens? Upgrade to Dev Tier today at "
+                "https://console.groq.com/settings/billing"
+            )
+            return Refused(413, detail, code="rate_limit_exceeded", more={"type": "tokens"})
+        if self.window and read + most > self.window:
+            detail = (
+                f"You passed {read} input tokens and requested {most} output tokens. However, the model's context "
+                f"length is only {self.window} tokens, resulting in a maximum input length of {self.window - most} "
+                f"tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value={read})"
+            )
+            more = {"type": "BadRequestError", "code": 400}
+            return Refused(400, detail, "input_tokens", more=more)
+        return None
 
     def _own_refusal(self, messages: list[Body]) -> Refused | None:
         """What was said beside the calls of a turn comes back as it went out."""
@@ -197,14 +263,17 @@ class ChatService(ModelService):
         own = self._said_beside(turn)
         for n, thought in enumerate(reply.reasoning if self.dialect != "gemini" else ()):
             delta: Body = {self.thoughts: thought}
+            if self.dialect == "mistral":
+                delta = {"content": [_thinking(thought)]}
             if self.dialect == "openrouter":
                 ending = own["reasoning_details"][0] if n == len(reply.reasoning) - 1 else _DETAIL
                 delta = {"reasoning": thought, "reasoning_details": [ending | {"text": thought}]}
             yield chunk(delta, "token")
         if reply.refusal:
             yield chunk({"refusal": reply.refusal}, "token")
-        for text in turn.texts():
-            yield chunk({"content": text}, "piece")
+        for n, text in enumerate(turn.texts()):
+            in_parts = self.dialect == "mistral" and n == 0
+            yield chunk({"content": [{"type": "text", "text": text}] if in_parts else text}, "piece")
         for call in turn.calls if self.dialect == "gemini" else ():
             yield chunk({"tool_calls": [{"index": 0} | _call(call) | self._signed(turn, call)]}, "piece")
         for index, call in enumerate(turn.calls if self.dialect != "gemini" else ()):
@@ -233,7 +302,10 @@ class ChatService(ModelService):
             "refusal": turn.reply.refusal or None,
         }
         own = self._said_beside(turn)
-        if turn.reply.reasoning and self.dialect not in ("gemini", "openrouter"):
+        if self.dialect == "mistral":
+            thoughts = [_thinking(thought) for thought in turn.reply.reasoning]
+            message["content"] = [*thoughts, {"type": "text", "text": turn.text()}]
+        elif turn.reply.reasoning and self.dialect not in ("gemini", "openrouter"):
             message[self.thoughts] = "".join(turn.reply.reasoning)
         if self.dialect == "openrouter" and turn.reply.reasoning:
             message |= {"reasoning": "".join(turn.reply.reasoning)} | own
@@ -260,6 +332,10 @@ class ChatService(ModelService):
 
     def _signed(self, turn: Turn, call: Call) -> Body:
         return self._own[call.id] if self.dialect == "gemini" and call is turn.calls[0] else {}
+
+
+def _thinking(thought: str) -> Body:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
 
 
 def _call(call: Call) -> Body:

@@ -167,6 +167,7 @@ class ModelService:
             "type": "invalid_request_error",
             "param": refused.param or None,
             "code": refused.code or None,
+            **refused.more,
         }
         return web.json_response(self.problem(refused.status, error), status=refused.status)
 
@@ -263,6 +264,7 @@ class ModelService:
         for frame in self.frames(turn):
             for _ in range(reply.comments):
                 await response.write(b": OPENROUTER PROCESSING\n\n")
+            await response.write(reply.idle.encode())
             if frame.kind in ("piece", "end"):
                 if turn.sent == at and await self._fault(request, response, turn, frame):
                     return response

@@ -45,8 +45,9 @@ class ResponsesService(ModelService):
     `refuses`: further parameters that this model, or a server with the same API, does not take. `verified`: whose
     key it is may see summaries of reasoning. `aloud`:
     reasoning is streamed as a summary without being asked for one. `nested`: an error event has its error
-    inside. `counting`: it has the route that counts. `context`: the most tokens read. `cache_least`: a shorter
-    prompt is not cached. A reply with finish "failed" fails with its `error`."""
+    inside. `counting`: it has the route that counts. `context`: the most tokens read. `forbidden`: a word that no
+    prompt may hold. `cache_least`: a shorter prompt is not cached. A reply with finish "failed" fails with its
+    `error`."""
 
     PATH: ClassVar[str] = "/v1/responses"
     FINISHES: ClassVar[dict[str, str]] = {
@@ -64,6 +65,7 @@ class ResponsesService(ModelService):
     counting: bool = True
     context: int = 400_000
     cache_least: int = 1024
+    forbidden: str = ""
     _cached: set[str] = field(default_factory=set)
     _thought: dict[str, str] = field(default_factory=dict)  # an item's id → that of the reasoning before it
     _numbers: Counter[str] = field(default_factory=Counter)
@@ -79,6 +81,9 @@ class ResponsesService(ModelService):
         if refused is None and self.prompt_tokens(body) > self.context:
             detail = "Your input exceeds the context window of this model. Please adjust your input."
             return bad(detail, "input", "context_length_exceeded")
+        if refused is None and self.forbidden and self.forbidden in " ".join(self.texts(body)):
+            detail = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+            return bad(detail, code="invalid_prompt")
         return refused
 
     def _model(self, body: Body) -> Refused | None:

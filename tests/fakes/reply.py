@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -57,6 +57,7 @@ class Reply:
     endless: bool = False
     delay_s: float = 0.0
     comments: int = 0  # lines without an event, before each piece, as OpenRouter sends them while it waits
+    idle: str = ""  # events without data, before each piece, as gateways keep a connection alive
     cost: float | None = None  # dollars, as OpenRouter tells them
     gates: dict[int, asyncio.Event] = field(default_factory=dict)
 
@@ -72,12 +73,13 @@ Script = list[Reply] | Callable[[Body], Reply]
 
 
 class Refused(NamedTuple):
-    """What the real service would refuse: status, message, the parameter, its code."""
+    """What the real service would refuse: status, message, the parameter, its code, and what else its error holds."""
 
     status: int
     message: str
     param: str = ""
     code: str = ""
+    more: Mapping[str, Any] = {}
 
 
 class Frame(NamedTuple):

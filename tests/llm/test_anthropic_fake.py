@@ -261,6 +261,11 @@ def test_too_long_a_prompt() -> None:
     refused = MessagesService(context=1).refusal(GOOD | {"system": "Be brief."}, HEAD)
     assert refused is not None
     assert refused.message == "prompt is too long: 3 tokens > 1 maximum"
+    service = MessagesService(context=20)
+    refused = service.refusal(GOOD | {"max_tokens": 20}, HEAD)
+    assert refused is not None
+    assert refused.message.startswith("input length and `max_tokens` exceed context limit: 1 + 20 > 20, ")
+    assert service.refusal(GOOD | {"max_tokens": 19}, HEAD) is None
 
 
 @pytest.mark.parametrize(

@@ -417,7 +417,7 @@ async def test_a_wrong_schema_is_a_fault_and_no_lesson(desk: Open) -> None:
         (400, "invalid_request_error", "bad_request", 1),
         (401, "authentication_error", "auth", 1),
         (402, "billing_error", "quota", 1),
-        (403, "permission_error", "auth", 1),
+        (403, "permission_error", "permission", 1),
         (404, "not_found_error", "not_found", 1),
         (413, "request_too_large", "context", 1),
         (429, "rate_limit_error", "rate_limit", 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import aiohttp
@@ -179,6 +180,59 @@ def test_a_key_that_is_required(sent: Body) -> None:
 )
 def test_a_model_with_manners_of_its_own(service: ChatService, change: Body) -> None:
     assert status(service, change) == 400
+
+
+@pytest.mark.parametrize(
+    ("service", "refused", "words"),
+    [
+        (ChatService(forbidden="blood"), 400, "flagged as potentially violating"),
+        (ChatService(forbidden="blood", dialect="azure"), 400, "content management policy"),
+        (ChatService(forbidden="blood", dialect="openrouter"), 403, "requires moderation"),
+        (ChatService(forbidden="blood", dialect="deepseek"), 400, "Content Exists Risk"),
+        (ChatService(minute=50), 413, "(TPM): Limit 50, Requested 52, "),
+        (ChatService(window=51), 400, "You passed 2 input tokens and requested 50 output tokens."),
+    ],
+)
+def test_what_is_too_much_or_too_bad_to_be_read(service: ChatService, refused: int, words: str) -> None:
+    asked = {"messages": [{"role": "user", "content": "much blood"}], "max_tokens": 50}
+    answer = service.refusal(GOOD | asked, {})
+    assert answer is not None
+    assert (answer.status, words in answer.message) == (refused, True)
+    assert status(service, {"messages": [HI], "max_tokens": 10}) is None
+
+
+async def test_the_errors_of_each_look_as_theirs() -> None:
+    bodies: dict[str, Body] = {}
+    for dialect in ("azure", "openrouter", "lmstudio"):
+        async with (
+            ChatService(forbidden="blood", dialect=dialect) as service,
+            aiohttp.ClientSession() as client,
+        ):
+            bad = GOOD | {"messages": [{"role": "user", "content": "blood"}]}
+            path = "/chat/completions" if dialect == "lmstudio" else "/v1/chat/completions"
+            answer = await client.post(f"http://127.0.0.1:{service.port}{path}", json=bad)
+            bodies[dialect] = {"status": answer.status, **await answer.json()}
+    assert bodies["azure"]["error"]["innererror"] == {"code": "ResponsibleAIPolicyViolation"}
+    assert bodies["openrouter"]["error"]["metadata"]["reasons"] == ["violence"]
+    assert bodies["openrouter"]["error"]["code"] == bodies["openrouter"]["status"] == 403
+    path_error = "Unexpected endpoint or method. (POST /chat/completions)"
+    assert bodies["lmstudio"] == {"status": 200, "error": path_error}
+
+
+async def test_mistral_gives_text_and_thoughts_as_parts() -> None:
+    reply = Reply("Hel lo.", reasoning=["hm"])
+    async with (
+        ChatService([reply, reply], dialect="mistral") as service,
+        aiohttp.ClientSession() as client,
+    ):
+        url = f"{service.base_url}/chat/completions"
+        whole = await (await client.post(url, json=GOOD | {"stream": False})).json()
+        stream = await (await client.post(url, json=GOOD)).text()
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    assert whole["choices"][0]["message"]["content"] == [thought, {"type": "text", "text": "Hel lo. "}]
+    deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in stream.splitlines() if line[6:7] == "{"]
+    first, second = ([{"type": "text", "text": "Hel "}], "lo. ")
+    assert [delta.get("content") for delta in deltas] == ["", [thought], first, second, None]
 
 
 async def test_a_script_that_is_over_is_no_fault_to_retry() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from bot.budget import prompt_tokens
 from bot.llm.base import Image, Message, Prompt, without_images
-from bot.llm.faults import ErrorReport, error_report, safe
+from bot.llm.error_report import ErrorReport, error_report
+from bot.llm.faults import safe
 from tests.fakes.images import png
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open, both

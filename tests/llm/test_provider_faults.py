@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -15,9 +16,10 @@ import pytest
 from httpx2 import AsyncByteStream
 
 from bot.budget import prompt_tokens
-from bot.llm.activity import ActivityStream
+from bot.llm.activity import ActivityStream, Events
 from bot.llm.base import Meter, ModelError, ModelFault
-from bot.llm.faults import ErrorReport, ParameterRules, error_report
+from bot.llm.error_report import ErrorReport, error_report
+from bot.llm.faults import ParameterRules
 from bot.llm.openai_chat import ChatAnswer
 from bot.llm.service import Deadlines, Timeouts
 from bot.words import LOCALES, words
@@ -69,7 +71,7 @@ async def refused(desk: Open, reply: Reply, fault: str, calls: int, *, whole: bo
         (said(400), "bad_request", 1),
         (said(401), "auth", 1),
         (said(402), "quota", 1),
-        (said(403), "auth", 1),
+        (said(403), "permission", 1),
         (said(404), "not_found", 1),
         (said(408), "timeout", 3),
         (said(409), "server", 3),
@@ -405,7 +407,31 @@ async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Ope
 
     times: list[None] = []
     chunks = [chunk async for chunk in ActivityStream(Stream(), lambda: times.append(None))]
-    assert (len(chunks), len(times)) == (2, 2)
+    assert (chunks, len(times)) == ([b"data: {}\n\n"], 2)
+
+
+def test_only_events_with_data_are_passed_on_wherever_their_bytes_are_cut() -> None:
+    said = [b'id: 1\ndata: {"a": 1}\n\n', b"event: error\r\ndata: {}\r\n\r\n", b"data: x\rdata: y\r\r"]
+    idle = [b": ping\n\n", b"data:\n\n", b"data: \r\n\r\n", b"event: ping\n\n", b"id: 7\r\r", b"retry: 3\n\n"]
+    sent = b"".join(event for kept in said for event in (*idle, kept)) + b"data: half"
+    for size in (1, 2, 3, 7, len(sent)):
+        events = Events()
+        got = b"".join(events.feed(sent[at : at + size]) for at in range(0, len(sent), size))
+        # The last line end of an event may come with the next bytes, and says nothing then.
+        assert [part for part in got.split() if part] == [part for one in said for part in one.split()], size
+        assert events.rest() == b"data: half"
+
+
+def test_the_filter_costs_little_of_an_event() -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "word "}, "finish_reason": None}], "id": "c" * 40}
+    event, events = f"data: {json.dumps(chunk)}\n\n".encode(), Events()
+    began = time.process_time()
+    assert all(events.feed(event) == event for _ in range(20_000))
+    filtered = time.process_time() - began
+    began = time.process_time()
+    for _ in range(20_000):
+        json.loads(event[6:])
+    assert filtered < 2 * (time.process_time() - began), "less than to parse it"
 
 
 async def test_an_address_that_is_none_is_out_of_reach_like_any_other(wire: Wire) -> None:

@@ -145,6 +145,14 @@ def test_what_is_too_long_to_read() -> None:
     assert refused.code == "context_length_exceeded"
 
 
+def test_what_is_too_bad_to_be_read() -> None:
+    service = ResponsesService(forbidden="blood")
+    refused = service.refusal(GOOD | {"input": "much blood"}, {})
+    assert refused is not None
+    assert (refused.status, refused.code) == (400, "invalid_prompt")
+    assert service.refusal(GOOD, {}) is None
+
+
 @pytest.mark.parametrize(
     ("given", "param", "words"),
     [

@@ -47,13 +47,13 @@ def later(status: int, **more: Any) -> Reply:
 
 FAULTS: dict[str, tuple[Reply, str]] = {
     "unauthorised": (Reply(status=401), "refused the API key"),
-    "forbidden": (Reply(status=403), "refused the API key"),
+    "forbidden": (Reply(status=403), "This API key may not use"),
     "too often": (Reply(status=429, headers={"retry-after": "60"}), "is being asked too often right now"),
     "a storm of 429": (later(429), "is being asked too often right now"),
     "a fault of its own": (later(503), "had a fault of its own"),
     "overloaded": (later(529), "had a fault of its own"),
     "no credit": (Reply(status=402), "has no credit left"),
-    "unknown model": (Reply(status=404), "does not know"),
+    "unknown model": (Reply(status=404), "did not find"),
     "too long": (Reply(status=413), "more text than"),
     "not understood": (Reply(status=400), "did not accept"),
     "a page": (
