@@ -218,3 +218,17 @@ def test_dual_dialogue_stands_in_wrappers_without_a_type_and_omitted_scenes_are_
         f"{cue.format('C')}</OmittedScene></Paragraph>"
     )
     assert [(one.text, one.dual) for one in made] == [("A", 1), ("B", 2), ("OMITTED", 0)]
+
+
+def test_what_a_file_shows_in_capitals_is_read_in_capitals() -> None:
+    data = (
+        '<FinalDraft DocumentType="Script"><Content>'
+        '<Paragraph Type="Scene Heading"><Text>Int. Hall</Text></Paragraph>'
+        '<Paragraph Type="Action"><Text Style="Bold+AllCaps">A crash</Text><Text> below.</Text></Paragraph>'
+        "</Content>"
+        '<ElementSettings Type="Scene Heading"><FontSpec Style="AllCaps"/></ElementSettings>'
+        '<ElementSettings Type="Action"><FontSpec Style="Bold"/></ElementSettings></FinalDraft>'
+    )
+    screenplay = read("a.fdx", data.encode(), lambda *_: None).screenplay
+    assert screenplay is not None
+    assert [element.text for element in screenplay.elements] == ["INT. HALL", "**A CRASH** below."]

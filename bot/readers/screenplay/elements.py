@@ -21,6 +21,10 @@ SPOKEN: Final = frozenset({"parenthetical", "dialogue", "lyric"})
 UNPRINTED: Final = frozenset({"section", "synopsis", "note"})
 """The kinds that are not printed."""
 
+_OMITTED: Final = re.compile(
+    r"\W*(?:(?:scenes?|cenas?)\s+)?(?:omitted|omit|omitid[oa]s?|cortad[oa]s?)\W*", re.IGNORECASE
+)
+"""A heading that keeps the number of a scene that was cut."""
 MOST_EIGHTHS: Final = 80_000
 """The longest scene: 10,000 pages."""
 
@@ -47,6 +51,11 @@ class Element:
     dual: int = 0
     level: int = 0
     revision: int = 0
+
+
+def omitted(element: Element) -> bool:
+    """Whether it only says that a scene was cut, whose number stays."""
+    return element.kind == "heading" and bool(_OMITTED.fullmatch(plain(element.text)))
 
 
 @dataclass(frozen=True, slots=True)

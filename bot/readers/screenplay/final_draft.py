@@ -63,7 +63,10 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         raise UserError("library.file_declares", name=name)
     if _tag(root) != "FinalDraft":
         raise UserError("library.file_damaged", name=name)
-    elements = tuple(element for part in root if _tag(part) == "Content" for element in _elements(part, [0]))
+    capitals = frozenset(_in_capitals(root))
+    elements = tuple(
+        element for part in root if _tag(part) == "Content" for element in _elements(part, [0], capitals)
+    )
     if not any(element.text for element in elements) and root.get("Template", "").casefold() == "yes":
         raise UserError("library.file_template", name=name)
     screenplay = Screenplay(elements, tuple(_title_page(root)))
@@ -76,23 +79,34 @@ def _tag(node: Node) -> str:
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
 
 
-def _elements(node: Node, side: list[int]) -> Iterator[Element]:
+def _in_capitals(root: Node) -> Iterator[str]:
+    """The types of paragraphs that the file's settings show in capitals."""
+    for settings in root:
+        if _tag(settings) == "ElementSettings":
+            fonts = (font for font in settings if _tag(font) == "FontSpec")
+            if any("AllCaps" in font.get("Style", "").split("+") for font in fonts):
+                yield settings.get("Type", "").strip().casefold()
+
+
+def _elements(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator[Element]:
     """What the paragraphs in a node say. `side` holds where the next cue stands: LEFT first in a dual dialogue, then
-    RIGHT; 0 outside."""
+    RIGHT; 0 outside. `capitals`: the types of paragraphs in capitals."""
     for part in node:
         if _tag(part) == "DualDialogue":
-            yield from _elements(part, [LEFT])
+            yield from _elements(part, [LEFT], capitals)
         elif _tag(part) == "Paragraph":
-            yield from _paragraph(part, side)
-            yield from _elements(part, side)
+            yield from _paragraph(part, side, capitals)
+            yield from _elements(part, side, capitals)
 
 
-def _paragraph(node: Node, side: list[int]) -> Iterator[Element]:
+def _paragraph(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator[Element]:
     """Its own words, then its synopsis and notes; without words there is no paragraph, whatever else it has."""
     named = node.get("Type", "General").strip().casefold()
     kind = _KINDS.get(named, "general")
     texts = [part for part in node if _tag(part) == "Text"]
     words = lines("".join(map(_styled, texts)))
+    if named in capitals:
+        words = words.upper()
     if words and kind == "parenthetical":
         words = " ".join(words.split())
     if words:
@@ -134,11 +148,13 @@ def _whole(text: str) -> int:
 
 def _styled(node: Node) -> str:
     """The words of a run, with marks for how they are set."""
+    styles = node.get("Style", "").split("+")
     words = literal("".join(node.itertext()))
+    if "AllCaps" in styles:
+        words = words.upper()
     bare = words.strip()
     if not bare or "\n" in bare:
         return words
-    styles = node.get("Style", "").split("+")
     marks = "".join(mark for style, mark in _STYLES if style in styles)
     if not marks:
         return words

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bot.budget import text_tokens
-from bot.readers.screenplay.elements import UNPRINTED, Element, Screenplay, numbered, plain
+from bot.readers.screenplay.elements import UNPRINTED, Element, Screenplay, numbered, omitted, plain
 from bot.works.script.length import measured
 
 _SAME_KIND: Final = {"general": "action", "shot": "action", "centered": "action"}
@@ -107,7 +107,7 @@ class Scene:
     @property
     def text(self) -> str:
         """What is printed, without emphasis; a paragraph a line."""
-        return "\n".join(plain(element.text) for element in self.elements if element.kind not in UNPRINTED)
+        return "\n".join(plain(element.text) for element in _printed(self.elements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,13 @@ class Script:
 def script(screenplay: Screenplay, title: str = "") -> Script:
     """The script that a screenplay's elements make; `title` where it bears none."""
     elements = screenplay.elements
-    starts = [at for at, element in enumerate(elements) if element.kind == "heading"]
-    labels = numbered(elements)
+    headings = [at for at, element in enumerate(elements) if element.kind == "heading"]
+    labels = dict(zip(headings, numbered(elements), strict=True))
+    starts = [at for at in headings if not omitted(elements[at])]
     scenes: list[Scene] = []
-    for number, (start, end, label) in enumerate(
-        zip(starts, [*starts[1:], len(elements)], labels, strict=False), 1
-    ):
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(elements)], strict=False), 1):
         before = scenes[-1].light if scenes else ""
-        scenes.append(_scene(number, label, elements[start:end], before))
+        scenes.append(_scene(number, labels[start], elements[start:end], before))
     opening = elements[: starts[0]] if starts else elements
     return Script(
         screenplay.title or title, opening, tuple(scenes), screenplay.guessed, screenplay.title_page
@@ -151,14 +150,14 @@ def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -
     first = elements[0]
     named = heading(first.text)
     names = dict.fromkeys(speaker(element.text)[0] for element in elements if element.kind == "cue")
-    printed = [element for element in elements if element.kind not in UNPRINTED]
+    printed = _printed(elements)
     return Scene(
         number=number,
         label=label,
         heading=named,
         light=light if named.light == "same" else named.light,
         elements=elements,
-        eighths=measured(elements) if first.eighths is None else first.eighths,
+        eighths=measured(printed) if first.eighths is None else first.eighths,
         counted=first.eighths is None,
         characters=tuple(name for name in names if name),
         dialogue_words=_words([element for element in elements if element.kind in ("dialogue", "lyric")]),
@@ -172,8 +171,13 @@ def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -
     )
 
 
-def _words(elements: Sequence[Element]) -> int:
-    return sum(len(plain(element.text).split()) for element in elements if element.kind not in UNPRINTED)
+def _printed(elements: Iterable[Element]) -> list[Element]:
+    """What a scene's pages show. That another scene was cut behind it is no part of it."""
+    return [element for element in elements if element.kind not in UNPRINTED and not omitted(element)]
+
+
+def _words(elements: Iterable[Element]) -> int:
+    return sum(len(plain(element.text).split()) for element in _printed(elements))
 
 
 def _content(printed: Sequence[Element]) -> str:
@@ -184,6 +188,8 @@ def _content(printed: Sequence[Element]) -> str:
         words = " ".join(plain(element.text).split())
         if not words:
             continue
+        if element.kind in ("heading", "cue", "transition", "shot"):  # some programs keep how it was typed
+            words = words.upper()
         kind = _COMPARED_KIND.get(element.kind, element.kind)
         prefix = f"{kind}\x1f" if kind != last else ""
         digest.update(f"{prefix}{words} ".encode("utf-8", "surrogatepass"))

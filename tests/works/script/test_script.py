@@ -103,12 +103,27 @@ def test_a_longer_scene_is_never_shorter(paragraphs: list[str]) -> None:
         ("I/E CAR - NIGHT - FLASHBACK (1944)", "INT/EXT", "CAR", "NIGHT - FLASHBACK (1944)", "night"),
         ("INT. COZINHA – MADRUGADA", "INT", "COZINHA", "MADRUGADA", "night"),
         ("INT. DAY-CARE CENTRE", "INT", "DAY-CARE CENTRE", "", ""),
-        ("OMITTED", "", "OMITTED", "", ""),
     ],
 )
 def test_a_heading_taken_apart(text: str, setting: str, place: str, time_: str, light: str) -> None:
     made = heading(text)
     assert (made.setting, made.place, made.time, made.light) == (setting, place, time_, light)
+
+
+@pytest.mark.parametrize(
+    "words", ["OMITTED", "Omitted.", "SCENES OMITTED", "OMIT", "CENA OMITIDA", "**OMITTED**"]
+)
+def test_a_scene_that_was_cut_is_no_scene_and_has_no_length(words: str) -> None:
+    text = "INT. HALL #1#\n\nA crash.\n\n.{}#2#\n\nEXT. YARD #3#\n\nRain.\n"
+    cut, never = of(text.format(f"{words} ")), of(text.replace(".{}#2#\n\n", ""))
+    assert [(scene.number, scene.label) for scene in cut.scenes] == [(1, "1"), (2, "3")]
+    for scene, other in zip(cut.scenes, never.scenes, strict=True):
+        assert (scene.eighths, scene.words, scene.content) == (other.eighths, other.words, other.content)
+        assert scene.text == other.text
+    assert words in "\n".join(element.text for scene in cut.scenes for element in scene.elements), (
+        "exports keep it"
+    )
+    assert of("INT. OMITTED STREET\n\nRain.\n").scenes, "a place may be called so"
 
 
 @pytest.mark.parametrize(
