@@ -22,12 +22,14 @@ _VISIBLE = Option("visible", "verbs.option_visible", choices=("me", "thread", "s
 _TIER = Option("tier", "verbs.option_tier", choices=("quick", "standard", "deep"))
 _TOOLS = Option("tools", "verbs.option_tools", choices=("auto", "on", "off"))
 _MAX_TOOLS = Option("max-tools", "verbs.option_max_tools", "number", most=30)
+_TITLE = Option("title", "verbs.option_script_title", most=200)
+_ANYWAY = Option("yes", "verbs.option_yes_replace", "flag")
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("script", "add", "ferry.fdx --visible thread", _FILES, (_VISIBLE,), background=True),
-    Verb("script", "replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT,), background=True),
+    Verb("script", "add", "ferry.fdx --visible thread", _FILES, (_VISIBLE, _TITLE), background=True),
+    Verb("script", "replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT, _TITLE, _ANYWAY), background=True),
     Verb("script", "remove", "The Last Ferry", Argument("script", "verbs.arg_script", completes="script")),
     Verb("script", "share", "The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
     Verb(

@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -120,10 +121,9 @@ class Catalogue:
                 if stored is None:
                     raise UserError("script.no_such", name=row.title)
                 row, body = stored
-                parsed = await asyncio.to_thread(
-                    lambda: script(decode_screenplay(json.loads(body)), row.title)
-                )
-                opened = self._open[row.id] = OpenScript(row.run_id, parsed)
+                parsed = await asyncio.to_thread(lambda: script(decode_screenplay(json.loads(body))))
+                # Its title page may have the same title as another script's.
+                opened = self._open[row.id] = OpenScript(row.run_id, replace(parsed, title=row.title))
                 while len(self._open) > MOST_OPEN:
                     self._open.popitem(last=False)
             self._open.move_to_end(row.id)

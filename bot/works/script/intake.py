@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Event, Request, Run, Stage, Status, Text, UserError
 from bot.readers.sandbox import Sandbox
+from bot.readers.screenplay.elements import Screenplay
 from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
 from bot.words import Words, words
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from bot.config import Config
     from bot.incoming import Incoming
     from bot.readers.document import Document
-    from bot.readers.screenplay.elements import Screenplay
     from bot.works.script.analysis import BackgroundAnalysis
 
-KINDS: Final = (".fdx", ".fountain", ".pdf")
+KINDS: Final = (".fdx", ".fountain", ".txt", ".pdf")
 TITLE_CHARS: Final = 200
 LISTED: Final = 20
 """Numbers of changed scenes that a message names."""
@@ -43,6 +43,8 @@ LISTED: Final = 20
 _SAME_HEADING: Final = 0.15
 _OTHER_HEADING: Final = 0.5
 """Words that two scenes share (Dice's coefficient), from which on they are one scene rewritten."""
+_ONE_SCRIPT: Final = 1 / 3
+"""Of the longer draft's scenes, how many the other one has at least, if they are drafts of one script."""
 _COMMON: Final = 40
 """Scenes that hold a word, above which it is no reason to compare two."""
 
@@ -150,14 +152,14 @@ class _FileIntake:
         if self._document is None:
             data = await asyncio.to_thread(read_whole, self._file.path, self._max_bytes)
             try:
-                self._document = await self._sandbox.read(name, data)
+                self._document = await self._sandbox.read(_as_script(name), data)
             except UserError as error:
                 if error.key in (
                     "library.file_wrong_kind",
                     "library.file_other_kind",
                 ):  # as a book it may be read
                     raise UserError("script.wrong_kind", name=name, kind=error.values["kind"]) from error
-                raise
+                raise UserError(error.key, **{**error.values, "name": name}) from error
         if self._document.screenplay is None:
             raise UserError("cli.no_script")
         return self._document.screenplay
@@ -168,46 +170,72 @@ class _FileIntake:
         now = await asyncio.to_thread(script, screenplay, title)
         if not now.scenes:
             raise UserError("script.no_scenes")
+        given = " ".join(str(self._request.options.get("title") or "").split())
+        called = given or now.title
         outcome_of = partial(
             TakenIn,
-            title=now.title[:TITLE_CHARS],
+            title=called[:TITLE_CHARS],
             scenes=len(now.scenes),
             eighths=sum(scene.eighths for scene in now.scenes),
             characters=len(now.characters),
             guessed=now.guessed,
         )
-        if (old := await self._draft_of(now)) is None:
-            return outcome_of(id=hashlib.sha256(new.encode()).hexdigest()[:32])
-        before = await self._catalogue.read(reader(self._request), old)
-        if before == now:
-            return outcome_of(id=old.id, draft=old.draft, known=True)
-        if self._request.verb != "replace":
-            raise UserError("script.title_taken", title=old.title)
+        fresh = partial(outcome_of, id=hashlib.sha256(new.encode()).hexdigest()[:32])
+        replaces, asker = self._request.verb == "replace", reader(self._request)
+        own = [row for row in await self._catalogue.rows.all(asker) if row.author_id == asker.author_id]
+        if (old := await self._draft_of(own, called)) is None:
+            return fresh()
+        before = await self._catalogue.read(asker, old)
+        if before == replace(now, title=before.title):
+            return outcome_of(id=old.id, title=old.title, draft=old.draft, known=True)
         draft_changes = await asyncio.to_thread(changes, before, now)
+        shared, most = (
+            len(draft_changes.same) + len(draft_changes.changed),
+            max(len(before.scenes), len(now.scenes)),
+        )
+        other = shared < most * _ONE_SCRIPT
+        if not replaces:
+            # Many files bear the title of the template that they were begun from.
+            taken = {normal(row.title) for row in own}
+            names = (given,) if given else (called, Path(self._file.name).stem)
+            free = [title for title in names if normal(title) not in taken]
+            if other and free:
+                return fresh(title=free[0][:TITLE_CHARS])
+            raise UserError("script.title_taken", title=old.title)
+        if other and not self._request.options.get("yes"):
+            raise UserError("script.other_script", title=old.title, shared=shared, n=most)
+        # A name that somebody gave it, or the file's, stays.
+        bore = Screenplay((), before.title_page).title
         return outcome_of(
             id=old.id,
+            title=called[:TITLE_CHARS]
+            if given or normal(old.title) == normal(bore or old.title)
+            else old.title,
             draft=old.draft + 1,
             changed=[number for _, number in draft_changes.changed],
             cut=list(draft_changes.cut),
             new=list(draft_changes.new),
         )
 
-    async def _draft_of(self, now: Script) -> ScriptRow | None:
-        """Which script of the same owner's this is a draft of. Raises UserError where a draft is to replace none."""
+    async def _draft_of(self, own: Sequence[ScriptRow], title: str) -> ScriptRow | None:
+        """Which of the owner's scripts this is a draft of. Raises UserError where a draft is to replace none."""
         asker = reader(self._request)
         if named := str(self._request.options.get("script") or "").strip():
             row = await self._catalogue.resolve(asker, named)
             if row.author_id != asker.author_id:
                 raise UserError("script.not_yours", title=row.title)
             return row
-        alike = [
-            row
-            for row in await self._catalogue.rows.all(asker)
-            if row.author_id == asker.author_id and normal(row.title) == normal(now.title)
-        ]
-        if self._request.verb == "replace" and not alike:
-            raise UserError("script.draft_of_what", title=now.title[:TITLE_CHARS])
-        return alike[0] if alike else None
+        alike = [row for row in own if normal(row.title) == normal(title)]
+        of_file = (
+            [row for row in own if row.source == self._file.name]
+            if not self._request.options.get("title")
+            else []
+        )
+        both = [row for row in alike if row in of_file]
+        draft_of = next(iter(both or of_file or alike), None)
+        if draft_of is None and self._request.verb == "replace":
+            raise UserError("script.draft_of_what", title=title[:TITLE_CHARS])
+        return draft_of
 
 
 def _outcome_lines(outcome: TakenIn, say: Words) -> list[str]:
@@ -290,6 +318,12 @@ def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[boo
     return pairs
 
 
+def _as_script(name: str) -> str:
+    """The name under which the file is read: a .txt is taken for Fountain."""
+    path = Path(name)
+    return str(path.with_suffix(".fountain")) if path.suffix.lower() == ".txt" else name
+
+
 def _heading(scene: Scene) -> str:
     named = scene.heading
     return f"{named.setting}\x1f{named.place}\x1f{named.time}"
@@ -299,7 +333,7 @@ async def report_of(config: Config, file: Path) -> dict[str, Any]:
     """The figures of the script in a file, as `figures` has them, without a data folder. Raises UserError."""
     max_bytes = config.section(LibraryConfig).max_bytes
     data = await asyncio.to_thread(lambda: read_whole(str(file.resolve()), max_bytes))
-    document = await Sandbox().read(file.name, data)
+    document = await Sandbox().read(_as_script(file.name), data)
     if (screenplay := document.screenplay) is None:
         raise UserError("cli.no_script", name=file.name)
     return await asyncio.to_thread(lambda: figures(script(screenplay, document.title)))

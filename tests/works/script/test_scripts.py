@@ -106,7 +106,7 @@ async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -
         assert "no screenplay that you may read" in await here.said(ADA, "scenes")
         assert "Took in “The Pier”: 3 scenes, 3/8 pages, 2 characters who speak." in await here.add(ADA)
         assert "“The Pier” is there already" in await here.add(ADA)
-        assert "“The Pier” already. `/script replace`" in await here.add(ADA, PIER.replace("knots", "nets"))
+        assert "already have a screenplay “The Pier”" in await here.add(ADA, PIER.replace("knots", "nets"))
         assert "for its thread" in await here.said(ADA, "list")
         scenes = await here.said(ADA, "scenes", "pier")
         assert "- **2** #12A · EXT. PIER - NIGHT · p. 1 · 1/8 · BO, ADA" in scenes
@@ -158,6 +158,35 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
         assert "somebody else's" in await here.add(BO, verb="replace", script=row.id)
         await here.said(ADA, "share", row.id, visible="me")
         assert f"no screenplay “{row.id}”" in await here.add(BO, verb="replace", script=row.id)
+
+
+@pytest.mark.slow
+async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> None:
+    """Many files have the title of the template that they were begun from."""
+    pier = PIER.replace("The Pier", "Script Title")
+    barn = "Title: Script Title\n\nINT. BARN - DAY\n\nHay.\n\nEXT. FIELD - NIGHT\n\nA fox.\n"
+    async with room(tmp_path) as here:
+
+        async def gives(name: str, text: str, verb: str = "add", **options: OptionValue) -> str:
+            return await here.said(ADA, verb, paths=[here.desk.file(name, text)], **options)
+
+        assert "Took in “Script Title”" in await gives("pier.fountain", pier)
+        assert "Took in “barn”: 2 scenes" in await gives("barn.txt", barn)
+        assert "“barn” is there already" in await gives("barn.txt", barn)
+        # A new draft of each is known by its file's name.
+        assert "“barn”, draft 2: 2 scenes" in await gives("barn.txt", barn.replace("fox", "cat"), "replace")
+        assert "“Script Title”, draft 2" in await gives(
+            "pier.fountain", pier.replace("net", "sail"), "replace"
+        )
+        # What shares hardly a scene replaces nothing unless somebody says so.
+        refused = await gives("new.fountain", barn, "replace", script="Script Title")
+        assert "only 0 of 3 scenes in common with “Script Title”" in refused
+        assert "mends a sail" in await here.said(ADA, "scene", "1", script="Script Title")
+        replaced = await gives("new.fountain", barn, "replace", script="Script Title", yes=True)
+        assert "“Script Title”, draft 3: 2 scenes" in replaced
+        assert "Took in “The Barn”" in await gives("barn.txt", barn, title="The Barn")
+        assert "already have a screenplay “The Barn”" in await gives("pier.fountain", pier, title="The Barn")
+        assert "3 screenplays" in await here.said(ADA, "list")
 
 
 async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) -> None:
