@@ -62,5 +62,7 @@ class Events:
         return b"".join(said)
 
     def rest(self) -> bytes:
-        """What the stream ended with, in the middle of an event."""
-        return bytes(self._held).lstrip(b"\r\n")
+        """What the stream ended with, in the middle of an event; JSON alone, which some gateways send for an error, as
+        an event."""
+        held = bytes(self._held).lstrip(b"\r\n")
+        return b"data: " + b" ".join(held.splitlines()) + b"\n\n" if held.startswith(b"{") else held

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Way = Literal["whole", "stream", "json", "tools", "count", "cache"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
-HOPELESS = ("auth", "quota", "not_found", "connection", "timeout", "rate_limit")
+HOPELESS = ("auth", "permission", "quota", "not_found", "connection", "timeout", "rate_limit")
 """Faults after which the other trials would fail too, some of them only after minutes."""
 
 MAX_TOKENS = 1_000

@@ -174,7 +174,7 @@ class Models:
         """Ask for an `of`, a frozen dataclass; nothing of the answer is shown while it comes.
 
         What cannot be read is asked for once more as step "{step}-repair". Raises as `stream` does;
-        ModelError("format") when neither answer can be read.
+        ModelError("format") when neither answer can be read, or ModelError("refusal").
         """
         prompt = replace(prompt, schema=json_answers.schema_of(of))
         answer = await self._whole(run, role, step, prompt)
@@ -182,7 +182,7 @@ class Models:
             return json_answers.read(answer.text, of)
         except json_answers.UnreadableError as error:
             if answer.finish == "refusal":
-                raise ModelError("format", answer.model, "declined") from None
+                raise ModelError("refusal", answer.model) from None
             log.info("%s: %s wrote no usable JSON (%s)", step, answer.model, error.reason)
             repair_prompt = json_answers.repaired(prompt, answer.text, error)
         answer = await self._whole(run, role, f"{step}-repair", repair_prompt)

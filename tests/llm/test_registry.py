@@ -232,7 +232,7 @@ async def test_a_declined_answer_is_not_asked_for_again(table: Set) -> None:
     at = await table([Reply(refusal="I can't.", finish="refusal")])
     with pytest.raises(ModelError) as caught:
         await at.models.json(at.run, "answerer", "judge", PROMPT, Verdict)
-    assert (caught.value.fault, at.calls) == ("format", [1])
+    assert (caught.value.fault, at.calls) == ("refusal", [1])
 
 
 async def test_what_a_model_can_do_is_what_the_config_says(table: Set) -> None:

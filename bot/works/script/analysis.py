@@ -252,7 +252,8 @@ class BackgroundAnalysis:
                 try:
                     card = await models.json(run, ROLE, f"scene-{content}", prompt, Card)
                 except UserError as error:
-                    if error.key != "model.format":  # no service, no money: what there is stays, and is used
+                    # No service, no money: what there is stays, and is used.
+                    if error.key not in ("model.format", "model.refusal"):
                         raise
                     card = Card()
                 await self._catalogue.rows.put_finding(

@@ -81,6 +81,8 @@ async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: W
         writer.next.append(Reply("All of it."))
         await talk.say("/story recap")
         assert "This is what was written as number 1." in last(recapped())
+        writer.next.append(Reply("Only half of", finish="SAFETY"))
+        assert "declined to answer" in str(await talk.say("/story recap"))
         assert "9" in failed(await talk.say("/story recap 9"))
         assert "3 scenes" in texts(await talk.say("/story show"))
 

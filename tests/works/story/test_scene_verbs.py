@@ -182,6 +182,8 @@ async def test_talk_and_questions_stay_out_of_the_story(tmp_path: Path, writer: 
         await talk.say("/story ooc And me, too.")
         writer.next.append(Reply("It is a door in the sea."))
         assert "It is a door in the sea." in texts(await talk.say("/story ask What is it?"))
+        writer.next.append(Reply("", finish="refusal"))
+        assert "declined to answer" in str(await talk.say("/story ask Who drowned there?"))
         await talk.say("I wait.")
         sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
         for talked in ("five minutes", "me, too", "What is it?", "It is a door"):

@@ -49,7 +49,7 @@ NAME_CHARS: Final = 80
 ANSWER_WORDS: Final = 600
 TRIES: Final = 3
 """How many runs try a scene whose answers cannot be used."""
-OF_SCENE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
+OF_SCENE: Final = ("model.format", "model.refusal", "model.empty", "model.context", "model.bad_request")
 """Errors that depend on the scene: the next scene is tried."""
 OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
 """Errors that may depend on the scene: the next scene is tried, and the run ends if that fails, too."""

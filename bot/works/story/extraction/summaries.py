@@ -26,7 +26,7 @@ PROMPT: Final = "story_summary"
 AT_ONCE: Final = 5
 """How many summaries one run makes, the lower tiers first; the next run makes more."""
 CHARS_A_WORD: Final = 7
-UNUSABLE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
+UNUSABLE: Final = ("model.format", "model.refusal", "model.empty", "model.context", "model.bad_request")
 """Errors that come again: the best sentences are kept in place of a summary."""
 
 _log = logging.getLogger(__name__)

@@ -65,6 +65,8 @@ class Questions:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Text(piece)
+                elif piece.finish in ("length", "refusal", "cut"):
+                    yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
 
     async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
         """Ideas for a story or, in one, for what could happen next: these are kept with it."""

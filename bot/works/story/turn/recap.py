@@ -102,6 +102,8 @@ class Recap:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Text(piece)
+                elif piece.finish in ("length", "refusal", "cut"):
+                    yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
 
     async def _so_far(self, request: Request) -> list[str]:
         """The title of what is kept of the story so far, and its parts; none while it has no stretch."""
