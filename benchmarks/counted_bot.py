@@ -1,7 +1,8 @@
 """`python -m bot`, which on SIGUSR2 writes what it holds as a line of JSON: `python -m benchmarks.counted_bot …`.
 
-The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}, "blocks":
-those that Python has allocated, "used_mb" and "free_mb": what C's allocator has given out, and holds free}.
+The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}, "blocks": the
+number that Python has allocated, "python_mb": what these take, "used_mb" and "free_mb": what C's allocator has given
+out, and holds free}.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import ctypes
 import gc
 import json
 import os
+import re
 import signal
 import sys
+import tempfile
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -44,14 +47,25 @@ class _MallInfo(ctypes.Structure):
 
 
 def _allocated() -> dict[str, float]:
-    """What C's allocator holds, in all of its arenas; empty where it is not glibc's."""
+    """What Python's allocator has given out, and where C's is glibc's, what that holds in all of its arenas."""
+    with tempfile.TemporaryFile() as file:
+        stderr = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            sys._debugmallocstats()
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+        file.seek(0)
+        told = re.search(rb"# bytes in allocated blocks\s*=\s*([\d,]+)", file.read())
+    python = {"python_mb": int(told[1].replace(b",", b"")) / 1e6 if told else 0.0}
     try:
         mallinfo = ctypes.CDLL(None).mallinfo2
     except AttributeError:
-        return {}
+        return python
     mallinfo.restype = _MallInfo
     info = mallinfo()
-    return {"used_mb": (info.uordblks + info.hblkhd) / 1e6, "free_mb": info.fordblks / 1e6}
+    return python | {"used_mb": (info.uordblks + info.hblkhd) / 1e6, "free_mb": info.fordblks / 1e6}
 
 
 def _name(task: asyncio.Task[Any]) -> str:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,9 +77,9 @@ class Room:
         await self.desk.app.ended(id)
         return self.desk.recorder.events[id]
 
-    async def said(self, who: Author, verb: str, text: str = "", **given: str | list[str]) -> str:
+    async def said(self, who: Author, verb: str, text: str = "", **given: Any) -> str:
         line = verb if " " in verb else f"script {verb}"
-        return words_of(await self.events(who, line, text, **given))  # type: ignore[arg-type]
+        return words_of(await self.events(who, line, text, **given))
 
     async def has(self, who: Author, text: str = PIER, visible: Visibility = "thread", run: str = "") -> None:
         """The script as if it had been taken in in the thread "t", without the process that parses files."""
@@ -167,7 +168,7 @@ async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> No
     barn = "Title: Script Title\n\nINT. BARN - DAY\n\nHay.\n\nEXT. FIELD - NIGHT\n\nA fox.\n"
     async with room(tmp_path) as here:
 
-        async def gives(name: str, text: str, verb: str = "add", **options: OptionValue) -> str:
+        async def gives(name: str, text: str, verb: str = "add", **options: Any) -> str:
             return await here.said(ADA, verb, paths=[here.desk.file(name, text)], **options)
 
         assert "Took in “Script Title”" in await gives("pier.fountain", pier)
