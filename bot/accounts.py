@@ -22,6 +22,7 @@ from storage.ledger import Totals
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
+    from bot.llm.cache_times import CacheCosts, CacheTimes
     from storage.buttons import Feedback
     from storage.ledger import Conversation, Ledger, Share
 
@@ -53,7 +54,8 @@ class Report:
 
     `whole` is the sum of all that is shown, `others` the number of people besides those in `people`. `capped` is what
     the whole space has spent, or reserved for calls under way, in the days that its cap counts. `up` and `down` are
-    the ratings of answers in the whole space. `conversation` is the one where it was asked, of the same people.
+    the ratings of answers in the whole space. `conversation` is the one where it was asked, of the same people, and
+    `cache` what the service's cache costs there. `capped_tokens` are the tokens beside the dollars of `capped`.
     """
 
     days: int
@@ -63,14 +65,23 @@ class Report:
     works: list[Line]
     whole: Totals
     capped: Decimal
+    capped_tokens: int
     up: int
     down: int
     conversation: Conversation | None = None
+    cache: CacheCosts | None = None
 
 
 class Accounts:
-    def __init__(self, ledger: Ledger, feedback: Feedback, settings: BudgetConfig) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        feedback: Feedback,
+        settings: BudgetConfig,
+        cache_times: CacheTimes | None = None,
+    ) -> None:
         self._ledger = ledger
+        self._cache_times = cache_times
         self._feedback = feedback
         self._settings = settings
 
@@ -85,7 +96,11 @@ class Accounts:
         )
         place, author = request.place, None if request.author.admin else request.author.id
         place_key = (place.space, place.platform, place.channel, place.thread)
-        report = replace(report, conversation=await self._ledger.conversation(*place_key, author_id=author))
+        report = replace(
+            report,
+            conversation=await self._ledger.conversation(*place_key, author_id=author),
+            cache=self._cache_times.costs(place) if self._cache_times is not None else None,
+        )
         return as_markdown(report, self._settings, words(request.locale), request.author.id)
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
@@ -105,6 +120,7 @@ class Accounts:
             works=[Line(work, work, spent) for work, spent in _added(shares, lambda share: share.work)],
             whole=_sum([share.totals for share in shares]),
             capped=_usd(window),
+            capped_tokens=_tokens(window),
             up=judged["up"],
             down=judged["down"],
         )
@@ -137,6 +153,8 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
         parts.append(say("usage.nothing"))
     if report.conversation is not None:
         parts.append(_conversation(report.conversation, say))
+    if report.cache is not None:
+        parts.append(_cache(report.cache, say))
     parts.append(
         "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say)))
     )
@@ -155,6 +173,15 @@ def _conversation(conversation: Conversation, say: Words) -> str:
     shown = {name: _figure(n, say) for name, n in figures.items()}
     title = harmless(conversation.title) or say("usage.untitled")
     return say("usage.conversation", title=title, n=spent.calls, cost=_cost(spent, say), **shown)
+
+
+def _cache(costs: CacheCosts, say: Words) -> str:
+    shares = {"five": f"{costs.five_minutes:.2f}", "hour": f"{costs.hour:.2f}"}
+    if say.locale == "pt-BR":
+        shares = {name: share.replace(".", ",") for name, share in shares.items()}
+    return say(
+        "usage.cache_hour" if costs.hour < costs.five_minutes else "usage.cache_five", n=costs.gaps, **shares
+    )
 
 
 def _people(report: Report, say: Words, asker: str) -> str:
@@ -198,8 +225,15 @@ def _notes(report: Report, say: Words) -> list[str]:
 
 def _caps(report: Report, settings: BudgetConfig, say: Words) -> list[str]:
     caps = [say("usage.run_cap", cap=_dollars(Decimal(str(settings.run_usd)), say))]
+    if settings.run_tokens is not None:
+        caps.append(say("usage.run_cap_tokens", cap=_figure(settings.run_tokens, say)))
+    if settings.space_tokens is not None:
+        left = max(settings.space_tokens - report.capped_tokens, 0)
+        figures = {"cap": settings.space_tokens, "spent": report.capped_tokens, "left": left}
+        shown = {name: _figure(n, say) for name, n in figures.items()}
+        caps.append(say("usage.space_cap_tokens", days=settings.space_days, **shown))
     if settings.space_usd is None:
-        return [*caps, say("usage.no_space_cap")]
+        return caps if settings.space_tokens is not None else [*caps, say("usage.no_space_cap")]
     cap = Decimal(str(settings.space_usd))
     remaining = max(cap - report.capped, Decimal(0))
     sums = {
@@ -221,6 +255,12 @@ def _cost(spent: Totals, say: Words) -> str:
 def _usd(spent: Totals) -> Decimal:
     """As the caps count it: what is reserved for a call counts as spent until the call has ended."""
     return spent.cost_usd + spent.reserved_usd
+
+
+def _tokens(spent: Totals) -> int:
+    """As the caps count them, except for calls that are known to be free."""
+    settled = spent.input_tokens + spent.output_tokens + spent.cache_read_tokens + spent.cache_write_tokens
+    return settled + spent.reserved_tokens
 
 
 def _dollars(usd: Decimal, say: Words) -> str:

@@ -140,7 +140,12 @@ class App:
     def accounts(self) -> Accounts:
         from bot.accounts import Accounts
 
-        return Accounts(self.resources.ledger, self.records.feedback, self.config.budget)
+        return Accounts(
+            self.resources.ledger,
+            self.records.feedback,
+            self.config.budget,
+            self.resources.models.cache_times,
+        )
 
     def clips(
         self, post: Post, *, suffix: str = "mp3", kept: str = "", unpost: Unpost | None = None
@@ -217,6 +222,7 @@ class App:
         await self.resources.alone()
         self._guard = asyncio.create_task(self._leave_if_lost())
         await self.resources.tracing.start()
+        await self.resources.ledger.settle_killed()
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:

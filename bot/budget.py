@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from bot.events import Request, Usage, UserError
 from bot.llm.base import Meter, Prompt
 from storage.faults import StorageFault
-from storage.ledger import Caps, OverCap
+from storage.ledger import Caps, OverCap, UsedSoFar
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
@@ -98,6 +99,16 @@ def prompt_tokens(prompt: Prompt) -> int:
     return tokens + (text_tokens(json.dumps(prompt.schema)) if prompt.schema is not None else 0)
 
 
+def most_usage(prompt: Prompt) -> Usage:
+    """About what a call may use at most. What is marked for the cache may have to be written to it, at a premium."""
+    read = prompt_tokens(prompt)
+    if prompt.marked is None:
+        return Usage(read, prompt.max_tokens)
+    written = prompt_tokens(replace(prompt, messages=prompt.messages[: prompt.marked]))
+    hour = written if prompt.cache_hour else 0
+    return Usage(read - written, prompt.max_tokens, cache_write_tokens=written, cache_hour_tokens=hour)
+
+
 def dollars(amount: Decimal) -> str:
     """With two digits after the point; below ten cents with four."""
     return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
@@ -108,12 +119,27 @@ async def unknown(usage: Usage) -> Decimal | None:
     return None
 
 
+@dataclass(slots=True)
+class _OpenCall:
+    """A call under way; `noted` is what the ledger has of its usage."""
+
+    space: str
+    meter: Meter
+    price: Callable[[Usage], Awaitable[Decimal | None]]
+    noted: Usage = field(default_factory=Usage)
+
+
 class Budget:
     """Enters paid calls in the ledger, within the caps of `settings`."""
 
-    def __init__(self, ledger: Ledger, settings: BudgetConfig) -> None:
+    def __init__(self, ledger: Ledger, settings: BudgetConfig, *, note_s: float = 1.0) -> None:
         self._ledger = ledger
         self._settings = settings
+        self._note_s = note_s
+        self._open: dict[str, _OpenCall] = {}
+        """Calls under way, by their entry."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._noting: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def spending(
@@ -127,12 +153,16 @@ class Budget:
         """Around a call that may cost as much as `most`; the meter is to show what it did cost.
 
         Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the tokens the meter shows,
-        and the dollars that `price` gives for them. A process that dies here leaves the reservation, which counts as
-        spent. Raises UserError ("budget.run", "budget.space") instead where it could cost more than is left.
+        and the dollars that `price` gives for them. What the meter shows meanwhile is noted every `note_s` seconds, so
+        that a call whose process dies can be settled with that: see `Ledger.settle_killed`. Raises UserError
+        ("budget.run", "budget.space", "budget.run_tokens", "budget.space_tokens") instead where the call could use more
+        than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
         meter = Meter()
         state: Settled = "failed"
+        self._open[entry] = _OpenCall(request.place.space, meter, price)
+        self._note_later()
         try:
             yield meter
             state = "settled"
@@ -140,9 +170,49 @@ class Budget:
             state = "stopped"
             raise
         finally:
+            del self._open[entry]
+            if not self._open and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
             await self._settle(
                 request.place.space, entry, meter.usage, price, "settled" if meter.whole else state
             )
+
+    def _note_later(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._note_s, self._note_now)
+
+    def _note_now(self) -> None:
+        self._timer = None
+        if self._noting is None or self._noting.done():  # a slow database is not asked twice at once
+            self._noting = asyncio.create_task(self.note())
+        if self._open:
+            self._note_later()
+
+    async def note(self) -> None:
+        """Note in the ledger what the calls under way have used so far."""
+        calls = []
+        for entry, call in list(self._open.items()):
+            usage = call.meter.usage
+            if usage == call.noted:
+                continue
+            call.noted = usage
+            cost = await call.price(usage)
+            calls.append(
+                UsedSoFar(
+                    call.space,
+                    entry,
+                    usage.input_tokens,
+                    usage.output_tokens,
+                    usage.cache_read_tokens,
+                    usage.cache_write_tokens,
+                    cost,
+                )
+            )
+        if calls:
+            # What is not noted now is noted with the next piece.
+            with suppress(StorageFault):
+                await self._ledger.progress(calls)
 
     async def _reserve(
         self,
@@ -153,6 +223,7 @@ class Budget:
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
         space, settings = request.place.space, self._settings
+        tokens = most.input_tokens + most.output_tokens + most.cache_read_tokens + most.cache_write_tokens
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
@@ -160,13 +231,18 @@ class Budget:
                 step,
                 request.author.id,
                 model,
-                most.input_tokens + most.output_tokens,
+                tokens,
                 await price(most),
                 caps=Caps(
                     Decimal(str(settings.run_usd)),
                     None if settings.space_usd is None else Decimal(str(settings.space_usd)),
                     datetime.now(UTC) - timedelta(days=settings.space_days),
+                    settings.run_tokens,
+                    settings.space_tokens,
                 ),
+                input_tokens=most.input_tokens,
+                cache_write_tokens=most.cache_write_tokens,
+                input_usd=await price(replace(most, output_tokens=0)),
             )
         )
         try:
@@ -177,10 +253,11 @@ class Budget:
                 await self._settle(space, await reserving, Usage(), price, "stopped")
             raise
         except OverCap as over:
+            amount = str if over.kind.endswith("tokens") else dollars
             raise UserError(
                 f"budget.{over.kind}",
-                cap=dollars(over.cap),
-                spent=dollars(over.spent),
+                cap=amount(over.cap),
+                spent=amount(over.spent),
                 days=settings.space_days,
             ) from None
 

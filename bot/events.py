@@ -341,7 +341,8 @@ Event: TypeAlias = Shown | Speaking | Speak | Hush | Unquoted | Changed | Answer
 class Usage:
     """Tokens of one model call, with cache reads and writes counted separately; `estimated`: counted by us.
 
-    `cost_usd` is the price in dollars that the service reports, None where it reports none.
+    `cost_usd` is the price in dollars that the service reports, None where it reports none. Of the cache writes,
+    `cache_hour_tokens` are kept for an hour, which costs more.
     """
 
     input_tokens: int = 0
@@ -350,6 +351,7 @@ class Usage:
     cache_write_tokens: int = 0
     estimated: bool = False
     cost_usd: float | None = None
+    cache_hour_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         """Both calls together, with the price of those that have one."""
@@ -361,6 +363,7 @@ class Usage:
             self.cache_write_tokens + other.cache_write_tokens,
             self.estimated or other.estimated,
             sum(usd) if usd else None,
+            self.cache_hour_tokens + other.cache_hour_tokens,
         )
 
 

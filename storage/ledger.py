@@ -1,7 +1,7 @@
 """The ledger of spending: every paid call first reserves an estimate, if the caps allow it, then settles.
 
-Knows no prices, and no caps but those it is given. A call cut off by a crash leaves its reservation standing,
-which counts as spent.
+Knows no prices, and no caps but those it is given. While a call is under way, its row holds what was used so far; if a
+crash cuts it off, `settle_killed` settles it with that at the next start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select
 
 Settled = Literal["settled", "stopped", "failed"]
-Capped = Literal["run", "space"]
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+Capped = Literal["run", "space", "run_tokens", "space_tokens"]
+_IN_TOKENS: dict[Capped, Capped] = {"run": "run_tokens", "space": "space_tokens"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,26 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that a run may cost, and its space since `since`; None for no cap."""
+    """The most dollars and tokens that a run may use, and its space since `since`; None for no cap."""
 
     run_usd: Decimal | None
     space_usd: Decimal | None
     since: datetime
+    run_tokens: int | None = None
+    space_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsedSoFar:
+    """What a call under way has used so far; dollars are None where the model's price is not known."""
+
+    space: str
+    entry: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +110,13 @@ class Conversation:
 
 
 class OverCap(Exception):
-    """The call might cost more than the cap leaves; nothing was reserved. `spent` is without this call."""
+    """The call might use more than the cap leaves; nothing was reserved. `spent` is without this call.
+
+    Both are dollars, or tokens where `kind` says so.
+    """
 
     def __init__(self, kind: Capped, spent: Decimal, cap: Decimal) -> None:
-        super().__init__(f"{spent} of the {kind}'s {cap} dollars are spent")
+        super().__init__(f"{spent} of {cap} are spent: {kind}")
         self.kind, self.spent, self.cap = kind, spent, cap
 
 
@@ -111,10 +131,24 @@ class Ledger:
         self._reserve = t.insert()
         reserved = (t.c.space == bindparam("of_space"), t.c.id == bindparam("entry"), t.c.state == "reserved")
         self._settle = t.update().where(*reserved)
+        self._progress = self._settle.values(
+            {name: bindparam(f"now_{name}") for name in (*_TOKENS, "cost_usd")}
+        )
+        self._settle_killed = (
+            t.update()
+            .where(
+                t.c.state == "reserved", t.c.input_tokens + t.c.cache_read_tokens + t.c.cache_write_tokens > 0
+            )
+            .values(state="stopped", settled_at=bindparam("now"))
+        )
         # What the calls have cost, or may still cost if they are not settled.
-        cost = func.sum(case((t.c.state == "reserved", t.c.estimate_usd), else_=t.c.cost_usd))
-        spent = select(func.coalesce(cost, 0, type_=t.c.cost_usd.type)).where(t.c.space == bindparam("space"))
-        self._spent: dict[Capped, Select[Any]] = {
+        usd = case((t.c.state == "reserved", t.c.estimate_usd), else_=t.c.cost_usd)
+        used = case((t.c.state == "reserved", t.c.estimate_tokens), else_=sum(t.c[name] for name in _TOKENS))
+        # Calls known to be free pass every cap, and fill none.
+        tokens = case((usd == 0, 0), else_=used)
+        sums = func.coalesce(func.sum(usd), 0, type_=t.c.cost_usd.type), func.coalesce(func.sum(tokens), 0)
+        spent = select(*sums).where(t.c.space == bindparam("space"))
+        self._spent: dict[str, Select[Any]] = {
             "run": spent.where(t.c.run_id == bindparam("run")),
             "space": spent.where(t.c.created_at >= bindparam("since")),
         }
@@ -129,11 +163,17 @@ class Ledger:
         estimate_tokens: int,
         estimate_usd: Decimal | None,
         caps: Caps | None = None,
+        *,
+        input_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        input_usd: Decimal | None = None,
     ) -> str:
         """Set an estimate aside before the call. Returns the entry's id.
 
-        Raises OverCap, setting nothing aside, where what is settled and what still stands come to more than a
-        cap with this call. Unknown dollars count as nothing; a call that is known to be free is not refused.
+        Of the estimate, `input_tokens`, `cache_write_tokens` and `input_usd` are for reading the prompt: they are what
+        the call costs if a crash comes before any of the answer. Raises OverCap, setting nothing aside, where what is
+        settled and what is reserved come to more than a cap with this call. Unknown dollars count as nothing; a call
+        that is known to be free is not refused.
         """
         row = {
             "id": new_id(),
@@ -145,10 +185,11 @@ class Ledger:
             "state": "reserved",
             "estimate_tokens": estimate_tokens,
             "estimate_usd": estimate_usd,
-            "input_tokens": 0,
+            "input_tokens": input_tokens,
             "output_tokens": 0,
             "cache_read_tokens": 0,
-            "cache_write_tokens": 0,
+            "cache_write_tokens": cache_write_tokens,
+            "cost_usd": input_usd,
             "created_at": datetime.now(UTC),
         }
         capped = caps if estimate_usd != 0 else None
@@ -156,13 +197,18 @@ class Ledger:
         async with self._db.write(alone=f"ledger {space}" if capped else "") as connection:
             if capped is not None:
                 which = {"space": space, "run": run_id, "since": capped.since}
-                limits: dict[Capped, Decimal | None] = {"run": capped.run_usd, "space": capped.space_usd}
-                for kind, cap in limits.items():
-                    if cap is None:
+                limits: dict[Capped, tuple[Decimal | None, int | None]] = {
+                    "run": (capped.run_usd, capped.run_tokens),
+                    "space": (capped.space_usd, capped.space_tokens),
+                }
+                for kind, (usd, tokens) in limits.items():
+                    if usd is None and tokens is None:
                         continue
-                    spent = (await connection.execute(self._spent[kind], which)).scalar_one()
-                    if spent + (estimate_usd or 0) > cap:
-                        raise OverCap(kind, spent, cap)
+                    spent, used = (await connection.execute(self._spent[kind], which)).one()
+                    if usd is not None and spent + (estimate_usd or 0) > usd:
+                        raise OverCap(kind, spent, usd)
+                    if tokens is not None and used + estimate_tokens > tokens:
+                        raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
             await connection.execute(self._reserve, row)
         return str(row["id"])
 
@@ -191,6 +237,31 @@ class Ledger:
             cost_usd=cost_usd,
             settled_at=datetime.now(UTC),
         )
+
+    async def progress(self, calls: Sequence[UsedSoFar]) -> None:
+        """Note what calls under way have used so far. Changes nothing of an entry that is settled."""
+        rows = [
+            {
+                "of_space": call.space,
+                "entry": call.entry,
+                "now_input_tokens": call.input_tokens,
+                "now_output_tokens": call.output_tokens,
+                "now_cache_read_tokens": call.cache_read_tokens,
+                "now_cache_write_tokens": call.cache_write_tokens,
+                "now_cost_usd": call.cost_usd,
+            }
+            for call in calls
+        ]
+        async with self._db.write() as connection:
+            await connection.execute(self._progress, rows)
+
+    async def settle_killed(self) -> int:
+        """Settle the calls that an earlier process left under way, with what they had used when it was noted last.
+        Returns how many; before this process makes any. Those of releases that noted nothing keep their estimate.
+        """
+        async with self._db.write() as connection:
+            killed = await connection.execute(self._settle_killed, {"now": datetime.now(UTC)})
+        return int(killed.rowcount)
 
     async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:
         """Sums over the calls begun at `since` or later, of one author if given."""
@@ -277,11 +348,10 @@ def _sums() -> list[ColumnElement[Any]]:
     c = ledger.c
     reserved = c.state == "reserved"
     unpriced = or_(and_(reserved, c.estimate_usd.is_(None)), and_(~reserved, c.cost_usd.is_(None)))
-    tokens = (c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens)
     return [
         func.count(c.id),
-        *(func.coalesce(func.sum(column), 0) for column in tokens),
-        func.coalesce(func.sum(c.cost_usd), 0, type_=c.cost_usd.type),
+        *(func.coalesce(func.sum(case((~reserved, c[name]), else_=0)), 0) for name in _TOKENS),
+        func.coalesce(func.sum(case((~reserved, c.cost_usd))), 0, type_=c.cost_usd.type),
         func.coalesce(func.sum(case((reserved, 1), else_=0)), 0),
         func.coalesce(func.sum(case((reserved, c.estimate_tokens), else_=0)), 0),
         func.coalesce(func.sum(case((reserved, c.estimate_usd))), 0, type_=c.cost_usd.type),

@@ -105,15 +105,18 @@ MOST_DAYS: Final = 366
 
 @dataclass(frozen=True, slots=True)
 class BudgetConfig:
-    """What may be spent on models, in dollars. A call whose price is not known counts as nothing.
+    """What may be spent on models, in dollars and in tokens. A call whose price is not known counts as no dollars.
 
     Before a council that is estimated above `ask_above_usd` people are asked. One run never begins a call that
-    could take it above `run_usd`, nor a space one above `space_usd` (None: no limit) in `space_days` days.
+    could take it above `run_usd` or `run_tokens`, nor a space one above `space_usd` or `space_tokens` (None: no limit)
+    in `space_days` days.
     """
 
     ask_above_usd: float = within(0.5, 0.0, 100_000.0)
     run_usd: float = within(5.0, 0.0, 100_000.0)
+    run_tokens: int | None = within(5_000_000, 0, 1_000_000_000)
     space_usd: float | None = within(None, 0.0, 1_000_000.0)
+    space_tokens: int | None = within(None, 0, 1_000_000_000_000)
     space_days: int = within(30, 1, MOST_DAYS)
 
 

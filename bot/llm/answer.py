@@ -56,6 +56,7 @@ class Answer:
         """Tokens, about."""
         self._guess = 0
         self._input: tuple[int, int, int] | None = None
+        self._hour = 0
         self._output: int | None = None
         self._usd: float | None = None
 
@@ -72,6 +73,7 @@ class Answer:
         self._before = self._meter.usage
         self._spent, self._guess = 0.0, input_tokens
         self._input = self._output = self._usd = None
+        self._hour = 0
         self._count()
 
     def add(self, event: object) -> list[str]:
@@ -134,8 +136,11 @@ class Answer:
         input: tuple[int, int, int] | None = None,
         output: int | None = None,
         usd: float | None = None,
+        hour: int = 0,
     ) -> None:
-        """The service's own count: (fresh, read from its cache, written to it), what it wrote, and the dollars."""
+        """The service's own count: (fresh, read from its cache, written to it), what it wrote, the dollars;
+        and how many of those written to its cache are kept for an hour."""
+        self._hour = hour or self._hour
         self._input = input if input is not None else self._input
         self._output = output if output is not None else self._output
         self._usd = usd if usd is not None else self._usd
@@ -174,4 +179,5 @@ class Answer:
             before.estimated or self._input is None or self._output is None,
             # Of several attempts each has to say what it took; the price table knows all of them else.
             None if self._usd is None or before.cost_usd is None else before.cost_usd + self._usd,
+            before.cache_hour_tokens + min(self._hour, write),
         )

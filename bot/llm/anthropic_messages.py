@@ -68,6 +68,9 @@ class _MessagesRules(ParameterRules):
             return False
         if super().learn(error, request, overrides):
             return True
+        if "ttl" not in self.left_out and error.refuses("ttl"):  # a proxy that knows five minutes only
+            self.left_out.add("ttl")
+            return True
         dropped = (
             {name for name in self.optional if name in request} if error.refuses("output_config") else set()
         )
@@ -133,8 +136,9 @@ class AnthropicMessages(Service):
         # What comes first in the prompt is covered by a later mark, so the last ones are kept.
         marked = [before] if prompt.cache else []
         marked += [content for message, content in turns if message.cache]
+        hour = prompt.cache_hour and "ttl" not in left_out
         for blocks in marked[-MARKS:]:
-            _mark(blocks)
+            _mark(blocks, hour=hour)
         return request
 
     async def _send(self, client: AsyncAnthropic, request: dict[str, Any], *, whole: bool) -> Any:
@@ -243,11 +247,11 @@ def _thoughtful(request: Mapping[str, Any]) -> bool:
     return any(block["type"] in _THOUGHTS for turn in request["messages"] for block in turn["content"])
 
 
-def _mark(blocks: list[dict[str, Any]]) -> None:
+def _mark(blocks: list[dict[str, Any]], *, hour: bool) -> None:
     """Mark the prompt up to here for the cache; a thought cannot be marked."""
     for block in reversed(blocks):
         if block.get("type") not in _THOUGHTS:
-            block["cache_control"] = {"type": "ephemeral"}
+            block["cache_control"] = {"type": "ephemeral"} | ({"ttl": "1h"} if hour else {})
             break
 
 
@@ -256,6 +260,10 @@ class MessagesAnswer(Answer):
 
     _blocks: list[dict[str, Any]]
     _pauses = 0
+
+    def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
+        super().__init__(model, prompt, meter)
+        self._hour_marks = prompt.cache_hour
 
     def begin(self, input_tokens: int) -> None:
         super().begin(input_tokens)
@@ -365,6 +373,8 @@ class MessagesAnswer(Answer):
             for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         )
         if uncached or cached or write:
-            self.set_usage((uncached, cached, write))
+            kept = part(usage, "cache_creation")
+            hour = count(kept, "ephemeral_1h_input_tokens") if kept else write * self._hour_marks
+            self.set_usage((uncached, cached, write), hour=hour or 0)
         if ended and (output := count(usage, "output_tokens")):
             self.set_usage(output=output)

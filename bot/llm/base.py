@@ -16,6 +16,7 @@ from bot.events import Completion, ToolCall, Usage, UserError
 from bot.retrieval.results import Passage
 
 __all__ = [
+    "CACHED_TOKENS",
     "FINISHES",
     "Capabilities",
     "Completion",
@@ -57,6 +58,10 @@ ModelFault = Literal[
 ]
 """Why a call failed; the catalogue has a sentence `model.<fault>` for each."""
 
+
+CACHED_TOKENS: Final = 1_000
+"""Shorter prefixes are not marked: most models keep none (the least is 512 to 4,096 tokens, by model: Anthropic,
+"Prompt caching")."""
 
 TOKENS_PER_WORD: Final = 2
 """English takes 1.3, Portuguese and German up to 1.8; the JSON around words some more."""
@@ -170,7 +175,8 @@ class Prompt:
     """What a model is asked. `max_tokens` bounds the answer; `temperature` None leaves it to the model.
 
     `schema`: the answer shall be JSON by this schema, an object with `additionalProperties` false and every
-    property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again.
+    property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again; `cache_hour`: the
+    service shall keep what is marked for an hour, where it offers that.
     `closing`: none of the tools may be called any more. They stay, for services void their cache without them, and
     models refuse to read their own earlier calls.
     `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
@@ -186,9 +192,16 @@ class Prompt:
     tools: tuple[Tool, ...] = ()
     closing: bool = False
     cache: bool = False
+    cache_hour: bool = False
     effort: Literal["low", "medium", "high"] | None = None
     reasoning: bool = False
     min_timeout: float | None = None
+
+    @property
+    def marked(self) -> int | None:
+        """How many messages stand before the end of what is marked for the cache; None where nothing is."""
+        last = next((n for n in range(len(self.messages), 0, -1) if self.messages[n - 1].cache), 0)
+        return last if last or self.cache else None
 
     @property
     def images(self) -> tuple[Image, ...]:

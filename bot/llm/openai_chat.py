@@ -344,6 +344,9 @@ class ChatAnswer(Answer):
         """The service's own count; cached input is told apart from the rest. Nonsense is ignored."""
         details = getattr(usage, "prompt_tokens_details", None)
         prompt, output = count(usage, "prompt_tokens") or 0, count(usage, "completion_tokens")
+        # Gemini and Grok count what was thought in the total only.
+        if prompt and (whole := count(usage, "total_tokens") or 0) - prompt > (output or 0):
+            output = whole - prompt
         if prompt or output:
             cached = min(count(details, "cached_tokens") or 0, prompt)
             write = min(count(details, "cache_write_tokens") or 0, prompt - cached)

@@ -68,6 +68,7 @@ def _calculation(provider: ProviderConfig, model: str, usage: Usage) -> PriceCal
         input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
+        cache_write_1h_tokens=usage.cache_hour_tokens,
         output_tokens=usage.output_tokens,
     )
     # Where the table is to look for the model, in order.
@@ -101,12 +102,8 @@ class CacheWatch:
 
     def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
         """Take in a finished call; True when the prefix it marked is not being cached."""
-        # The prefix ends with the last mark.
-        last_marked = 0
-        for n, message in enumerate(prompt.messages, 1):
-            if message.cache:
-                last_marked = n
-        if usage.estimated or not (last_marked or prompt.cache):
+        last_marked = prompt.marked
+        if usage.estimated or last_marked is None:
             return False
         key = (model, _prefix(prompt, last_marked))
         last = self._sent_at.pop(key, None)

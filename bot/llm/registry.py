@@ -18,11 +18,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import tracing, untrusted
-from bot.budget import Budget, prompt_tokens
+from bot.budget import Budget, most_usage
 from bot.config import model_spec
 from bot.events import Completion, Run, Usage, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
+from bot.llm.cache_times import CacheTimes
 from bot.llm.faults import Cooldowns
 from bot.llm.prices import CacheWatch
 
@@ -56,12 +57,13 @@ class Models:
     ) -> None:
         self._config = config
         self._roles = config.roles
-        self._budget = Budget(ledger, config.budget)
+        self.budget = Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
         self._providers: dict[str, Provider] = {}
         self._cooldowns = Cooldowns(clock)
         self._watch = CacheWatch(clock)
+        self.cache_times = CacheTimes(clock)
 
     def with_roles(self, roles: Mapping[str, Sequence[str]]) -> Models:
         """A copy in which other models than the config's play these roles; it need not be closed."""
@@ -140,7 +142,7 @@ class Models:
         One that fails before it has shown anything is passed over for the next of the chain. Raises
         ModelError, or UserError ("model.key_missing", "model.demo_…"): the first model's when all fail; UserError
         where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider"),
-        or where a cap on what may be spent forbids the call ("budget.run", "budget.space").
+        or where a cap on what may be spent forbids the call ("budget.…").
 
         `chain` are the models to ask in the role's place, whatever each of them can do.
         """
@@ -286,9 +288,12 @@ class Models:
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
         member_prompt = _for_member(without_images(prompt) if unseen else prompt, model, spec)
-        most = Usage(prompt_tokens(member_prompt), member_prompt.max_tokens)
+        if settings.kind == "anthropic" and member_prompt.marked is not None:
+            hour = self.cache_times.hour(role, model, run.request.place)
+            member_prompt = replace(member_prompt, cache_hour=hour)
+        most = most_usage(member_prompt)
         price = partial(prices.cost, settings, short)
-        async with self._budget.spending(run.request, key, spec.model, most, price) as meter:
+        async with self.budget.spending(run.request, key, spec.model, most, price) as meter:
             answer = provider.stream(short, member_prompt, meter)
             async with aclosing(tracing.chat(answer, role, settings, short, member_prompt, meter)) as pieces:
                 async for piece in pieces:

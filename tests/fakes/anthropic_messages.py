@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -47,12 +48,12 @@ LOOKBACK = 20
 
 @dataclass
 class MessagesService(ModelService):
-    """`cache_least`: a marked prefix of fewer tokens is silently not kept. `refuses`: "effort", "format" or
-    "thinking", which some models lack, or "output_config" or "adaptive", as services with an older API do
-    not know them. `hides`: thoughts are only signed unless they are asked to be shown. `context`: the most tokens
-    read. `manual_thinking`: thoughts may not even be left out when a tool's result comes back (adaptive
-    thinking allows that, but no alteration), nor be read beside other tools than they were thought with. A paused turn
-    ends with a server's tool."""
+    """`cache_least`: a marked prefix of fewer tokens is silently not kept. `refuses`: "effort", "format" or "thinking",
+    which some models lack, or "output_config", "adaptive" or "ttl", as services with an older API do not know
+    them. `hides`: thoughts are only signed unless they are asked to be shown. `context`: the most tokens read.
+    `clock` tells when what was kept has expired. `manual_thinking`: thoughts may not even be left out when a
+    tool's result comes back (adaptive thinking allows that, but no alteration), nor be read beside other tools
+    than they were thought with. A paused turn ends with a server's tool."""
 
     PATH: ClassVar[str] = "/v1/messages"
     BASE: ClassVar[str] = ""
@@ -70,7 +71,8 @@ class MessagesService(ModelService):
     refuses: tuple[str, ...] = ()
     manual_thinking: bool = False
     hides: bool = False
-    _cached: set[str] = field(default_factory=set)
+    clock: Callable[[], float] = time.monotonic
+    _cached: dict[str, tuple[float, float]] = field(default_factory=dict)  # for how long, and until when
     _thoughts: dict[str, list[Block]] = field(default_factory=dict)  # by the id of a call of that turn
     _beside: dict[str, list[Block]] = field(default_factory=dict)  # the tools of the request, likewise
     _paused: list[list[Block]] = field(default_factory=list)
@@ -106,6 +108,8 @@ class MessagesService(ModelService):
             return bad("This model does not support the effort parameter.")
         if refused is None and config and "format" in self.refuses and "format" in config:
             return bad(f"'{body['model']}' does not support output format.")
+        if refused is None and "ttl" in self.refuses and any(map(_hour, blocks_of(body))):
+            return bad("cache_control.ephemeral.ttl: Extra inputs are not permitted")
         if refused is None and "thinking" in body and "thinking" in self.refuses:
             return bad("adaptive thinking is not supported on this model")
         if refused is None and "thinking" in body and "adaptive" in self.refuses:
@@ -211,8 +215,17 @@ class MessagesService(ModelService):
         if not marks:
             return 0, 0
         near = [at for mark in marks for at in range(max(0, mark - LOOKBACK), mark + 1)]
-        read = max((ends[at] for at in near if prefixes[at] in self._cached), default=0)
-        self._cached |= {prefixes[at] for at in marks}
+        now = self.clock()
+        self._cached = {prefix: kept for prefix, kept in self._cached.items() if kept[1] > now}
+        found = max((at for at in near if prefixes[at] in self._cached), key=ends.__getitem__, default=None)
+        if found is not None:  # what is read is kept for as long again
+            kept_s, _ = self._cached[prefixes[found]]
+            self._cached[prefixes[found]] = kept_s, now + kept_s
+        for at in marks:
+            kept_s = 3_600.0 if _hour(blocks[at]) else 300.0
+            kept_s = max(kept_s, self._cached.get(prefixes[at], (0.0, 0.0))[0])
+            self._cached[prefixes[at]] = kept_s, now + kept_s
+        read = 0 if found is None else ends[found]
         return read, max(0, ends[marks[-1]] - read)
 
     def frames(self, turn: Turn) -> Iterator[Frame]:
@@ -287,6 +300,10 @@ class MessagesService(ModelService):
             self._paused.append(blocks)
 
 
+def _hour(block: Block) -> bool:
+    return bool(block.get("cache_control", {}).get("ttl") == "1h")
+
+
 def _tools(body: Body) -> list[Block]:
     return [bare(tool) for tool in body.get("tools", [])]
 
@@ -304,10 +321,15 @@ def _usage(turn: Turn, output: int) -> Body:
     if turn.reply.usage == "none":
         return {}
     read_in, _, cached, written = turn.counted
-    counts = {
+    counts: Body = {
         "input_tokens": read_in - cached - written,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cached,
+    }
+    hour = written if any(_hour(block) for block in blocks_of(turn.body)) else 0
+    counts["cache_creation"] = {
+        "ephemeral_5m_input_tokens": written - hour,
+        "ephemeral_1h_input_tokens": hour,
     }
     return {"usage": {**counts, "output_tokens": output if read_in else 0}}
 

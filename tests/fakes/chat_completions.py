@@ -261,6 +261,8 @@ class ChatService(ModelService):
         reply = turn.reply
         yield chunk({"role": "assistant", "content": ""})
         own = self._said_beside(turn)
+        if self.dialect == "gemini":  # its thoughts are paid and not shown
+            self.output_tokens += len(reply.reasoning)
         for n, thought in enumerate(reply.reasoning if self.dialect != "gemini" else ()):
             delta: Body = {self.thoughts: thought}
             if self.dialect == "mistral":
@@ -290,7 +292,7 @@ class ChatService(ModelService):
         if with_usage and reply.usage != "none":
             about_usage = chunk(None, "end")
             assert isinstance(about_usage.data, dict)
-            about_usage.data["usage"] = _usage(turn)
+            about_usage.data["usage"] = self._usage(turn)
             yield about_usage
         if reply.fault != "no_done":
             yield Frame("[DONE]", kind="end")
@@ -313,7 +315,7 @@ class ChatService(ModelService):
             message["tool_calls"] = [_call(call) | self._signed(turn, call) for call in turn.calls]
         choice = {"index": 0, "message": message, "finish_reason": turn.finish, "logprobs": None}
         about = {"id": turn.id, "object": "chat.completion", "created": 1, "model": turn.model}
-        usage = {} if turn.reply.usage == "none" else {"usage": _usage(turn)}
+        usage = {} if turn.reply.usage == "none" else {"usage": self._usage(turn)}
         return {**about, "choices": [choice], **usage}
 
     def _said_beside(self, turn: Turn) -> Body:
@@ -329,6 +331,19 @@ class ChatService(ModelService):
             own = {"extra_content": {"google": {"thought_signature": signature}}}
         self._own |= {call.id: own for call in turn.calls if own}
         return own
+
+    def _usage(self, turn: Turn) -> dict[str, Any]:
+        read_in, written_out, cached, cache_written = turn.counted
+        details = {"cached_tokens": cached} | ({"cache_write_tokens": cache_written} if cache_written else {})
+        # Gemini tells thoughts in the total only.
+        thought = len(turn.reply.reasoning) if self.dialect == "gemini" and read_in else 0
+        written_out -= 0 if turn.body.get("stream") else thought
+        return {
+            "prompt_tokens": read_in,
+            "completion_tokens": written_out,
+            "total_tokens": read_in + written_out + thought,
+            "prompt_tokens_details": details,
+        } | ({} if turn.reply.cost is None else {"cost": turn.reply.cost, "is_byok": False})
 
     def _signed(self, turn: Turn, call: Call) -> Body:
         return self._own[call.id] if self.dialect == "gemini" and call is turn.calls[0] else {}
@@ -346,17 +361,6 @@ def _call(call: Call) -> Body:
 def _text(message: Body) -> str:
     content = message.get("content") or ""
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
-
-
-def _usage(turn: Turn) -> dict[str, Any]:
-    read_in, written_out, cached, cache_written = turn.counted
-    details = {"cached_tokens": cached} | ({"cache_write_tokens": cache_written} if cache_written else {})
-    return {
-        "prompt_tokens": read_in,
-        "completion_tokens": written_out,
-        "total_tokens": read_in + written_out,
-        "prompt_tokens_details": details,
-    } | ({} if turn.reply.cost is None else {"cost": turn.reply.cost, "is_byok": False})
 
 
 if __name__ == "__main__":

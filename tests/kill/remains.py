@@ -53,6 +53,11 @@ def live(database: Path, query: str) -> list[tuple[Any, ...]]:
             time.sleep(LOOK_S)
 
 
+def cut_off(row: tuple[Any, ...]) -> bool:
+    """Whether a row of the ledger, state and input first, is of a call that a kill cut off, with what it had used."""
+    return bool(row[0] == "stopped" and row[1] > 0)
+
+
 def inbox(data: Path) -> list[tuple[str, str, str, str]]:
     """(run, verb, thread, state) of every request, in order."""
     return rows(data / "sutradhar.db", "SELECT id, verb, thread, state FROM inbox ORDER BY seq")

@@ -16,7 +16,7 @@ from tests.fakes.wires import WIRES
 from tests.kill.conftest import CHAT, QUESTION, Reference, Service, serving, settings
 from tests.kill.instants import ALL, sequences
 from tests.kill.process import Bot, Events, Instant, course
-from tests.kill.remains import ends, inbox, rows, shown, steps
+from tests.kill.remains import cut_off, ends, inbox, rows, shown, steps
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -98,5 +98,5 @@ def test_an_answer_killed_mid_stream_is_finished_once(
     paid_for = rows(data / "sutradhar.db", LEDGER, run)
     assert len(paid_for) == calls
     assert whole in paid_for
-    assert all(row in (whole, ("reserved", 0, 0, 0, 0)) for row in paid_for), paid_for
+    assert all(row == whole or cut_off(row) for row in paid_for), paid_for
     assert len(rows(data / "sutradhar.db", "SELECT 1 FROM exchanges WHERE run_id = ?", run)) == 1

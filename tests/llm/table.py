@@ -98,7 +98,8 @@ class Lay:
         providers, secrets = {}, {}
         for n, script in enumerate(scripts):
             wire = WIRES[wires[n] if wires else "chat"]
-            service = wire.service(script, key=key, models=("small", "claude-haiku-5-5"), **settings)
+            models = {"models": ("small", "claude-haiku-5-5")} | settings
+            service = wire.service(script, key=key, **models)
             services.append(await self._stack.enter_async_context(service))
             name = "abc"[n]
             providers[name] = ProviderConfig(name, kind_of(service), service.base_url, f"KEY_{name}")

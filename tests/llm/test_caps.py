@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 from bot.budget import Budget, dollars
 from bot.config import BudgetConfig
 from bot.events import Author, Place, Request, Usage, UserError
+from bot.llm.base import Message
 from bot.words import words
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes import migrated
-from tests.fakes.reply import Reply
+from tests.fakes.reply import Gate, Reply
 from tests.fakes.run import MemoryRun
 from tests.llm.desk import PROMPT
 from tests.llm.table import Set, Table, good
@@ -73,6 +75,63 @@ async def test_what_has_no_price_or_none_that_is_known_goes_on(table: Set) -> No
     run = run_of("run")
     assert await ask(at, run, "one") == "budget.run"
     assert await ask(at, run, "two", UNPRICED) == UNPRICED[0]
+
+
+async def test_a_cap_in_tokens_holds_for_a_model_without_a_price(table: Set) -> None:
+    at = await table(lambda body: good(), wires=("messages",))
+    await ask(at, run_of("before"), "one", UNPRICED)
+    (row,) = await at.ledger.entries("local", "before")
+    used = row.input_tokens + row.output_tokens
+    run = run_of("run")
+    at.change(budget=BudgetConfig(run_tokens=row.estimate_tokens))
+    assert [await ask(at, run, step, UNPRICED) for step in ("one", "two")] == [*UNPRICED, "budget.run_tokens"]
+    at.change(budget=BudgetConfig(space_tokens=row.estimate_tokens + 2 * used - 1))
+    assert await ask(at, run_of("another"), "one", UNPRICED) == "budget.space_tokens"
+    at.change(budget=BudgetConfig(space_tokens=row.estimate_tokens + 2 * used))
+    assert await ask(at, run_of("another"), "one", UNPRICED) == UNPRICED[0]
+    for locale in ("en", "pt-BR"):
+        assert "{" not in words(locale)("budget.space_tokens", cap="1200", spent="900", days=30)
+
+
+async def test_what_is_written_to_the_cache_is_in_the_estimate(table: Set) -> None:
+    """Whoever has as much as the estimate says pays no more: a write costs up to twice as much as reading."""
+    book = "word " * 3_000
+    wordy = Reply("so " * PROMPT.max_tokens)
+    at = await table([wordy] * 4, wires=("messages",))
+    for n, (role, share) in enumerate((("answerer", "2"), ("council", "1.25"))):
+        run = run_of(f"run-{n}")
+        messages = (Message("user", f"{n} {book}", cache=True), Message("user", "Well?"))
+        await at.models.ask(run, role, "one", replace(PROMPT, messages=messages), chain=PRICED)
+        (row,) = await at.ledger.entries("local", run.request.id)
+        assert row.cache_write_tokens > 2_900
+        assert row.estimate_usd is not None
+        assert row.cost_usd is not None
+        # Of haiku, in dollars per million: input 0.1.
+        assert row.cost_usd > row.cache_write_tokens * Decimal("0.0000001") * Decimal(share)
+        assert row.cost_usd <= row.estimate_usd
+
+
+async def test_what_a_call_has_used_so_far_is_in_the_ledger(table: Set) -> None:
+    """A process that is killed is billed by it."""
+    held = Gate()
+    at = await table([Reply("one two three", gates={2: held})], wires=("messages",))
+    run = run_of("run")
+    stream = at.models.stream(run, "council", "one", PROMPT, chain=PRICED)
+    assert await anext(stream) == "one "
+    (row,) = await at.ledger.entries("local", "run")
+    assert (row.state, row.output_tokens) == ("reserved", 0)
+    assert row.input_tokens > 0
+    assert await anext(stream) == "two "
+    await at.models.budget.note()
+    (noted,) = await at.ledger.entries("local", "run")
+    assert (noted.state, noted.output_tokens) == ("reserved", 2)
+    assert row.cost_usd is not None
+    assert noted.cost_usd is not None
+    assert noted.cost_usd > 0
+    held.set()
+    await stream.aclose()
+    (settled,) = await at.ledger.entries("local", "run")
+    assert (settled.state, settled.output_tokens) == ("stopped", 2)
 
 
 async def test_a_cap_ends_the_chain_and_nobody_stands_in(table: Set) -> None:

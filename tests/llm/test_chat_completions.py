@@ -13,7 +13,7 @@ from bot.events import Completion, ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolResult
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
-from tests.llm.desk import PROMPT, SEARCH, WITH_TOOLS, Open
+from tests.llm.desk import PROMPT, SEARCH, WITH_TOOLS, Open, both
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -147,6 +147,13 @@ async def test_a_message_without_words_is_still_a_message(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(Prompt("", (Message("user", ""),)))
     assert at.service.requests[0]["messages"] == [{"role": "user", "content": ""}]
+
+
+@both
+async def test_thoughts_that_only_the_total_counts_are_billed(desk: Open, whole: bool) -> None:
+    at = await desk(Reply("It reaches far.", reasoning=["h", "m", "m"]), dialect="gemini")
+    usage = (await at.ask(whole=whole))[1].usage
+    assert (usage.output_tokens, usage.estimated) == (3 + 3, False)
 
 
 # What a service says beside text and calls.

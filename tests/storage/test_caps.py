@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from storage.db import Database
-from storage.ledger import Caps, Ledger, OverCap
+from storage.ledger import Caps, Ledger, OverCap, UsedSoFar
 
 EARLIER = datetime.now(UTC) - timedelta(days=30)
 
@@ -43,6 +44,53 @@ async def test_a_run_may_cost_its_cap_and_no_nano_dollar_more(db: Database) -> N
     await reserve(ledger, "1", most, run="another")
     with pytest.raises(OverCap):
         await reserve(ledger, "0.01", most)
+
+
+async def test_a_cap_in_tokens_holds_for_what_has_no_price_and_not_for_what_is_free(db: Database) -> None:
+    ledger = Ledger(db)
+    most = Caps(Decimal(9), None, EARLIER, run_tokens=250, space_tokens=350)
+    first = await reserve(ledger, None, most)
+    await reserve(ledger, None, most)
+    with pytest.raises(OverCap) as caught:
+        await reserve(ledger, "0.1", most)
+    assert (caught.value.kind, caught.value.spent, caught.value.cap) == ("run_tokens", 200, 250)
+    await reserve(ledger, "0", most)
+    await ledger.settle("local", first, input_tokens=1, output_tokens=1, cost_usd=None)
+    await reserve(ledger, None, most)
+    await reserve(ledger, None, most, run="another")
+    with pytest.raises(OverCap) as caught:
+        await reserve(ledger, None, most, run="another")
+    assert (caught.value.kind, caught.value.spent) == ("space_tokens", 302)
+    await reserve(ledger, None, most, run="another", space="elsewhere")
+
+
+async def test_a_killed_call_is_settled_with_what_it_had_used(db: Database) -> None:
+    ledger = Ledger(db)
+
+    async def begun(run: str, **of_prompt: Any) -> str:
+        return await ledger.reserve("local", run, "answer", "me", "p:m", 900, Decimal(1), **of_prompt)
+
+    prompt = {"input_tokens": 80, "cache_write_tokens": 20, "input_usd": Decimal("0.25")}
+    unanswered, answered, settled = [await begun(run, **prompt) for run in ("one", "two", "three")]
+    earlier = await begun("of an earlier release")
+    await settle(ledger, settled, "0.75")
+    used = (90, 40, 10, 0, Decimal("0.5"))
+    calls = [UsedSoFar("local", entry, *used) for entry in (answered, settled, "gone")]
+    await ledger.progress([*calls, UsedSoFar("elsewhere", unanswered, *used)])
+    before = await ledger.totals("local", EARLIER)
+    assert (before.reserved_calls, before.reserved_usd, before.input_tokens) == (3, Decimal(3), 1)
+
+    assert [await ledger.settle_killed() for _ in range(2)] == [2, 0]
+    rows = [row for run in ("one", "two", "three") for row in await ledger.entries("local", run)]
+    tokens = [
+        (row.state, row.input_tokens, row.output_tokens, row.cache_read_tokens, row.cache_write_tokens)
+        for row in rows
+    ]
+    assert tokens == [("stopped", 80, 0, 0, 20), ("stopped", 90, 40, 10, 0), ("settled", 1, 1, 0, 0)]
+    assert [row.cost_usd for row in rows] == [Decimal("0.25"), Decimal("0.5"), Decimal("0.75")]
+    after = await ledger.totals("local", EARLIER)
+    assert (after.reserved_calls, after.reserved_usd, after.cost_usd) == (1, Decimal(1), Decimal("1.5"))
+    await settle(ledger, earlier, "0")
 
 
 async def test_all_runs_of_a_space_share_its_cap_since_a_day(db: Database) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.accounts import NAMED
+from bot.accounts import NAMED, Accounts
 from bot.app import App
-from bot.config import Config, load
+from bot.config import BudgetConfig, Config, load
 from bot.events import Author, OptionValue, Place, Request, Stage, Text
 from bot.platforms import Platform
 from bot.runs.requests import row_of
@@ -245,3 +245,26 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     assert "restam US$ 2,75" in events
     assert "Esta é só a sua parte." in events
     assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")
+
+
+async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
+    now = 0.0
+    times = CacheTimes(lambda: now)
+    for _ in range(3):
+        times.hour("writer", "a:b", HERE)
+        now += 420
+    resources = desk.app.resources
+    accounts = Accounts(resources.ledger, resources.records.feedback, BudgetConfig(space_tokens=9_000), times)
+
+    async def usage(place: Place = HERE, locale: str = "en") -> str:
+        request = asked("r", "", work="house", verb="usage")
+        return await accounts.answer(replace(request, place=place, author=ANA, locale=locale))
+
+    await desk.spent(BIA, None)
+    told = await usage()
+    assert "kept for an hour. At the pace of the last 2 gaps, that costs 0.10 times" in told
+    assert "five minutes would cost 1.25 times" in told
+    assert "This space may use 9,000 tokens in 30 days. 1,030 are used" in told
+    assert "custa 0,10 vezes" in await usage(locale="pt-BR")
+    assert "One request may use up to 5,000,000 tokens." in told
+    assert "kept for" not in await usage(THERE)

@@ -10,13 +10,9 @@ from collections.abc import Mapping, Sequence
 from bot import untrusted
 from bot.budget import text_tokens
 from bot.config.model_spec import ModelSpec
-from bot.llm.base import Message, Prompt, room
+from bot.llm.base import CACHED_TOKENS, Message, Prompt, room
 from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
-
-CACHED_TOKENS = 1_000
-"""What it is about may be marked for the service's cache from here on; shorter prefixes are not kept (at least 512
-to 4,096 tokens, by model: Anthropic's documentation, "Prompt caching")."""
 
 _PROSE = ("council_answer", "council_attack", "council_revise")
 """The tasks of a debate. They share a beginning that the service may keep: each member's answer writes it, and its

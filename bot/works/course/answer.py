@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
+from bot.budget import prompt_tokens
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
@@ -32,7 +33,7 @@ from bot.events import (
     ToolCall,
     UserError,
 )
-from bot.llm.base import Message, Prompt
+from bot.llm.base import CACHED_TOKENS, Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
 from bot.readers.lines import flowing
@@ -302,9 +303,12 @@ class Answer:
             history=untrusted.earlier(snapshot.history, snapshot.earlier),
             question=untrusted.data(snapshot.question),
         )
-        return Prompt(
+        prompt = Prompt(
             system, (Message("user", user),), max_tokens=MAX_TOKENS, tools=self._tools.offered(self._say)
         )
+        # Each round of tools reads all of it again, and each question the instructions and the tools.
+        cache = prompt_tokens(prompt) >= CACHED_TOKENS
+        return replace(prompt, messages=(Message("user", user, cache=cache),), cache=cache)
 
     async def _plan(self) -> list[ToolCall]:
         """What to look up for a model that cannot ask for it."""

@@ -38,7 +38,9 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.accounts import Accounts
     from bot.works.house.work import ConversationWork
 
-    accounts = Accounts(resources.ledger, resources.records.feedback, resources.config.budget)
+    accounts = Accounts(
+        resources.ledger, resources.records.feedback, resources.config.budget, resources.models.cache_times
+    )
     return ConversationWork(resources.records.sessions, runs.stop, accounts)
 
 
