@@ -166,12 +166,14 @@ def _providers(settings: Config, say: Words) -> Iterator[Check]:
             continue  # `load` has refused such settings already
         if provider.kind == "demo":
             yield from _demo(settings, say)
-        elif provider.api_key_env is None:
+            continue
+        variables = [*filter(None, [provider.api_key_env]), *provider.headers_env.values()]
+        if not variables:
             yield Check(True, say("doctor.key_none", provider=name))
-        else:
-            present = settings.secret(provider.api_key_env) is not None
+        for variable in variables:
+            present = settings.secret(variable) is not None
             key = "doctor.key" if present else "doctor.key_missing"
-            yield Check(present, say(key, provider=name, variable=provider.api_key_env))
+            yield Check(present, say(key, provider=name, variable=variable))
     providers = [settings.providers[name] for name in _named(settings) if name in settings.providers]
     if any(provider.kind != "demo" for provider in providers):
         yield Check(None, say("doctor.probe_hint"))

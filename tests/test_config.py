@@ -26,6 +26,7 @@ from bot.config import (
     model_spec,
 )
 from bot.config.file import TABLES, sections
+from bot.config.settings import KEYED
 from bot.events import UserError
 from bot.words import words
 from bot.works.council.config import CouncilConfig
@@ -103,12 +104,12 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
         "local:qwen3",
     ]
     assert config.section(CouncilConfig) == CouncilConfig(models=("openai:gpt-6.1-terra", "local:qwen3"))
-    assert config.budget == BudgetConfig(space_usd=50.0)
+    assert config.budget == BudgetConfig(space_usd=50.0, space_tokens=20_000_000)
     assert config.roles.extractor == ("openai:gpt-6-luna", "local:qwen3")
     assert config.roles_from == "config"
 
 
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+KEYS = {name: f"{name.upper()}_API_KEY" for name in KEYED}
 
 
 @pytest.mark.parametrize("keys", [["anthropic"], ["openai"], ["anthropic", "openai"]])
@@ -201,14 +202,15 @@ def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
     sentence = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
     assert sentence == (
         f"{file}, line 3: `council` can't be read. “mood” is no setting of a member. It can have persona,"
-        ' temperature, effort, timeout, tokens, as in effort=high or persona="a sceptic".'
+        " temperature, effort, timeout, tokens, top_p, min_p, repeat_penalty, stop, logit_bias, as in effort=high or"
+        ' persona="a sceptic".'
     )
 
 
 def test_a_role_of_a_service_that_is_not_described_says_which_table_to_add(file: Path) -> None:
-    sentence = refusal(file, '[roles]\nanswerer = "ollama:qwen3"\n')
+    sentence = refusal(file, '[roles]\nanswerer = "vllm:qwen3"\n')
     assert "line 2" in sentence
-    assert "[providers.ollama]" in sentence
+    assert "[providers.vllm]" in sentence
     assert "did you mean “anthropic”" in refusal(file, '[roles]\nanswerer = "antropic:x"\n')
 
 
@@ -295,7 +297,7 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ('[roles]\ncouncil = "openai:a"\n', 2, "has to be a list of texts"),
         ('[roles]\ncouncil = ["opnai:a effort=low"]\n', 2, "did you mean “openai”?"),
         (f"[roles]\ncouncil = {['openai:a'] * 13}\n", 2, "13 members are too many"),
-        ('[suggested.openai]\ncouncil = ["a effort=utmost"]\n', 2, "It is one of low, medium, high"),
+        ('[suggested.openai]\ncouncil = ["a effort=utmost"]\n', 2, "It is one of none, minimal, low, medium"),
         ('[council]\nlevel = "ful"\n', 2, "did you mean “full”?"),
         ("[council]\nself_votes = true\n", 2, "has to be a text in quotes"),
         ("[council]\nmini = 1\n", 2, "has to be from 2 to 8"),
@@ -315,7 +317,11 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ('[providers.openai]\napi_key_env = "a key"\n', 2, "is the name of an environment variable"),
         ('[storage]\nurl = "postgresql+psycopg://me:hush@host/db"\n', 2, "holds a password"),
         ('[roles]\n\nanswerer = "openai:m efort=low"\n', 3, "Did you mean effort?"),
-        ('[roles]\nchair = ["openai:m", "openai:m effort=some"]\n', 2, "It is one of low, medium, high"),
+        (
+            '[roles]\nchair = ["openai:m", "openai:m effort=some"]\n',
+            2,
+            "It is one of none, minimal, low, medium",
+        ),
         ('[council]\nmodels = ["openai:m effort=low"]\n', 2, "has to be written"),
         ('[suggested.openai]\nwriter = "m mood=sunny"\n', 2, "is no setting"),
         ('[providers.openai]\nbase_url = "htp://x"\n', 2, "has to begin with one of http://"),

@@ -16,8 +16,10 @@ from typing import Any, Final
 from bot.config import model_spec
 from bot.config.settings import (
     BUILT_IN,
+    EFFORTS,
     EMBEDDERS,
     KEYED,
+    SAMPLED,
     BudgetConfig,
     DiscordConfig,
     EmbeddingConfig,
@@ -59,6 +61,10 @@ TABLES: Final[Mapping[str, type]] = {
 """Beside these tables there are the works' own."""
 
 _KINDS: Final = ("openai-compatible", "openai", "anthropic")
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""The name of an HTTP header (RFC 9110, 5.1)."""
+_OURS: Final = ("model", "messages", "input", "instructions", "system", "tools", "stream")
+"""What a request holds of its own; a `body` may not change it."""
 _URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
@@ -106,6 +112,7 @@ class ConfigFile:
             where, models = ("roles", part.name), getattr(tables_read["roles"], part.name)
             self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
             self._check_members(where, models)
+            self._check_kinds(where, models, providers)
         tables_read["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
@@ -149,14 +156,17 @@ class ConfigFile:
             raw = self._table(where)
             if "kind" not in raw and built_in is None:
                 raise self._error("config.provider_kind", where, choices=", ".join(_KINDS))
-            filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
-            kinds = (start.kind,) if built_in else _KINDS
+            compatible = start.kind == "openai-compatible"
+            defaults = {"name": name, "kind": start.kind, "base_url": start.base_url}
+            filled = self._fill(where, ProviderConfig, defaults)
+            kinds = (start.kind,) if built_in and not compatible else _KINDS
             if filled.kind not in kinds:
                 self._wrong_choice((*where, "kind"), filled.kind, kinds)
             if filled.kind == "openai-compatible" and filled.base_url is None:
                 raise self._error("config.provider_url", where)
             # A service at its own address wants its own key; one at another address may want none.
-            usual = start.api_key_env if built_in else _key_of(filled)
+            elsewhere = compatible and (filled.kind, filled.base_url) != (start.kind, start.base_url)
+            usual = start.api_key_env if built_in and not elsewhere else _key_of(filled)
             providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
         return providers
 
@@ -195,6 +205,10 @@ class ConfigFile:
                 for entry in value:
                     self._in_range(where, member, entry)
                 return tuple(dict.fromkeys(value))
+            case "Mapping[str, str]":
+                return self._named_texts(where, value)
+            case "Mapping[str, Any]":
+                return self._body(where, value)
             case "bool":
                 if not isinstance(value, bool):
                     raise self._error("config.type_truth", where, value=repr_of(value))
@@ -268,6 +282,56 @@ class ConfigFile:
                 if nearest(provider, list(providers)) is None:
                     raise self._error("config.no_provider", where, value=provider)
                 self._wrong_choice(where, provider, tuple(providers))
+
+    def _check_kinds(
+        self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
+    ) -> None:
+        """Whether the services take what is set."""
+        for spec in map(model_spec.parse, models):
+            kind = providers[spec.model.partition(":")[0]].kind
+            if (known := EFFORTS.get(kind)) and spec.effort and spec.effort not in known:
+                raise self._error("config.effort_kind", where, value=spec.effort, choices=", ".join(known))
+            if spec.sampling and kind not in SAMPLED:
+                raise self._error("config.sampling_kind", where, names=", ".join(spec.sampling), kind=kind)
+
+    def _named_texts(self, where: tuple[str, ...], value: Any) -> dict[str, str]:
+        """The `headers`, `headers_env` or `query` of a provider."""
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._error("config.type_texts", where, value=repr_of(value))
+        for name, text in value.items():
+            here = (*where, name)
+            if where[-1].endswith(VARIABLES):
+                if secret(where[-1], text):
+                    raise self._error("config.secret", here, named="headers_env")
+                if not variable(text):
+                    raise self._error("config.variable", here)
+            elif (
+                secret(name, text)
+                or secret_setting(name.replace("-", "_"))
+                or name.lower() in ("authorization", "cookie")
+            ):
+                raise self._error("config.secret", here, named="headers_env")
+            sendable = text.isascii() and text.isprintable()
+            if where[-1] != "query" and not (_HEADER.fullmatch(name) and sendable):
+                raise self._error("config.header", here)
+        return dict(value)
+
+    def _body(self, where: tuple[str, ...], value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self._error("config.not_a_table", where)
+        for name in value:
+            if name in _OURS:
+                raise self._error("config.body", (*where, name))
+        pending: list[Any] = [value]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, dict | list):
+                pending += part.values() if isinstance(part, dict) else part
+            elif isinstance(part, str) and secret(where[-1], part):
+                raise self._error("config.secret", where, named="headers_env")
+            elif not isinstance(part, str | int | float):  # TOML's dates and times, which JSON has not
+                raise self._error("config.body_value", where, value=repr_of(part))
+        return dict(value)
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
         """A larger thing may not be smaller than what it holds."""

@@ -10,19 +10,25 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from bot.config.text import nearest
 from bot.events import UserError
 
-Effort: TypeAlias = Literal["low", "medium", "high"]
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 MOST = 12
 """Of one role: where every one reads the answers of all, the cost grows with their square."""
 
 PERSONA_CHARS = 200
-SETTINGS = ("persona", "temperature", "effort", "timeout", "tokens")
+SAMPLING = ("top_p", "min_p", "repeat_penalty", "stop", "logit_bias")
+"""How the next token is drawn, for servers on one's own machine."""
 
+SETTINGS = ("persona", "temperature", "effort", "timeout", "tokens", *SAMPLING)
+STOPS = 4
+"""Most services take no more."""
+
+_TEXTS = ("persona", "stop", "logit_bias")
 _QUOTED = """ "[^"]*" | '[^']*' | “[^”]*” """
 _SETTING = re.compile(rf"\s+ (\w+) \s*=\s* ({_QUOTED} | [^\s,;\"'“”]+ )", re.VERBOSE)
 _MODEL = re.compile(r"[^\s,;:\"'“”=]+:[^\s,;\"'“”=]+")
@@ -34,7 +40,8 @@ _ONE = re.compile(rf"(?: {_QUOTED} | [^,;\n] )+", re.VERBOSE)
 class ModelSpec:
     """A model and its settings. `model` is "provider:model"; None leaves a setting to the model or to the config.
 
-    `timeout` is the seconds one of its calls may take, `tokens` the most it may write.
+    `timeout` is the seconds one of its calls may take, `tokens` the most it may write. `stop` and `logit_bias` are as
+    they are written: texts between bars, and "token:bias" between blanks.
     """
 
     model: str
@@ -43,6 +50,23 @@ class ModelSpec:
     effort: Effort | None = None
     timeout: float | None = None
     tokens: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    stop: str = ""
+    logit_bias: str = ""
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """What of SAMPLING is set, as chat completions take it."""
+        values: dict[str, Any] = {
+            "top_p": self.top_p,
+            "min_p": self.min_p,
+            "repeat_penalty": self.repeat_penalty,
+            "stop": [text.replace("\\n", "\n") for text in self.stop.split("|") if text],
+            "logit_bias": {token: float(bias) for token, bias in _biases(self.logit_bias)},
+        }
+        return {name: value for name, value in values.items() if value not in (None, [], {})}
 
     @property
     def short(self) -> str:
@@ -51,10 +75,11 @@ class ModelSpec:
 
     def __str__(self) -> str:
         """As it is written, so that `parse(str(member)) == member`."""
-        settings = {name: getattr(self, name) for name in SETTINGS[1:]}
-        persona = [f'persona="{self.persona}"'] if self.persona else []
+        quoted = [f"{name}={_quoted(text)}" for name in _TEXTS if (text := getattr(self, name))]
+        settings = {name: getattr(self, name) for name in SETTINGS if name not in _TEXTS}
         options = [f"{name}={_formatted(value)}" for name, value in settings.items() if value is not None]
-        return " ".join([self.model, *persona, *options])
+        first = 1 if self.persona else 0
+        return " ".join([self.model, *quoted[:first], *options, *quoted[first:]])
 
 
 def model_of(text: str) -> str:
@@ -89,6 +114,11 @@ def parse(text: str) -> ModelSpec:
         _effort(settings),
         _number(settings, "timeout", 1.0, 3_600.0),
         None if (tokens := _number(settings, "tokens", 50.0, 100_000.0)) is None else int(tokens),
+        _number(settings, "top_p", 0.0, 1.0),
+        _number(settings, "min_p", 0.0, 1.0),
+        _number(settings, "repeat_penalty", 0.1, 10.0),
+        _stop(settings.get("stop", "")),
+        _logit_bias(settings.get("logit_bias", "")),
     )
 
 
@@ -110,6 +140,11 @@ def _formatted(value: float | str) -> str:
     return short if isinstance(value, float) and float(short := f"{value:g}") == value else str(value)
 
 
+def _quoted(text: str) -> str:
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}"
+
+
 def _persona(value: str) -> str:
     """On one line, and without the quotation marks in which it is written."""
     value = "".join(char for char in value if char.isspace() or (char.isprintable() and char != '"'))
@@ -126,6 +161,23 @@ def _effort(settings: dict[str, str]) -> Effort | None:
     if value not in get_args(Effort):
         raise UserError("members.effort", value=value[:80], choices=", ".join(get_args(Effort)))
     return cast("Effort", value)
+
+
+def _stop(value: str) -> str:
+    if sum(1 for text in value.split("|") if text) > STOPS or not value.isprintable():
+        raise UserError("members.stop", value=value[:80], limit=STOPS)
+    return value
+
+
+def _biases(value: str) -> list[tuple[str, str]]:
+    return re.findall(r"(\d+):(-?\d+(?:\.\d+)?)(?:\s+|$)", value)
+
+
+def _logit_bias(value: str) -> str:
+    biases = _biases(value)
+    if len(biases) != len(value.split()) or not all(-100 <= float(bias) <= 100 for _, bias in biases):
+        raise UserError("members.logit_bias", value=value[:80])
+    return " ".join(f"{token}:{bias}" for token, bias in biases)
 
 
 def _number(settings: dict[str, str], name: str, low: float, high: float) -> float | None:

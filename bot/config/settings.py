@@ -54,7 +54,8 @@ def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
 class ProviderConfig:
     """Where models are asked. `api_key_env` names an environment variable, None for no key at all.
 
-    `tools`, `json_schema`, `cites` and `sees` are what its models can do (see `bot.llm.base.Capabilities`).
+    `tools`, `json_schema`, `cites` and `sees` are what its models can do (see `bot.llm.base.Capabilities`). `headers`,
+    `query` and `body` go with every request; the values of `headers_env` name environment variables.
     """
 
     name: str
@@ -65,6 +66,17 @@ class ProviderConfig:
     json_schema: bool = True
     cites: bool = True
     sees: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+EFFORTS: Final = {"anthropic": ("low", "medium", "high", "xhigh", "max")}
+"""The efforts that a kind of service knows; one that is left out knows all of `model_spec.Effort`."""
+
+SAMPLED: Final = ("openai-compatible",)
+"""The kinds of services that take `model_spec.SAMPLING`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +278,32 @@ class Secrets:
         raise TypeError("secrets stay in the process that read them")
 
 
-KEYED: Final = ("anthropic", "openai")
+KEYED: Final = ("anthropic", "openai", "openrouter", "gemini", "mistral", "groq", "deepseek")
 """Services that are used as soon as their key is found, the first one first."""
+
+_COMPATIBLE: Final = {
+    "openrouter": "https://openrouter.ai/api/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "mistral": "https://api.mistral.ai/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+}
+
+LOCAL: Final = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+}
+"""Servers on this machine, at their usual ports. They are offered where they are found, and never used unasked."""
 
 BUILT_IN: Final = {
     "anthropic": ProviderConfig("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     "openai": ProviderConfig("openai", "openai", None, "OPENAI_API_KEY"),
+    **{
+        name: ProviderConfig(name, "openai-compatible", base_url, f"{name.upper()}_API_KEY")
+        for name, base_url in _COMPATIBLE.items()
+    },
+    **{name: ProviderConfig(name, "openai-compatible", base_url) for name, base_url in LOCAL.items()},
     "demo": ProviderConfig("demo", "demo", tools=False, cites=False, sees=False),
 }
 
@@ -324,8 +356,10 @@ class Config:
     def key_missing(self, model: str) -> str:
         """The environment variable that would have to hold the model's API key, "" where nothing is missing."""
         provider = self.providers.get(model.partition(":")[0])
-        variable = provider.api_key_env if provider is not None else None
-        return variable if variable and self.secret(variable) is None else ""
+        if provider is None:
+            return ""
+        variables = (provider.api_key_env or "", *provider.headers_env.values())
+        return next((name for name in variables if name and self.secret(name) is None), "")
 
     @property
     def wants(self) -> tuple[str, ...]:

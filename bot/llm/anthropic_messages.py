@@ -59,6 +59,9 @@ class _MessagesRules(ParameterRules):
     thinking that it refuses to read again, as that of another model's turn."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
+        if "effort" in request and error.refuses("effort"):
+            self.left_out.add("effort")
+            return True
         if _UNREAD.search(error.message) and error.status == 400 and _thoughtful(request):
             overrides[RAW] = None
             return True
@@ -145,6 +148,8 @@ class AnthropicMessages(Service):
         import anthropic
 
         arguments = self._wire(request)
+        if self._body:
+            arguments["extra_body"] = self._body
         if not whole:
             return _Events(await client.messages.create(stream=True, **arguments))
         limits = self._timeouts

@@ -66,7 +66,16 @@ CACHED_TOKENS: Final = 1_000
 TOKENS_PER_WORD: Final = 2
 """English takes 1.3, Portuguese and German up to 1.8; the JSON around words some more."""
 
-THOUGHTS: Final[dict[Effort | None, int]] = {"low": 2_000, "medium": 6_000, None: 6_000, "high": 16_000}
+THOUGHTS: Final[dict[Effort | None, int]] = {
+    "none": 0,
+    "minimal": 1_000,
+    "low": 2_000,
+    "medium": 6_000,
+    None: 6_000,
+    "high": 16_000,
+    "xhigh": 32_000,
+    "max": 48_000,
+}
 """Tokens of thinking about a short task, by how hard a model is to think; None is a model's own way, which is medium
 with those that think by default. Who does not think leaves them: they are reserved, and not paid."""
 
@@ -179,6 +188,7 @@ class Prompt:
     service shall keep what is marked for an hour, where it offers that.
     `closing`: none of the tools may be called any more. They stay, for services void their cache without them, and
     models refuse to read their own earlier calls.
+    `sampling` are settings of `bot.config.model_spec.SAMPLING`, for wires that take them.
     `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
     what it thinks, where it does so only then. `min_timeout`: wait for so many seconds at least, since some models
     think in silence; None: as long as the deadlines of the service allow.
@@ -193,7 +203,8 @@ class Prompt:
     closing: bool = False
     cache: bool = False
     cache_hour: bool = False
-    effort: Literal["low", "medium", "high"] | None = None
+    effort: Effort | None = None
+    sampling: Mapping[str, Any] | None = None
     reasoning: bool = False
     min_timeout: float | None = None
 

@@ -48,7 +48,7 @@ class CacheTimes:
         """When the last call was made, and the gaps before it."""
 
     def hour(self, role: str, model: str, place: Place) -> bool:
-        """Note a call of `role` to `model`. Returns whether its prefix shall be kept for an hour: whether that would have
+        """Note a call of `role` to `model`. Returns whether to keep its prefix for an hour: whether that would have
         cost less for the last gaps.
 
         Without any, a conversation gets the hour. People take minutes to read and to write: where they do, five

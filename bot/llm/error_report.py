@@ -185,6 +185,13 @@ class ErrorReport:
         large = self.status == 413 and self.fault == "context"
         return "these" if large or (self.status in (0, 400, 422) and _THESE_IMAGES.search(words)) else ""
 
+    @property
+    def unstreamed(self) -> bool:
+        """Whether the model does not stream, as to an organization of OpenAI's that is not verified for it."""
+        return self.status in (400, 403, 404, 422) and (
+            self.param == "stream" or _NO_STREAM.search(self.message) is not None
+        )
+
     def refuses(self, parameter: str) -> bool:
         """Whether the service complains about this parameter of the request."""
         if self.status not in (400, 422) or self.fault in ("context", "refusal"):
@@ -192,6 +199,13 @@ class ErrorReport:
         if self.param:
             return self.param.split(".")[-1] == parameter or self.param.split(".")[0] == parameter
         return re.search(rf"\b{parameter}\b", self.message) is not None
+
+
+_NO_STREAM = re.compile(
+    r"verified to stream|(?:not|n['’]t) support stream(?:ing|ed)?\b"
+    r"|stream(?:ing)? is not (?:supported|allowed|available)",
+    re.I,
+)
 
 
 def error_report(status: int, body: object, headers: Mapping[str, str] | None = None) -> ErrorReport:

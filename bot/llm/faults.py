@@ -88,11 +88,11 @@ class ReportedError(Exception):
         self.report = report
 
 
-def safe(text: str, key: str | None) -> str:
-    """`text` on one line of plain words: without the key, anything that looks like one or names an account, an image,
-    markup, a ping, or what does not print."""
-    if key:
-        text = text.replace(key, _SECRET)
+def safe(text: str, *secrets: str | None) -> str:
+    """`text` on one line of plain words: without the secrets, anything that looks like one or names an account, an
+    image, markup, a ping, or what does not print."""
+    for known in filter(None, secrets):
+        text = text.replace(known, _SECRET)
     text = _KEYS.sub(_SECRET, _DATA.sub("…", text[:MOST_READ]))
     text = _LINK.sub(r"\1 (\2)", _ACCOUNT.sub("…", text))
     text = _PING.sub("", _MARKUP.sub("", _TAG.sub(" ", text))).replace(_SECRET, "***")
@@ -107,7 +107,7 @@ def safe(text: str, key: str | None) -> str:
 @dataclass(slots=True)
 class ParameterRules:
     """`optional` parameters may be left out; those of `other_names` may be called otherwise. `sees`: nothing has
-    said as yet that the model takes no images.
+    said as yet that the model takes no images; `streams`: nor that it does not stream, at least for this account.
 
     Each lesson is learnt once.
     """
@@ -116,6 +116,7 @@ class ParameterRules:
     other_names: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     sees: bool = True
+    streams: bool = True
     _renamed: dict[str, str] = field(default_factory=dict)
     _most: int | None = None
 

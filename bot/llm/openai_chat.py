@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bot.config.model_spec import SAMPLING
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, ToolCall
 from bot.llm.diagnosis import declines
@@ -49,6 +50,15 @@ _UNREAD = re.compile(
     r"unknown|unrecognized|unexpected|unsupported|not (?:supported|permitted|allowed)|extra (?:input|field)",
     re.I,
 )
+_THINKS_NOT = re.compile(
+    r"(?:not|n['’]t) support (?:thinking|reasoning|effort)"
+    r"|(?:thinking|reasoning)[ _]?(?:level|budget|effort|config|mode)? (?:is|are) not (?:supported|enabled|available)",
+    re.I,
+)
+"""Of a model that is asked to think so hard: Ollama ('"gemma3" does not support thinking'), Gemini ("Thinking level is
+not supported for this model")."""
+_UNKNOWN = ("min_p", "repeat_penalty")
+"""Parameters of local servers that the SDK has no argument for."""
 _GROWS = ("text", "summary", "data")
 """What of a detail comes in pieces; the rest of it comes whole (OpenRouter, "Reasoning tokens")."""
 
@@ -58,6 +68,9 @@ class _ChatRules(ParameterRules):
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if super().learn(error, request, overrides):
+            return True
+        if "reasoning_effort" in request and error.status in (400, 422) and _THINKS_NOT.search(error.message):
+            self.left_out.add("reasoning_effort")
             return True
         own = {
             name
@@ -81,16 +94,16 @@ class ChatCompletions(Service):
     """Without a key, none is sent: a local server asks for none."""
 
     sdk = "openai"
-    _headers: dict[str, Any]
+    _omitted: dict[str, Any]
 
     def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
-        client, self._headers = client_of(sdk, http, self._base_url, self._key)
+        client, self._omitted = client_of(sdk, http, self._base_url, self._key)
         _ = client.chat.completions  # imported on first use, so: here in the thread
         return client
 
     def _new_rules(self) -> ParameterRules:
         optional = ("stream_options", "temperature", "reasoning_effort", "response_format", "tool_choice")
-        return _ChatRules(optional, {"max_tokens": "max_completion_tokens"})
+        return _ChatRules((*optional, *SAMPLING), {"max_tokens": "max_completion_tokens"})
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         system = prompt.system
@@ -100,6 +113,7 @@ class ChatCompletions(Service):
             request["temperature"] = prompt.temperature
         if prompt.effort is not None:
             request["reasoning_effort"] = prompt.effort
+        request |= prompt.sampling or {}
         if prompt.schema is not None:
             if self._capabilities.json_schema and "response_format" not in left_out:
                 form = {"name": "answer", "strict": True, "schema": prompt.schema}
@@ -130,9 +144,11 @@ class ChatCompletions(Service):
             request = {name: value for name, value in request.items() if name != "stream_options"}
         # As it is: where messages are an argument, the SDK looks through each for names to translate, which takes it
         # half a millisecond a message, and finds none.
-        body = {"messages": request["messages"]}
+        body: dict[str, Any] = {"messages": request["messages"]}
+        body |= {name: request[name] for name in _UNKNOWN if name in request} | self._body
+        request = {name: value for name, value in request.items() if name not in _UNKNOWN}
         return await client.chat.completions.create(
-            stream=not whole, extra_headers=self._headers, extra_body=body, **(request | {"messages": ()})
+            stream=not whole, extra_headers=self._omitted, extra_body=body, **(request | {"messages": ()})
         )
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ChatAnswer:

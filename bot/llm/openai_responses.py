@@ -84,10 +84,10 @@ class Responses(Service):
     """Without a key, none is sent: a local server with this API asks for none."""
 
     sdk = "openai"
-    _headers: dict[str, Any]
+    _omitted: dict[str, Any]
 
     def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
-        client, self._headers = client_of(sdk, http, self._base_url or ADDRESS, self._key)
+        client, self._omitted = client_of(sdk, http, self._base_url or ADDRESS, self._key)
         _ = client.responses.with_raw_response  # imported on first use, so: here in the thread
         _ = client.responses.input_tokens
         return client
@@ -139,9 +139,9 @@ class Responses(Service):
 
         call, arguments = client.responses.with_raw_response, _wire(request)
         # As it is: where the input is an argument, the SDK looks through each item for names to translate.
-        talk = {"input": arguments.pop("input")}
+        talk = {"input": arguments.pop("input")} | self._body
         answer = await call.create(
-            stream=not whole, extra_headers=self._headers, extra_body=talk, **arguments
+            stream=not whole, extra_headers=self._omitted, extra_body=talk, **arguments
         )
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
@@ -150,7 +150,7 @@ class Responses(Service):
 
     async def _count(self, client: AsyncOpenAI, request: dict[str, Any]) -> object:
         counted_part = {name: value for name, value in _wire(request).items() if name in _COUNTED}
-        result = await client.responses.input_tokens.count(extra_headers=self._headers, **counted_part)
+        result = await client.responses.input_tokens.count(extra_headers=self._omitted, **counted_part)
         tokens: object = result.input_tokens
         return tokens
 

@@ -334,6 +334,7 @@ def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Promp
         messages=tuple(messages),
         temperature=prompt.temperature if spec.temperature is None else spec.temperature,
         effort=effort,
+        sampling=spec.sampling or None,
         # Who is to think harder than the task was planned for has more room for it.
         max_tokens=spec.tokens or prompt.max_tokens + max(0, THOUGHTS[effort] - THOUGHTS[prompt.effort]),
         min_timeout=spec.timeout or prompt.min_timeout,
@@ -367,5 +368,19 @@ def provider_of(
         timeouts=timeouts,
         sleep=sleep,
         capabilities=_capabilities(settings),
+        headers=settings.headers,
+        secret_headers=_secret_headers(settings, config),
+        query=settings.query,
+        body=settings.body,
     )
     return provider
+
+
+def _secret_headers(settings: ProviderConfig, config: Config) -> dict[str, str]:
+    headers = {}
+    for name, variable in settings.headers_env.items():
+        value = config.secret(variable)
+        if value is None:
+            raise UserError("model.key_missing", provider=settings.name, variable=variable)
+        headers[name] = value.strip()
+    return headers

@@ -21,6 +21,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from bot.budget import prompt_tokens
 from bot.config.text import address
@@ -127,11 +128,23 @@ class Service:
         retries: int = 2,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         capabilities: Capabilities | None = None,
+        headers: Mapping[str, str] | None = None,
+        secret_headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
     ) -> None:
-        """`base_url` None is the service's own address. `capabilities` as the config has them."""
+        """`base_url` None is the service's own address; it may have a query, as Azure's. `capabilities` as the config
+        has them. `headers`, `query` and `body` go with every request, as do `secret_headers`, whose values
+        nobody is shown.
+        """
         self.name = name
-        self._base_url = base_url
+        own_address, _, own_query = (base_url or "").partition("?")
+        self._base_url = own_address or None
         self._key = api_key.strip() if api_key else None
+        self._headers = dict(headers or {}) | dict(secret_headers or {})
+        self._secrets = (self._key, *(secret_headers or {}).values())
+        self._query = dict(parse_qsl(own_query)) | dict(query or {})
+        self._body = dict(body or {})
         self._timeouts = timeouts or Timeouts()
         self._retries = retries
         self._sleep = sleep
@@ -207,6 +220,7 @@ class Service:
         meter = meter or Meter()
         deadlines = Deadlines(self._timeouts, prompt.min_timeout)
         rules = self._rules[model]
+        whole = whole or not rules.streams
         overrides: dict[str, Any] = {}
         attempt = 0
         unseen = False
@@ -235,7 +249,7 @@ class Service:
                     if not answer.paused:
                         break
                     current = answer.continuation(current)
-                reason = safe(answer.ending, self._key) or "the answer ended for no known reason"
+                reason = self._safe(answer.ending) or "the answer ended for no known reason"
                 failed = None if answer.finish else FaultError("server", reason)
             except FaultError as fault:
                 failed = fault
@@ -254,6 +268,10 @@ class Service:
                     rules.sees = rules.sees and why != "none"
                     log.info("%s refuses the images; asking without them", label)
                     prompt, unseen, meter.usage = without_images(prompt), True, before
+                    continue
+                if not whole and failed.report.unstreamed:
+                    log.info("%s does not stream; asking in one piece", label)
+                    rules.streams, whole, meter.usage = False, True, before
                     continue
                 if rules.learn(failed.report, request, overrides):
                     log.info("%s refuses a parameter; asking otherwise", label)
@@ -279,6 +297,9 @@ class Service:
             raise ModelError("empty", label, completion.finish, partial=completion)
         yield completion
 
+    def _safe(self, text: str) -> str:
+        return safe(text, *self._secrets)
+
     async def prepare(self) -> None:
         """Make the client, so that the first call need not wait for it. What fails the first call says."""
         with suppress(FaultError):
@@ -286,7 +307,8 @@ class Service:
 
     async def _open(self) -> Any:
         """Make the client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
-        if self._key and not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
+        sent = (self._key or "", *self._headers.values())
+        if " " in sent[0] or not all(text.isascii() and text.isprintable() for text in sent):
             raise FaultError("auth", "the key holds characters that no key has")
         async with self._opening:
             if self._client is None:
@@ -317,7 +339,8 @@ class Service:
             follow_redirects=False,
             verify=_certificates(),
             # Events are filtered before they are read (`activity`), which packed ones cannot be.
-            headers={"Accept-Encoding": "identity"},
+            headers={"Accept-Encoding": "identity"} | self._headers,
+            params=self._query,
         )
         return self._build(sdk, http)
 
@@ -403,7 +426,7 @@ class Service:
     def _told(self, report: ErrorReport) -> FaultError:
         """The fault that a service has told, in its own words."""
         words = (report.message or report.code or report.kind) if report.fault != "auth" else ""
-        detail = safe(f"{report.status or ''} {words}", self._key) or "no reason given"
+        detail = self._safe(f"{report.status or ''} {words}") or "no reason given"
         return FaultError(report.fault, detail, report.wait_s, report)
 
     def _fault(self, error: BaseException, report: ErrorReport | None) -> FaultError:

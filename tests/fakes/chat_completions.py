@@ -96,12 +96,21 @@ class ChatService(ModelService):
     temperature: bool = True
     stream_options: str = "taken"  # "taken", "refused", "ignored"
     refuses: tuple[str, ...] = ()
+    owner: str = "library"  # of its models: Ollama's word; llama.cpp says "llamacpp"
+    listed: int = 0
+    extra: tuple[str, ...] = ()  # parameters of its own
+    thinks_not: str = ""  # how it refuses to think so hard
     thoughts: str = "reasoning_content"
     dialect: str = ""
     forbidden: str = ""
     minute: int = 0
     window: int = 0
     _own: dict[str, Body] = field(default_factory=dict)  # of a turn, by the id of each of its calls
+
+    async def _list(self, request: web.Request) -> web.Response:
+        self.listed += 1
+        data = [{"id": name, "object": "model", "created": 1, "owned_by": self.owner} for name in self.models]
+        return web.json_response({"object": "list", "data": data})
 
     def problem(self, status: int, error: Mapping[str, Any]) -> Body:
         problem = super().problem(status, error)
@@ -111,19 +120,24 @@ class ChatService(ModelService):
         return [{"error": inner}]  # type: ignore[return-value]
 
     def routes(self) -> list[web.RouteDef]:
-        return [web.post("/{path:.*}", self._elsewhere)] if self.dialect == "lmstudio" else []
+        elsewhere = [web.post("/{path:.*}", self._elsewhere)] if self.dialect == "lmstudio" else []
+        return [web.get("/v1/models", self._list), *elsewhere]
 
     async def _elsewhere(self, request: web.Request) -> web.Response:
         return web.json_response({"error": f"Unexpected endpoint or method. (POST {request.path})"})
 
     def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
+            if name in self.extra:
+                continue
             if name not in KNOWN:
                 detail = f"Unrecognized request argument supplied: {name}"
                 return Refused(400, detail, name, "unknown_parameter")
             expected: Any = KNOWN[name]
             if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
                 return Refused(400, f"Invalid type for '{name}'.", name, "invalid_type")
+            if name == "reasoning_effort" and self.thinks_not:
+                return Refused(400, self.thinks_not)
             if name in self.refuses:
                 return Refused(400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
         for name in ("model", "messages"):

@@ -80,6 +80,9 @@ class ModelService:
     port: int = 0
     log: Path | None = None
     requests: list[Any] = field(default_factory=list)
+    streams: bool = True
+    wants: tuple[str, ...] = ()  # of the query, as Azure wants api-version
+    queries: list[dict[str, str]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     input_tokens: int = 0
@@ -189,7 +192,13 @@ class ModelService:
             body = None
         self.requests.append(body)
         self.headers.append(request.headers)
+        self.queries.append(dict(request.query))
         self.asked.set()
+        if request.query.keys() < set(self.wants):
+            return self.refuse(Refused(404, "Resource not found"))
+        if not self.streams and isinstance(body, dict) and body.get("stream"):
+            detail = "Your organization must be verified to stream this model. Please go to the settings."
+            return self.refuse(Refused(400, detail, "stream", "unsupported_value"))
         if refused := self.refusal(body, request.headers):
             return self.refuse(refused)
         reply = self._next(body)

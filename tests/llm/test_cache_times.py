@@ -8,6 +8,7 @@ from bot.events import Place
 from bot.llm.base import Message, Prompt
 from bot.llm.cache_times import REMEMBERED, CacheTimes
 from storage.ledger import LedgerRow
+from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.reply import Reply
 from tests.llm.table import Set, Table
 
@@ -32,7 +33,9 @@ def dollars(rows: list[LedgerRow]) -> Decimal:
 
 async def test_twenty_turns_seven_minutes_apart_are_written_once(table: Set) -> None:
     at = await table(lambda body: Reply("It rains."), wires=("messages",), **CATALOGUE)
-    at.services[0].clock = lambda: at.now
+    (service,) = at.services
+    assert isinstance(service, MessagesService)
+    service.clock = lambda: at.now
     rows = await played(at, 7 * 60)
     assert [row.cache_write_tokens >= 20_000 for row in rows] == [True] + [False] * 19
     assert dollars(rows) <= Decimal("0.17")
@@ -43,7 +46,9 @@ async def test_twenty_turns_seven_minutes_apart_are_written_once(table: Set) -> 
 
 async def test_fast_turns_pay_for_five_minutes_from_the_second_on(table: Set) -> None:
     at = await table(lambda body: Reply("It rains."), wires=("messages",), **CATALOGUE)
-    at.services[0].clock = lambda: at.now
+    (service,) = at.services
+    assert isinstance(service, MessagesService)
+    service.clock = lambda: at.now
     await played(at, 60, turns=3)
     ttls = [sent["system"][0]["cache_control"].get("ttl", "5m") for sent in at.services[0].requests]
     assert ttls == ["1h", "5m", "5m"]
