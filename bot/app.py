@@ -36,6 +36,7 @@ from bot.runs.requests import (
     request_from_json,
     withdrawn,
 )
+from bot.settings import MODEL
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from bot.accounts import Accounts
     from bot.config import Config
     from bot.kind import StandsFor
+    from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
@@ -192,6 +194,16 @@ class App:
             if kind.overview is not None:
                 async for line in kind.overview(self.resources, space, say, name):
                     yield line
+
+    async def local_server(self, space: str = "") -> LocalServer | None:
+        """A model server on this machine to offer; None where a key or a model is set, or none is found."""
+        if self.config.roles_from not in ("none", "demo"):
+            return None
+        if space and await self.settings.store.get(space, f"{MODEL}answerer") is not None:
+            return None
+        from bot.llm.local_servers import local_servers
+
+        return next(iter(await local_servers(self.config.providers)), None)
 
     def attach(self, platform: Platform) -> None:
         """Serve this platform; before `start`, so that interrupted runs have a view."""

@@ -35,6 +35,11 @@ os.environ |= {
     # Empty rather than gone: so the ones in a developer's .env do not count either, here or in a process begun here.
     "ANTHROPIC_API_KEY": "",
     "OPENAI_API_KEY": "",
+    "OPENROUTER_API_KEY": "",
+    "GEMINI_API_KEY": "",
+    "MISTRAL_API_KEY": "",
+    "GROQ_API_KEY": "",
+    "DEEPSEEK_API_KEY": "",
 }
 
 # Begun in the background of a shell, they would ignore Ctrl-C, and with them every bot that they start.

@@ -213,7 +213,7 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
     course = {f"course {name}" for name in ("add", "replace", "remove")}
-    assert admin == library | course | {"prompts edit", "prompts reset", "story prompt"}
+    assert admin == library | course | {"models", "prompts edit", "prompts reset", "story prompt"}
 
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
@@ -260,7 +260,7 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
         "course answer",
         "course score",
     }
-    assert personal == own | others | {"usage"}
+    assert personal == own | others | {"models", "usage"}
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 

@@ -208,9 +208,9 @@ def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
 
 
 def test_a_role_of_a_service_that_is_not_described_says_which_table_to_add(file: Path) -> None:
-    sentence = refusal(file, '[roles]\nanswerer = "vllm:qwen3"\n')
+    sentence = refusal(file, '[roles]\nanswerer = "tabby:qwen3"\n')
     assert "line 2" in sentence
-    assert "[providers.vllm]" in sentence
+    assert "[providers.tabby]" in sentence
     assert "did you mean “anthropic”" in refusal(file, '[roles]\nanswerer = "antropic:x"\n')
 
 

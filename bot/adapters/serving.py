@@ -143,6 +143,7 @@ async def _serve(config: Config, chosen: list[ConfiguredPlatform], say: Words) -
 async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
     """Run all adapters until they end. Raises the fault of the last one if all have failed."""
     failed: list[UserError] = []
+    offering: list[asyncio.Task[None]] = []
     ready = []
     # Signing in is mostly waiting: do it at the same time, and load meanwhile what the start needs.
     app.load()
@@ -160,6 +161,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
         failed.clear()
         if resumed := await app.start():
             _log.info("taking up %d requests that were cut off", len(resumed))
+        offering.append(asyncio.create_task(_offer(app, say)))
         # The present objects stay alive: searching them for garbage again and again would block the loop.
         gc.freeze()
     running = {asyncio.create_task(each.run()): each for each in ready}
@@ -176,12 +178,19 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
                 elif ended_by is not None:
                     raise ended_by
     finally:
-        for task in running:
+        for task in (*running, *offering):
             task.cancel()
-        if running:
-            await asyncio.wait(running)
+        if running or offering:
+            await asyncio.wait({*running, *offering})
     if (last := _last(failed, say)) is not None:
         raise last
+
+
+async def _offer(app: App, say: Words) -> None:
+    """Tell whoever started the bot of a model server on this machine that nobody has chosen yet."""
+    if (server := await app.local_server()) is not None:
+        offer = say("models_chat.offer", server=server.title, model=server.models[0], name=server.name)
+        print(offer, file=sys.stderr, flush=True)
 
 
 def _last(sorries: list[UserError], say: Words) -> UserError | None:

@@ -55,6 +55,7 @@ from bot.events import (
     UserError,
 )
 from bot.kind import Typed
+from bot.llm.local_servers import LocalServer
 from bot.words import words
 from tests.fakes.application import FakeApp, FakeOutbox, FakeTicket
 
@@ -614,6 +615,37 @@ async def test_at_the_prompt_it_stops_saying_that_the_library_opens_without_a_ke
             opening.set()
             while words("en")("terminal.opening") in await drawn.get():
                 pass
+        keys.send_text("\x04")
+        assert await sitting == 0
+
+
+class Written(Prompt):
+    """Keeps the lines that it writes above itself."""
+
+    written: asyncio.Queue[str]
+
+    async def write(self, lines: Sequence[str]) -> None:
+        self.written.put_nowait("\n".join(lines))
+
+
+async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence(tmp_path: Path) -> None:
+    app = FakeApp(nothing, server=LocalServer("ollama", "Ollama", ("qwen3:8b",)), looked=asyncio.Event())
+    drawn = asyncio.Event()
+
+    async def opened() -> FakeApp:
+        return app
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Written(Conversation("en", "t"), tmp_path, [], colour=False)
+        prompt.written = asyncio.Queue()
+        prompt._session.app.after_render += lambda app: drawn.set()
+        sitting = asyncio.create_task(prompt.run(opened()))
+        async with asyncio.timeout(60):
+            await drawn.wait()  # the prompt is there while the look goes on
+            assert prompt.written.empty()
+            assert app.looked is not None
+            app.looked.set()
+            assert await prompt.written.get() == "I found Ollama with qwen3:8b. To use it: /models use ollama"
         keys.send_text("\x04")
         assert await sitting == 0
 

@@ -32,6 +32,7 @@ from bot.events import (
     View,
 )
 from bot.kind import Typed
+from bot.llm.local_servers import LocalServer
 from bot.platforms import Platform
 from bot.speech.clips import Clips, Post
 from bot.speech.speech import Speech
@@ -113,6 +114,9 @@ class FakeApp:
     language: str = ""
     """What the person has set."""
     behind: list[asyncio.Task[None]] = field(default_factory=list)
+    server: LocalServer | None = None
+    looked: asyncio.Event | None = None
+    """Once it is set, the look for a server on this machine ends."""
 
     def __post_init__(self) -> None:
         self._views: Callable[[str, Request, Claims], View] | None = None
@@ -123,6 +127,11 @@ class FakeApp:
         assert platform.name in ("terminal", "watch")
         self._views = cast("Callable[[str, Request, Claims], View]", platform.views)
         self._speak, self._narrates = platform.speak, platform.narrates
+
+    async def local_server(self, space: str = "") -> LocalServer | None:
+        if self.looked is not None:
+            await self.looked.wait()
+        return self.server
 
     def clips(self, post: Post, *, suffix: str = "mp3") -> Clips:
         """With a voice that says a tone; what it narrates is set in `narrated`."""

@@ -15,6 +15,7 @@ from bot.kind import Runs
 from bot.platforms import Platform
 from bot.resources import Resources
 from bot.settings import Settings
+from bot.works.house.models import ModelChoice
 from bot.works.house.work import ConversationWork
 from bot.works.privacy.work import Privacy
 from bot.works.sessions.work import SessionsWork
@@ -106,7 +107,9 @@ async def open_scripted(
             "settings": SettingsWork(resources),
             "privacy": Privacy(resources.people, resources.settings, runs),
             "voice": VoiceWork(resources, runs),
-            "house": ConversationWork(resources.records.sessions, runs.stop, accounts),
+            "house": ConversationWork(
+                resources.records.sessions, runs.stop, accounts, ModelChoice(resources)
+            ),
         }
 
     app = App(resources, resources.engine_url, works=works)

@@ -38,6 +38,7 @@ from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.llm.local_servers import LocalServer
     from bot.platforms import Platform
     from bot.speech.clips import Clips, Post
 
@@ -66,6 +67,8 @@ class Application(Protocol):
     async def locale(self, place: Place, person: str, otherwise: str) -> str: ...
 
     async def complete(self, kind: str, typed: Typed) -> list[str]: ...
+
+    async def local_server(self, space: str = "") -> LocalServer | None: ...
 
     def clips(self, post: Post, *, suffix: str = "mp3") -> Clips: ...
 

@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ from bot.kind import Typed
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 from bot.words import Words, words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.speech.clips import Clip
@@ -168,6 +170,7 @@ class Prompt:
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))
+            self._spawn(self._offer(app))
         except UserError as error:
             self._broken = True
             await self._fail(self.conversation.sentence(error))
@@ -176,6 +179,16 @@ class Prompt:
         finally:
             self._ready.set()
             self._session.app.invalidate()  # "opening the library…" goes
+
+    async def _offer(self, app: Application) -> None:
+        """Offer a model server that runs on this machine."""
+        with suppress(StorageFault):
+            server = await app.local_server("local")
+            if server is not None:
+                sentence = self.say(
+                    "models_chat.offer", server=server.title, model=server.models[0], name=server.name
+                )
+                await self.write([self.ink(sentence, DIM)])
 
     async def _leave(self, starting: asyncio.Task[None]) -> None:
         if self._answers or self._jobs:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.config import MOST_DAYS
-from bot.kind import Kind, Runs
+from bot.config.settings import LOCAL
+from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -31,17 +32,36 @@ VERBS: tuple[Verb, ...] = (
         bare=True,
         personal=True,
     ),
+    Verb(
+        "house",
+        "models",
+        "use ollama",
+        Argument("action", "verbs.arg_models", required=False, completes="models"),
+        bare=True,
+        personal=True,
+        admin=True,
+    ),
 )
 
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.accounts import Accounts
+    from bot.works.house.models import ModelChoice
     from bot.works.house.work import ConversationWork
 
     accounts = Accounts(
         resources.ledger, resources.records.feedback, resources.config.budget, resources.models.cache_times
     )
-    return ConversationWork(resources.records.sessions, runs.stop, accounts)
+    return ConversationWork(resources.records.sessions, runs.stop, accounts, ModelChoice(resources))
 
 
-KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",))
+async def _models(resources: Resources, typed: Typed) -> list[str]:
+    """What `models` can do; no server is asked while somebody types."""
+    from bot.settings import choosable
+
+    named = [f"{verb} {model}" for model in choosable(resources.config) for verb in ("use", "try")]
+    actions = ["use config", *(f"use {name}" for name in LOCAL), *named]
+    return [action for action in actions if typed.prefix.casefold() in action][:25]
+
+
+KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",), completes={"models": _models})

@@ -1,4 +1,4 @@
-"""The verbs that steer the conversation itself, help, stop and new, and usage."""
+"""The verbs that steer the conversation itself, help, stop and new, usage, and models."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from bot.words import words
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
+    from bot.works.house.models import ModelChoice
     from storage.sessions import Sessions
 
 
 class ConversationWork:
-    """Needs the sessions, to close one, a way to stop what runs in a place, for a person, and the accounts."""
+    """Needs the sessions, to close one, a way to stop what runs in a place for a person, the accounts, and the
+    choice of models."""
 
     def __init__(
-        self, sessions: Sessions, stop: Callable[[Place, str], Awaitable[int]], accounts: Accounts
+        self,
+        sessions: Sessions,
+        stop: Callable[[Place, str], Awaitable[int]],
+        accounts: Accounts,
+        models: ModelChoice,
     ) -> None:
+        self._models = models
         self._sessions = sessions
         self._stop = stop
         self._accounts = accounts
@@ -40,6 +47,10 @@ class ConversationWork:
                 usage = await run.step("usage", lambda: self._accounts.answer(request), str)
                 yield Stage("usage", say("usage.title"))
                 yield Text(usage)
+            case "models":
+                text = await run.step("models", lambda: self._models.answer(run), str)
+                yield Stage("models", say("models_chat.title"))
+                yield Text(text)
             case _:
                 await run.step(
                     "close",

@@ -1,0 +1,124 @@
+"""`models`: the models that a space uses, listed, tried and chosen from chat, by its admins.
+
+A choice is stored as the space's settings of the roles, so it goes before config.toml, and a channel's or a person's
+own setting goes before it. Looks for servers on this machine only where it is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from bot.config import model_spec
+from bot.events import UserError
+from bot.llm.base import Message, Prompt
+from bot.llm.local_servers import TITLES, local_servers
+from bot.markdown import harmless
+from bot.settings import MODEL, ROLES, permitted
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.events import Request, Run
+    from bot.resources import Resources
+    from bot.words import Words
+
+LISTED: Final = 20
+"""The most models of one server that are listed."""
+
+_TRIAL: Final = Prompt(
+    "Answer in one short sentence.",
+    (Message("user", "Say hello, and your name."),),
+    max_tokens=2_000,
+    effort="low",
+)
+
+
+class ModelChoice:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._config = resources.config
+
+    async def answer(self, run: Run) -> str:
+        """What it came to, as Markdown. Raises UserError."""
+        request = run.request
+        say = words(request.locale)
+        action, _, named = request.text.strip().partition(" ")
+        named = named.strip()
+        match action.casefold():
+            case "":
+                return await self._list(request, say)
+            case "use" if named.casefold() == "config":
+                return await self._reset(request, say)
+            case "use" if named:
+                return await self._use(request, await self._model(named), say)
+            case "try" if named:
+                return await self._try(run, await self._model(named), say)
+        raise UserError("models_chat.how_wrong")
+
+    async def _list(self, request: Request, say: Words) -> str:
+        lines = [say("models_chat.header"), "|---|---|---|"]
+        chosen = await self._resources.settings.roles(request)
+        for role in ROLES:
+            own = chosen.get(role)
+            chain = own or self._config.roles.chain(role)
+            whose = "models_chat.by_chat" if own else "models_chat.by_config"
+            lines.append(f"| {role} | {_code(', '.join(chain)) if chain else '–'} | {say(whose)} |")
+        notes = []
+        for server in await local_servers(self._config.providers):
+            models = ", ".join(_code(f"{server.name}:{model}") for model in server.models[:LISTED])
+            notes.append(say("models_chat.found_here", server=server.title, name=server.name, models=models))
+        keyed = [name for name, provider in self._config.providers.items() if _keyed(self._resources, name)]
+        if keyed:
+            notes.append(say("models_chat.keyed", names=", ".join(map(_code, keyed))))
+        notes.append(say("models_chat.how"))
+        return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
+
+    async def _use(self, request: Request, model: str, say: Words) -> str:
+        for role in ROLES:
+            await self._resources.settings.set(request.place, request.author.id, MODEL + role, model, "space")
+        return say("models_chat.used", model=_code(model))
+
+    async def _reset(self, request: Request, say: Words) -> str:
+        for role in ROLES:
+            await self._resources.settings.reset(request.place, request.author.id, MODEL + role, "space")
+        return say("models_chat.back")
+
+    async def _try(self, run: Run, model: str, say: Words) -> str:
+        began = time.monotonic()
+        answer = await self._resources.models.ask(run, "answerer", "try", _TRIAL, chain=[model])
+        seconds = f"{time.monotonic() - began:.1f}"
+        text = harmless(" ".join(answer.text.split())[:300])
+        return say("models_chat.tried", model=_code(model), seconds=seconds, text=text)
+
+    async def _model(self, named: str) -> str:
+        """ "provider:model" with its settings, as people may name it. Raises UserError where it cannot be asked."""
+        name = named.split()[0]
+        if ":" not in name:
+            named = f"{await self._first(name.casefold())}{named.removeprefix(name)}"
+        spec = model_spec.parse(named)
+        if not permitted(self._config, str(spec)):
+            provider = spec.model.partition(":")[0]
+            raise UserError("settings.provider", provider=provider, known=", ".join(self._config.providers))
+        if variable := self._config.key_missing(spec.model):
+            raise UserError("model.key_missing", provider=spec.model.partition(":")[0], variable=variable)
+        return str(spec)
+
+    async def _first(self, name: str) -> str:
+        """The first model of the server of this name."""
+        if name not in TITLES:
+            raise UserError("models_chat.which", name=name[:60])
+        for server in await local_servers(self._config.providers):
+            if server.name == name:
+                return f"{name}:{server.models[0]}"
+        raise UserError(
+            "models_chat.not_there", server=TITLES[name], address=self._config.providers[name].base_url or ""
+        )
+
+
+def _keyed(resources: Resources, name: str) -> bool:
+    variable = resources.config.providers[name].api_key_env
+    return bool(variable and resources.config.secret(variable))
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', '´').replace('|', '¦')}`"
