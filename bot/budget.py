@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import Request, Usage, UserError
@@ -119,6 +120,11 @@ async def unknown(usage: Usage) -> Decimal | None:
     return None
 
 
+def _tokens(usage: Usage) -> int:
+    """All of them."""
+    return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+
+
 @dataclass(slots=True)
 class _OpenCall:
     """A call under way; `noted` is what the ledger has of its usage."""
@@ -159,7 +165,7 @@ class Budget:
         than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
-        meter = Meter()
+        meter = Meter(again=partial(self._again, request, entry, most, price))
         state: Settled = "failed"
         self._open[entry] = _OpenCall(request.place.space, meter, price)
         self._note_later()
@@ -222,8 +228,7 @@ class Budget:
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
-        space, settings = request.place.space, self._settings
-        tokens = most.input_tokens + most.output_tokens + most.cache_read_tokens + most.cache_write_tokens
+        space = request.place.space
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
@@ -231,15 +236,9 @@ class Budget:
                 step,
                 request.author.id,
                 model,
-                tokens,
+                _tokens(most),
                 await price(most),
-                caps=Caps(
-                    Decimal(str(settings.run_usd)),
-                    None if settings.space_usd is None else Decimal(str(settings.space_usd)),
-                    datetime.now(UTC) - timedelta(days=settings.space_days),
-                    settings.run_tokens,
-                    settings.space_tokens,
-                ),
+                caps=self._caps(),
                 input_tokens=most.input_tokens,
                 cache_write_tokens=most.cache_write_tokens,
                 input_usd=await price(replace(most, output_tokens=0)),
@@ -253,13 +252,42 @@ class Budget:
                 await self._settle(space, await reserving, Usage(), price, "stopped")
             raise
         except OverCap as over:
-            amount = str if over.kind.endswith("tokens") else dollars
-            raise UserError(
-                f"budget.{over.kind}",
-                cap=amount(over.cap),
-                spent=amount(over.spent),
-                days=settings.space_days,
-            ) from None
+            raise self._refused(over) from None
+
+    async def _again(
+        self,
+        request: Request,
+        entry: str,
+        most: Usage,
+        price: Callable[[Usage], Awaitable[Decimal | None]],
+    ) -> None:
+        """Set an estimate aside once more, for a call that is made once more. Raises UserError ("budget.…")."""
+        space = request.place.space
+        try:
+            await self._ledger.reserve_again(
+                space, request.id, entry, _tokens(most), await price(most), self._caps()
+            )
+        except OverCap as over:
+            raise self._refused(over) from None
+
+    def _caps(self) -> Caps:
+        settings = self._settings
+        return Caps(
+            Decimal(str(settings.run_usd)),
+            None if settings.space_usd is None else Decimal(str(settings.space_usd)),
+            datetime.now(UTC) - timedelta(days=settings.space_days),
+            settings.run_tokens,
+            settings.space_tokens,
+        )
+
+    def _refused(self, over: OverCap) -> UserError:
+        amount = str if over.kind.endswith("tokens") else dollars
+        return UserError(
+            f"budget.{over.kind}",
+            cap=amount(over.cap),
+            spent=amount(over.spent),
+            days=self._settings.space_days,
+        )
 
     async def _settle(
         self,

@@ -16,6 +16,7 @@ from storage.db import Database, new_id
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 Settled = Literal["settled", "stopped", "failed"]
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -134,6 +135,10 @@ class Ledger:
         self._progress = self._settle.values(
             {name: bindparam(f"now_{name}") for name in (*_TOKENS, "cost_usd")}
         )
+        self._reserve_again = self._settle.values(
+            estimate_tokens=t.c.estimate_tokens + bindparam("more_tokens"),
+            estimate_usd=t.c.estimate_usd + bindparam("more_usd", type_=t.c.estimate_usd.type),
+        )
         self._settle_killed = (
             t.update()
             .where(
@@ -196,21 +201,42 @@ class Ledger:
         # One after the other, or two calls at once would each find room for themselves alone.
         async with self._db.write(alone=f"ledger {space}" if capped else "") as connection:
             if capped is not None:
-                which = {"space": space, "run": run_id, "since": capped.since}
-                limits: dict[Capped, tuple[Decimal | None, int | None]] = {
-                    "run": (capped.run_usd, capped.run_tokens),
-                    "space": (capped.space_usd, capped.space_tokens),
-                }
-                for kind, (usd, tokens) in limits.items():
-                    if usd is None and tokens is None:
-                        continue
-                    spent, used = (await connection.execute(self._spent[kind], which)).one()
-                    if usd is not None and spent + (estimate_usd or 0) > usd:
-                        raise OverCap(kind, spent, usd)
-                    if tokens is not None and used + estimate_tokens > tokens:
-                        raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
+                await self._check(connection, space, run_id, estimate_tokens, estimate_usd, capped)
             await connection.execute(self._reserve, row)
         return str(row["id"])
+
+    async def reserve_again(
+        self, space: str, run_id: str, entry: str, tokens: int, usd: Decimal | None, caps: Caps
+    ) -> None:
+        """Set as much aside for the entry's call once more, since it is made once more. Raises OverCap."""
+        async with self._db.write(alone=f"ledger {space}") as connection:
+            if usd != 0:
+                await self._check(connection, space, run_id, tokens, usd, caps)
+            more = {"of_space": space, "entry": entry, "more_tokens": tokens, "more_usd": usd}
+            await connection.execute(self._reserve_again, more)
+
+    async def _check(
+        self,
+        connection: AsyncConnection,
+        space: str,
+        run_id: str,
+        estimate_tokens: int,
+        estimate_usd: Decimal | None,
+        caps: Caps,
+    ) -> None:
+        which = {"space": space, "run": run_id, "since": caps.since}
+        limits: dict[Capped, tuple[Decimal | None, int | None]] = {
+            "run": (caps.run_usd, caps.run_tokens),
+            "space": (caps.space_usd, caps.space_tokens),
+        }
+        for kind, (usd, tokens) in limits.items():
+            if usd is None and tokens is None:
+                continue
+            spent, used = (await connection.execute(self._spent[kind], which)).one()
+            if usd is not None and spent + (estimate_usd or 0) > usd:
+                raise OverCap(kind, spent, usd)
+            if tokens is not None and used + estimate_tokens > tokens:
+                raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
 
     async def settle(
         self,

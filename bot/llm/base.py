@@ -242,10 +242,13 @@ class Meter:
 
     A provider keeps it current while it streams: a call that is stopped or cut can yield no
     Completion, and is billed from here. `whole`: the Completion has come, so nothing can stop the call any more.
+    `again` is awaited before a request that may be paid once more, after one that has used something; it raises
+    UserError where that could pass a cap.
     """
 
     usage: Usage = field(default_factory=Usage)
     whole: bool = False
+    again: Callable[[], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
 
 
 class ModelError(UserError):

@@ -248,6 +248,7 @@ class Service:
                             await opened.close()
                     if not answer.paused:
                         break
+                    await _again(meter)
                     current = answer.continuation(current)
                 reason = self._safe(answer.ending) or "the answer ended for no known reason"
                 failed = None if answer.finish else FaultError("server", reason)
@@ -291,6 +292,8 @@ class Service:
                     failed.fault, label, failed.detail, partial=partial, retry_after_s=failed.wait
                 )
             attempt += 1
+            if answer.begun:
+                await _again(meter)
             await self._sleep(wait)
         completion = answer.completion()
         if not (answer.text or answer.calls) and completion.finish in ("end", "length"):
@@ -442,6 +445,12 @@ class Service:
             where = f"{frame.f_globals.get('__name__')}:{line}"
             return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {where}")
         return FaultError("connection", type(error.__cause__ or error).__name__)
+
+
+async def _again(meter: Meter) -> None:
+    """The prompt is read, and paid, once more."""
+    if meter.again is not None:
+        await meter.again()
 
 
 @functools.cache

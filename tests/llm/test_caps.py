@@ -111,6 +111,25 @@ async def test_what_is_written_to_the_cache_is_in_the_estimate(table: Set) -> No
         assert row.cost_usd <= row.estimate_usd
 
 
+async def test_a_call_that_is_made_again_needs_room_for_it_again(table: Set) -> None:
+    """An answer that breaks off while the model thinks is paid, and asked for again."""
+    thought = Reply("so", reasoning=["hm"] * 3, fault="truncate", at=0)
+    at = await table([good(), thought, good(), thought, good()], wires=("messages",))
+    most = await estimate_of(at)
+    at.change(budget=BudgetConfig(run_usd=1.5 * most))
+    assert await ask(at, run_of("tight"), "one") == "budget.run"
+    assert at.calls == [2]
+    (row,) = await at.ledger.entries("local", "tight")
+    assert row.cost_usd is not None
+    assert (row.state, 0 < row.cost_usd <= Decimal(str(1.5 * most))) == ("failed", True)
+    at.services[0].script = [thought, good()]
+    at.change(budget=BudgetConfig(run_usd=2.5 * most))
+    assert await ask(at, run_of("roomy"), "one") == PRICED[0]
+    (row,) = await at.ledger.entries("local", "roomy")
+    assert row.estimate_usd is not None
+    assert abs(float(row.estimate_usd) - 2 * most) < 1e-9
+
+
 async def test_what_a_call_has_used_so_far_is_in_the_ledger(table: Set) -> None:
     """A process that is killed is billed by it."""
     held = Gate()
