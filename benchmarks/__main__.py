@@ -1,8 +1,8 @@
 """`make bench`: every figure, as Markdown tables. Arguments pick PARTS.
 
-What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies, .rows
-and .cross_lingual (docs/retrieval-lab.md), .council (docs/council.md), and a long talk on Discord (python -m
-benchmarks.discord soak).
+What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies, .rows,
+.cross_lingual, .sentences and .prose (docs/retrieval-lab.md), .council (docs/council.md), and a long talk on Discord
+(python -m benchmarks.discord soak).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 from benchmarks.figures import table
 
 PARTS = (
-    "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "course", "script", "voice",
-    "voice_channels", "schedules", "retrieval", "formats", "seeds", "indexing",
+    "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "planted", "course", "script",
+    "voice", "voice_channels", "schedules", "retrieval", "formats", "seeds", "indexing",
 )  # fmt: skip
 
 

@@ -46,10 +46,11 @@ from bot.works.story.exchange.chat import read_chat_log
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, folded
-from bot.works.story.memory.memory import NEAREST, Memory
+from bot.works.story.memory.indexed import NEAREST
+from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
-from bot.works.story.memory.vectors import PieceVectors, packed
+from bot.works.story.memory.vectors import PieceVectors, coded, decoded, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -236,17 +237,20 @@ def shared(sets: Sequence[Kept]) -> Figure:
 
 def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
     """How many of the nearest that floats find the packed vectors find, too."""
-    texts = texts_of(log.story)
-    vectors = cached.passages(texts)
-    packed_vectors, all_of_them = PieceVectors(cached.dimensions), np.arange(len(texts), dtype=np.int32)
-    packed_vectors.add(range(len(texts)), packed(vectors))
+    texts = texts_of(log.story)  # two of each line
+    vectors = cached.passages(texts).reshape(len(texts) // 2, 2, -1).mean(axis=1)
+    rows, every = coded(vectors), np.arange(len(vectors), dtype=np.int32)
+    held = PieceVectors(rows.shape[1])
+    held.add(range(len(rows)), rows)
     for k in (50, NEAREST):
         shares = []
         for query_row in log.queries:
             query = cached.query(query_row.query)
-            nearest = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
-            shares.append(len(nearest & packed_vectors.nearest(query, all_of_them, k).keys()) / k)
-        yield Figure(f"of the {k} nearest of {len(texts):,} vectors, found packed", f"{mean(shares):.3f}")
+            best = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
+            likely = held.likely(query, every)
+            near_it = nearest(query, every[likely], decoded(rows[likely], len(query)), k)
+            shares.append(len(best & near_it.keys()) / k)
+        yield Figure(f"of the {k} nearest of {len(vectors):,} vectors, found", f"{mean(shares):.3f}")
 
 
 def large() -> Iterator[Figure]:
@@ -293,7 +297,7 @@ class Made:
 
     async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """As the database has them, some at a time."""
-        return {node: b"\1" + packed(self.passages([node])).tobytes() for node in nodes}
+        return {node: b"\1" + coded(self.passages([node])).tobytes() for node in nodes}
 
 
 async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:

@@ -22,7 +22,7 @@ from bot.events import UserError
 from bot.retrieval.rerank import ColBERT
 from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.pieces import pieces_of, sentences
-from bot.works.story.memory.vectors import PieceVectors, packed
+from bot.works.story.memory.vectors import PieceVectors, coded, decoded, outstanding
 from bot.works.story.world import state
 
 if TYPE_CHECKING:
@@ -63,15 +63,18 @@ def by_cosine(cached: CachedVectors) -> Search:
 
 def apart(cached: CachedVectors) -> Search:
     """As stories are searched: centred, held small, by how much nearer than the rest."""
-    centred, held = Centred(cached), dict[int, PieceVectors]()
+    centred, held = Centred(cached), dict[int, tuple[NDArray[np.uint8], PieceVectors]]()
 
     def search(texts: Texts, question: str) -> list[int]:
         if id(texts) not in held:
-            vectors = centred.passages([text for text, _ in texts])
-            kept = held[id(texts)] = PieceVectors(cached.dimensions)
-            kept.add(range(len(texts)), packed(vectors))
-        every = np.arange(len(texts), dtype=np.int32)
-        return list(held[id(texts)].outstanding(centred.question(cached.query(question)), every, MANY))
+            rows = coded(centred.passages([text for text, _ in texts]))
+            held[id(texts)] = rows, PieceVectors(rows.shape[1])
+            held[id(texts)][1].add(range(len(texts)), rows)
+        (rows, signs), every = held[id(texts)], np.arange(len(texts), dtype=np.int32)
+        query = centred.question(cached.query(question))
+        likely = signs.likely(query, every)
+        vectors, crowd = decoded(rows[likely], len(query)), signs.crowd(every, len(query))
+        return list(outstanding(query, every[likely], vectors, crowd, MANY))
 
     return search
 

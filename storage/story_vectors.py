@@ -55,13 +55,18 @@ class StoryVectors:
 
         from storage.tables import story_vectors as table
 
-        of_story = (table.c.space == space, table.c.story_id == story, table.c.embedder == embedder)
+        # SQLite would read all of the story's rows if it were asked for the story's: the key finds the nodes.
+        columns = (table.c.node_id, table.c.vectors, table.c.space, table.c.story_id)
         vectors_by_node: dict[str, bytes] = {}
         async with self._db.read() as connection:
             for first in range(0, len(nodes), NODES):
                 of_nodes = table.c.node_id.in_(nodes[first : first + NODES])
                 rows = await connection.execute(
-                    select(table.c.node_id, table.c.vectors).where(*of_story, of_nodes)
+                    select(*columns).where(table.c.embedder == embedder, of_nodes)
                 )
-                vectors_by_node.update((row.node_id, row.vectors) for row in rows)
+                vectors_by_node.update(
+                    (node, vectors)
+                    for node, vectors, of_space, of_story in rows.all()
+                    if (of_space, of_story) == (space, story)
+                )
         return vectors_by_node

@@ -83,10 +83,10 @@ class RecallConfig:
     Ours: pieces lend their neighbours in a scene of what they score: `after_one` is what the one before lends, and
     `before_one` what the one after does. `scene`: the whole scene's words. `speaker`: whoever is named. `meaning`: of
     vectors, which lend their neighbours `meaning_beside`. `covered`: where no scene holds so much of what is asked for,
-    words count the less, and the meaning of whole scenes the more. `time`, `date`: pieces that say when, and those of a
-    date or chapter that is named. `questions`: what a piece loses that is one. `names`: scenes that hold a name which
-    few others do come before all others. `events`: what the extractor found in a scene (summary, events, memories), for
-    the whole of it.
+    words count the less, and the meaning of whole scenes the more. In chat logs `meaning_lines` and `covered_lines`
+    take the place of these. `time`, `date`: pieces that say when, and those of a date or chapter that is named.
+    `questions`: what a piece loses that is one. `names`: scenes that hold a name which few others do come before all
+    others. `events`: what the extractor found in a scene (summary, events, memories), for the whole of it.
 
     The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one;
     `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With an extractor that is another
@@ -111,9 +111,11 @@ class RecallConfig:
     before_two: float = within(0.25, 0.0, 1.0)
     scene: float = within(0.4, 0.0, 2.0)
     speaker: float = within(0.15, 0.0, 2.0)
-    meaning: float = within(1.2, 0.0, 5.0)
+    meaning: float = within(1.6, 0.0, 5.0)
+    meaning_lines: float = within(0.8, 0.0, 5.0)
     meaning_beside: float = within(0.1, 0.0, 1.0)
-    covered: float = within(0.5, 0.0, 1.0)
+    covered: float = within(0.7, 0.0, 1.0)
+    covered_lines: float = within(0.45, 0.0, 1.0)
     time: float = within(0.15, 0.0, 2.0)
     date: float = within(0.3, 0.0, 2.0)
     questions: float = within(0.15, 0.0, 2.0)
@@ -152,8 +154,8 @@ COMPONENTS: Final[Mapping[str, Mapping[str, float | bool]]] = {
     "neighbours": {"after_one": 0.0, "after_two": 0.0, "before_one": 0.0, "before_two": 0.0},
     "scene": {"scene": 0.0},
     "speaker": {"speaker": 0.0},
-    "meaning": {"meaning": 0.0},
-    "covered": {"covered": 0.0},
+    "meaning": {"meaning": 0.0, "meaning_lines": 0.0},
+    "covered": {"covered": 0.0, "covered_lines": 0.0},
     "time": {"time": 0.0, "date": 0.0},
     "questions": {"questions": 0.0},
     "names": {"names": False},

@@ -194,6 +194,12 @@ class Pieces:
             self._flags.append(timed * _TIMED | questions * _ASKING)
         return range(first, len(self))
 
+    def nodes_of(self, numbers: Ints) -> Ints:
+        """The numbers of these pieces' nodes."""
+        import numpy as np
+
+        return np.frombuffer(self._node, dtype=np.int32)[numbers]
+
     def alike(self, word: str, language: str) -> list[tuple[str, float]]:
         """The terms that look like a word of that language, and their likeness, 0..1; likest first."""
         size = len(self._postings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bot.works.story.memory.history import History, built
 from bot.works.story.memory.index import Pieces
-from bot.works.story.memory.vectors import LoreVectors, PieceVectors
+from bot.works.story.memory.lore_vectors import LoreVectors
+from bot.works.story.memory.vectors import PieceVectors, decoded, nearest, outstanding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,15 +21,35 @@ if TYPE_CHECKING:
 
     from bot.works.story.log.story import Story
 
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int32]
+
 T = TypeVar("T")
 
 BRANCHES = 8
 """How many branches of a story stay in memory: each takes 5 MB for 200,000 pieces."""
 
+NEAREST = 200
+"""How many of the nearest pieces count."""
+
 BATCH = 16
 """How many pieces are embedded at a time: somebody's question may wait for the model."""
 
 ASKED, THERE = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """Vectors that may be near to a query's: their pieces, the numbers of their nodes and their places in these.
+
+    `crowd`: with what they are compared besides. `width`: of a coded vector, in bytes.
+    """
+
+    pieces: Ints
+    nodes: Ints
+    places: Ints
+    crowd: Floats
+    width: int
 
 
 @dataclass(slots=True)
@@ -36,7 +58,7 @@ class Indexed:
     turns.
 
     `of_lines`: the story began as a chat log. `state`: for each node of `pieces`, whether its vectors were read
-    (ASKED), and whether they are in `vectors` (THERE).
+    (ASKED), and whether they are in `vectors` (THERE), where its first one is in the row `rows`.
     """
 
     pieces: Pieces
@@ -49,6 +71,7 @@ class Indexed:
     vectors: PieceVectors | None = None
     embedder: str = ""
     state: bytearray = field(default_factory=bytearray)
+    rows: array[int] = field(default_factory=lambda: array("i"))
     lore: LoreVectors = field(default_factory=LoreVectors)
 
     async def alone(self, call: Callable[[], T]) -> T:
@@ -65,7 +88,9 @@ class Indexed:
         """The nodes of a branch with a lower state, in the order they were added, and the places of their turns."""
         import numpy as np
 
-        self.state.extend(bytes(len(self.pieces.nodes) - len(self.state)))
+        more = bytes(len(self.pieces.nodes) - len(self.state))
+        self.state.extend(more)
+        self.rows.extend(more)
         nodes = np.concatenate([history.pieces.nodes(), history.noted.nodes()])
         turns = np.concatenate([history.turn_of, history.noted_of])
         places = np.flatnonzero(np.array(self.state)[nodes] < state)
@@ -84,11 +109,11 @@ class Indexed:
     def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
         """Index the stored `vectors` of these nodes, by node id; a node without usable ones gets state `without`.
 
-        Stored are first how many vectors each of the node's pieces has, a byte each, then the packed vectors.
+        Stored are first how many vectors each of the node's pieces has, a byte each, then the coded vectors.
         """
         import numpy as np
 
-        numbers, rows = list["NDArray[np.int64]"](), list[bytes]()
+        numbers, rows, first = list["NDArray[np.int64]"](), list[bytes](), len(self.vectors or ())
         for node in nodes:
             pieces, stored = self.pieces.pieces(node), vectors.get(self.pieces.nodes[node], b"")
             counts, row = stored[: len(pieces)], stored[len(pieces) :]
@@ -97,16 +122,58 @@ class Indexed:
                 continue
             if self.vectors is None:  # only a vector shows how many dimensions a service's model has
                 self.vectors = PieceVectors(len(row) // count)
-                self.vectors.reserve(len(self.pieces))
-            if len(row) == count * self.vectors.dimensions:
-                self.state[node] = THERE
+            if len(row) == count * self.vectors.width:
+                self.state[node], self.rows[node] = THERE, first
+                first += count
                 numbers.append(np.repeat(np.arange(pieces.start, pieces.stop), list(counts)))
                 rows.append(row)
         if self.vectors is not None and numbers:
-            self.vectors.add(
-                np.concatenate(numbers),
-                np.frombuffer(b"".join(rows), dtype=np.int8).reshape(-1, self.vectors.dimensions),
-            )
+            coded = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, self.vectors.width)
+            self.vectors.add(np.concatenate(numbers), coded)
+
+    def likely(self, query: Floats, history: History) -> list[Likely]:
+        """What may be near to a query's vector: among the branch's pieces, and among what was extracted from them."""
+        import numpy as np
+
+        found = list[Likely]()
+        for pieces in (history.pieces.numbers, history.noted.numbers):
+            if self.vectors is None or not len(pieces):
+                continue
+            crowd = np.zeros((0, len(query)), dtype=np.float32)
+            if not self.of_lines:
+                crowd = self.vectors.crowd(pieces, len(query))
+            rows = self.vectors.likely(query, pieces)
+            near = self.vectors.pieces(rows)
+            nodes = self.pieces.nodes_of(near)
+            places = (rows - np.frombuffer(self.rows, dtype=np.int32)[nodes]).astype(np.int32)
+            found.append(Likely(near, nodes, places, crowd, self.vectors.width))
+        return found
+
+    def nearest(
+        self, query: Floats, likely: Iterable[Likely], stored: Mapping[str, bytes]
+    ) -> dict[int, float]:
+        """How near the nearest of these are, by piece. `stored`: the vectors of their nodes, by node id.
+
+        Lines of a chat log are compared by cosine, which finds more of them (docs/retrieval-lab.md).
+        """
+        import numpy as np
+
+        near: dict[int, float] = {}
+        for some in likely:
+            rows, kept = list[bytes](), list[int]()
+            for at, (node, place) in enumerate(zip(some.nodes.tolist(), some.places.tolist(), strict=True)):
+                first = len(self.pieces.pieces(node)) + place * some.width
+                row = stored.get(self.pieces.nodes[node], b"")[first : first + some.width]
+                if len(row) == some.width:
+                    rows.append(row)
+                    kept.append(at)
+            coded = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), some.width)
+            pieces, vectors = some.pieces[kept], decoded(coded, len(query))
+            if self.of_lines:
+                near |= nearest(query, pieces, vectors, NEAREST)
+            else:
+                near |= outstanding(query, pieces, vectors, some.crowd, NEAREST)
+        return near
 
     async def history(self, branch: str, story: Story) -> History:
         """The branch's pieces in order; pieces that are new since the last call are indexed."""

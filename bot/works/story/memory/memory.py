@@ -23,11 +23,12 @@ from bot.waiting import in_own_thread
 from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.history import History
 from bot.works.story.memory.index import Pieces
-from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed
+from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed, Likely
+from bot.works.story.memory.lore_vectors import CONTENT_CHARS, LoreVectors, by_meaning, likeness, packed
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.recalled import Recalled, found
-from bot.works.story.memory.vectors import CONTENT_CHARS, LoreVectors, by_meaning, likeness, packed
+from bot.works.story.memory.vectors import coded
 from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 KEPT, KEPT_PIECES = 16, 400_000
 """How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 125 MB (docs/retrieval-lab.md)."""
-
-NEAREST = 200
-"""How many of the nearest vectors count."""
 
 LOADED = 1_000
 """For how many nodes vectors are read at a time: all of a long story at once would take twice the memory."""
@@ -101,22 +99,26 @@ class Memory:
         by, apart = by or self._by, frozenset(without)
         query = replace(query, text=query.text[:QUERY_CHARS], context=query.context[:QUERY_CHARS])
         indexed = await self._index_of(space, id, story)
+        if indexed.of_lines:
+            by = replace(by, meaning=by.meaning_lines, covered=by.covered_lines)
         history = await indexed.history(branch, story)
         vector: NDArray[np.float32] | None = None
+        likely, stored = list[Likely](), dict[str, bytes]()
         try:
             if by.meaning and (embedder := await self._embedder(indexed)) is not None:
                 vector = await self._vector(embedder, query.text)
                 if vector is not None:
                     vector = (await asyncio.to_thread(self._apart, embedder)).question(vector)
                     await self._load(space, id, indexed, embedder.name, history)
+                    likely = await indexed.alone(partial(indexed.likely, vector, history))
+                    nodes = {node for some in likely for node in some.nodes.tolist()}
+                    names = [indexed.pieces.nodes[node] for node in nodes]
+                    stored = await self._vectors.of(space, id, by_sentence(embedder.name), names)
         except (UserError, StorageFault) as fault:
             _log.warning("a story is searched by its words alone: %s", fault)
 
         def ranked() -> list[Recalled]:
-            nearest: dict[int, float] = {}
-            if vector is not None and indexed.vectors is not None:
-                nearest = indexed.vectors.outstanding(vector, history.pieces.numbers, NEAREST)
-                nearest |= indexed.vectors.outstanding(vector, history.noted.numbers, NEAREST)
+            nearest = indexed.nearest(vector, likely, stored) if vector is not None else {}
             return found(history, query, by, nearest, story.turns, count, apart)
 
         return await indexed.alone(ranked)
@@ -191,7 +193,7 @@ class Memory:
         entries = by_meaning(story)
         async with indexed.learning:
             await self._load_lore(space, id, indexed, embedder.name, list(entries))
-            lacking = [node for node in entries if node not in indexed.lore.numbers]
+            lacking = [node for node in entries if node not in indexed.lore.vectors]
             contents = {node: str(story.lore[entries[node]]["content"])[:CONTENT_CHARS] for node in lacking}
             for first in range(0, len(lacking), BATCH):
                 some = lacking[first : first + BATCH]
@@ -227,30 +229,27 @@ class Memory:
         places: Sequence[int],
     ) -> None:
         """Make and store the vectors of some nodes; `places`: of their turns in the branch."""
+        import numpy as np
+
         rows, path = [], history.turns
         for node, at in zip(nodes, places, strict=True):
             name, turn = indexed.pieces.nodes[node], story.turns[path[at]]
             texts = embedded(story, path, at, state.title_at(history.chapters, at)).get(name, [])
             # What was extracted from an edited scene contains its author's words, too.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
-            rows.append((name, author, texts))
-        every = [text for _, _, texts in rows for text in chain(*texts)]
+            if texts:  # otherwise another version counts by now
+                rows.append((name, author, bool(turn.act.group), texts))
+        every = [text for *_, texts in rows for text in chain(*texts)]
         parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
         apart = await asyncio.to_thread(self._apart, embedder)
-        packed_vectors = [
-            bytes(row) for part in parts for row in packed(await asyncio.to_thread(apart.passages, part))
-        ]
-        vectors = iter(packed_vectors)
-        node_vectors = [
-            NodeVectors(
-                name,
-                name.rpartition("/")[0],
-                author,
-                b"".join((bytes(map(len, texts)), *islice(vectors, sum(map(len, texts))))),
-            )
-            for name, author, texts in rows
-            if texts  # otherwise another version counts by now
-        ]
+        made = [vector for part in parts for vector in await asyncio.to_thread(apart.passages, part)]
+        vectors, node_vectors = iter(made), list[NodeVectors]()
+        for name, author, of_line, texts in rows:
+            of_pieces = [list(islice(vectors, len(own))) for own in texts]
+            if of_line:
+                of_pieces = [[np.mean(own, axis=0)] for own in of_pieces]
+            counts, row = bytes(map(len, of_pieces)), coded(np.stack(list(chain(*of_pieces)))).tobytes()
+            node_vectors.append(NodeVectors(name, name.rpartition("/")[0], author, counts + row))
         await self._vectors.put(space, id, by_sentence(embedder.name), node_vectors)
         by_node = {row.node_id: row.vectors for row in node_vectors}
         await indexed.alone(partial(indexed.take, nodes, by_node, THERE))
@@ -341,7 +340,7 @@ def by_sentence(embedder: str) -> str:
     """Under which name a model's vectors of pieces are stored. Those under its own name are a lorebook's, or had one
     vector a piece.
     """
-    return f"{embedder}, by sentence"
+    return f"{embedder}, by sentence, 4 bits"
 
 
 def _sample(story: Story) -> list[str]:

@@ -87,8 +87,9 @@ def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> d
     """The texts whose vectors the turn `path[at]` has, by node: of each of its pieces, and of each that was extracted
     from it.
 
-    A piece is found by its best sentence, so each has a vector. A line of a chat log ("Yes, last summer!") is embedded
-    whole, with the lines before it in its scene, since by itself it may not say what it is about.
+    A piece is found by its best sentence, so each has a vector. The vector of a line of a chat log ("Yes, last
+    summer!") is the mean of two: of the line by itself, and of it with the lines before it in its scene, since by
+    itself it may not say what it is about.
     """
     turn = story.turns[path[at]]
     source, pieces = noted(turn, chapter)
@@ -99,7 +100,8 @@ def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> d
     if turn.act.id in texts:
         before = "\n".join(_lines_before(story, path, at))[-BEFORE_CHARS:]
         texts[turn.act.id] = [
-            [f"{before}\n{text}" if before else text for text in own] for own in texts[turn.act.id]
+            [Piece(piece.speaker, piece.text).prefixed, "\n".join(filter(None, (before, piece.prefixed)))]
+            for piece in by_node[turn.act.id]
         ]
     return texts
 

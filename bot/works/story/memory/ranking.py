@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 FLOOR = 0.1
 """By what part of the best other score the best piece with a rare name comes before it, at the least."""
 
-PHRASED = 30
-"""How many of the best scenes are searched for phrases: others would not rise far enough."""
+PHRASED, PARTED = 10, 30
+"""How many of the best scenes are searched for phrases: others would not rise far enough. PARTED where a query has
+parts, by whose words the scenes were not ranked.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def scored(
         pairs = {pair for part in parts for pair in pairwise(terms(part, language))}
         content = {term for part in parts for term in content_terms(part, language)} - names
         pairs = {pair for pair in pairs if content.issuperset(pair)}
-        best = np.argsort(-branch.by_scene(words), kind="stable")[:PHRASED]
+        best = np.argsort(-branch.by_scene(words), kind="stable")[: PARTED if query.parts else PHRASED]
         for scene, phrase in phrases(branch, best, pairs, terms_of, by).items():
             boost[scene] += by.phrases * phrase
     words += boost[branch.scenes]

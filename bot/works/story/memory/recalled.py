@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.retrieval.lexical import terms
-from bot.works.story.memory.index import Reason
+from bot.works.story.memory.index import Piece, Reason
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import (
@@ -63,9 +63,14 @@ def found(
     if not len(branch.numbers):
         return []
 
+    cut = dict[str, dict[str, list[Piece]]]()
+
     def terms_of(place: int) -> list[str]:
         node, part = branch.index.node_of(int(branch.numbers[place]))
-        pieces = pieces_of(turns[history.turns[history.turn_of[place]]]).get(node, [])
+        turn = history.turns[history.turn_of[place]]
+        if turn not in cut:
+            cut[turn] = pieces_of(turns[turn])
+        pieces = cut[turn].get(node, [])
         return terms(pieces[part].text, branch.index.language) if part < len(pieces) else []
 
     by_reason = scored(branch, query, by, nearest, terms_of)

@@ -11,7 +11,7 @@ from bot.events import UserError
 from bot.models import present
 from bot.retrieval.embedding import embedder
 from bot.works.story.config import StoryConfig
-from bot.works.story.memory.vectors import likeness
+from bot.works.story.memory.lore_vectors import likeness
 from tests.promises.talk import settings
 
 ENTRIES = (

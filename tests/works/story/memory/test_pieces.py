@@ -57,7 +57,7 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
     def texts() -> list[str]:
         story = folded([Part(read.story.id)], nodes)
         return [
-            embedded(story, story.path, at)[turn.act.id][0][0] for at, turn in enumerate(story.current_turns)
+            embedded(story, story.path, at)[turn.act.id][0][1] for at, turn in enumerate(story.current_turns)
         ]
 
     assert texts()[:5] == [

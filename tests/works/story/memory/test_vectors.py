@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.retrieval.embedding import unit
-from bot.works.story.memory.vectors import PieceVectors, packed
+from bot.works.story.memory.vectors import (
+    CANDIDATES,
+    CROWD,
+    PieceVectors,
+    coded,
+    decoded,
+    nearest,
+    outstanding,
+)
 
 DIMENSIONS = 384
 
@@ -15,33 +23,78 @@ def units(count: int, seed: int) -> NDArray[np.float32]:
     return unit(np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32))
 
 
+def held(vectors: NDArray[np.float32]) -> tuple[NDArray[np.uint8], PieceVectors]:
+    rows = coded(vectors)
+    signs = PieceVectors(rows.shape[1])
+    signs.add(range(len(rows)), rows)
+    return rows, signs
+
+
 def test_the_nearest_are_those_that_floats_find() -> None:
-    queries, vectors = units(10, 2), units(5_000, 1)
+    queries, vectors = units(4, 2), units(40_000, 1)
     for number, query in enumerate(queries):  # 50 that are near it, the others are near nothing
         near_it = slice(50 * number, 50 * number + 50)
         vectors[near_it] = unit(query + units(50, 10 + number))
-    kept = PieceVectors(DIMENSIONS)
-    kept.add(range(5_000), packed(vectors))
+    rows, signs = held(vectors)
+    every = np.arange(len(vectors), dtype=np.int32)
     for number, query in enumerate(queries):
-        found = kept.nearest(query, np.arange(5_000, dtype=np.int32), 50)
+        likely = signs.likely(query, every)
+        assert len(likely) == CANDIDATES
+        found = nearest(query, signs.pieces(likely), decoded(rows[likely], DIMENSIONS), 50)
         assert set(found) == set(range(50 * number, 50 * number + 50))
+        assert list(found.values()) == sorted(found.values(), reverse=True)
         cosines = vectors @ query
-        assert all(abs(cosine - cosines[at]) < 0.06 for at, cosine in found.items())
+        assert all(abs(cosine - cosines[at]) < 0.03 for at, cosine in found.items())
+
+
+def test_a_vector_keeps_its_length_and_any_number_of_dimensions() -> None:
+    vectors = np.array([[0.5, -0.25, 0.0, 0.1, -0.5], [0.05, -0.02, 0.01, 0.03, 0.05]], dtype=np.float32)
+    kept = decoded(coded(vectors), 5)
+    assert np.abs(kept[0] - vectors[0]).max() < 0.04
+    assert np.abs(kept[1] - vectors[1]).max() < 0.004
+    assert np.isfinite(decoded(coded(np.zeros((1, 5), dtype=np.float32)), 5)).all()
+    signs = PieceVectors(coded(vectors).shape[1])
+    signs.add([900], coded(vectors[:1]))
+    signs.add([3, 3], coded(np.stack([vectors[1], -vectors[1]])))
+    every = np.array([3, 900], dtype=np.int32)
+    assert signs.pieces(signs.likely(vectors[0], every)).tolist() == [900, 3, 3]
 
 
 def test_only_the_pieces_asked_for_are_found() -> None:
-    vectors = units(100, 3)
-    kept = PieceVectors(DIMENSIONS)
-    kept.add(range(50), packed(vectors[:50]))
-    near = kept.nearest(vectors[7], np.array([1, 2, 3, 70, 99], dtype=np.int32), 10)
-    assert set(near) == {1, 2, 3}, "7 was not asked for, 70 and 99 have no vector"
-    assert kept.nearest(vectors[7], np.arange(50, dtype=np.int32), 1).keys() == {7}
-    assert PieceVectors(DIMENSIONS).nearest(vectors[7], np.arange(5, dtype=np.int32), 3) == {}
+    vectors = units(50 + 3 * CANDIDATES, 3)
+    _, signs = held(vectors)
+    few, none = np.array([1, 2, 3, 70_000], dtype=np.int32), np.zeros(0, dtype=np.int32)
+    assert signs.likely(vectors[7], few).tolist() == [1, 2, 3], "7 was not asked for, 70,000 has no vector"
+    every_other = np.arange(0, len(vectors), 2, dtype=np.int32)
+    likely = signs.likely(vectors[7], every_other)
+    assert not np.count_nonzero(likely % 2), "also where there are more than can be compared"
+    assert len(signs.likely(vectors[7], none)) == len(signs.crowd(none, DIMENSIONS)) == 0
+    assert len(PieceVectors(signs.width).likely(vectors[7], few)) == 0
 
 
-def test_vectors_may_come_in_any_order_and_any_number_of_dimensions() -> None:
-    kept = PieceVectors(5)
-    row = np.eye(5, dtype=np.float32)
-    kept.add([900], packed(row[:1]))
-    kept.add([3], packed(row[1:2]))
-    assert kept.nearest(row[0], np.array([3, 900], dtype=np.int32), 1).keys() == {900}
+def test_the_crowd_is_spread_over_a_branch_however_many_vectors_there_are() -> None:
+    vectors = np.repeat(np.arange(1, 9 * CROWD + 1, dtype=np.float32)[:, None], 4, axis=1)
+    rows = coded(vectors)
+    at_once, one_by_one = PieceVectors(rows.shape[1]), PieceVectors(rows.shape[1])
+    at_once.add(range(len(rows)), rows)
+    for first in range(0, len(rows), 7):
+        one_by_one.add(range(first, min(first + 7, len(rows))), rows[first : first + 7])
+    last_half = np.arange(len(rows) // 2, len(rows), dtype=np.int32)
+    crowd = at_once.crowd(last_half, 4)
+    assert len(crowd) == CROWD
+    assert (crowd[:, 0] > 0.9 * len(rows) / 2).all(), "none of the other half"
+    assert np.array_equal(crowd, one_by_one.crowd(last_half, 4))
+
+
+def test_what_is_near_to_everything_does_not_crowd_out_what_was_asked_for() -> None:
+    chance = np.random.default_rng(5)
+    common = unit(chance.normal(size=(1, 64)).astype(np.float32))
+    subjects = unit(chance.normal(size=(400, 64)).astype(np.float32))
+    hubs = unit(common + 0.1 * unit(chance.normal(size=(40, 64)).astype(np.float32)))
+    vectors = np.concatenate([hubs, subjects])
+    pieces = np.arange(440, dtype=np.int32)
+    asked = unit(subjects[7] + 1.05 * common[0])
+    assert next(iter(nearest(asked, pieces, vectors, 100))) < 40, "by cosines alone it would"
+    assert next(iter(outstanding(asked, pieces, vectors, vectors, 100))) == 47
+    assert outstanding(asked, pieces[:5], vectors[:5], vectors[:5], 100).keys() == set(range(5))
+    assert outstanding(asked, pieces[:0], vectors[:0], vectors[:0], 100) == {}
