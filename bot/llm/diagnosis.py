@@ -13,6 +13,8 @@ from typing import Final
 
 from bot.llm.base import ModelFault
 
+LONGEST_SENTENCE: Final = 600
+
 _ADDRESS: Final = re.compile(r"https?://\S+", re.I)
 
 
@@ -20,7 +22,7 @@ def names_of(*values: object) -> frozenset[str]:
     """Codes, types and reasons in small letters, each also without what stands before a colon."""
     names = set()
     for value in values:
-        for part in re.split(r":\s*", value) if isinstance(value, str) else ():
+        for part in value[:200].split(":") if isinstance(value, str) else ():
             names.add(re.sub(r"[^a-z0-9]+", "_", part.lower()).strip("_"))
     return frozenset(names - {""})
 
@@ -171,8 +173,11 @@ _TABLE: Final = (
 
 
 def diagnosed(status: int, names: Set[str], message: str, wait: float | None) -> ModelFault:
-    """What the error is. Addresses in its message say nothing: Groq names its billing page in those of its limits."""
-    words = f"{_ADDRESS.sub('', message)} {' '.join(sorted(names))}"
+    """What the error is. Addresses in its message say nothing: Groq names its billing page in those of its limits. No
+    more does what is repeated after it: llama.cpp ends with the prompt.
+    """
+    sentence = message.partition("messages = ")[0][:LONGEST_SENTENCE]
+    words = f"{_ADDRESS.sub('', sentence)} {' '.join(sorted(names))}"
     return next(row.fault for row in _TABLE if row.fits(status, names, words, wait))
 
 

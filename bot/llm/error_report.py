@@ -29,6 +29,8 @@ DEEPEST = 5
 """How many wrappings of an error are opened: a gateway's, its router's, the provider's, and text that is JSON."""
 
 LONGEST_ERROR = 100_000
+LONGEST_MESSAGE = 4_000
+"""Characters: no sentence is longer, but some servers repeat the whole prompt after it."""
 
 _LIMIT = re.compile(
     r"max_?(?:completion_?|output_?|new_?)?tokens|maximum tokens|context (?:length|limit)|input_tokens",
@@ -111,7 +113,8 @@ _STATUS = {
 _WRAPPED = re.compile(r"\{\s*\\?\"")
 _TIME = r"\d+(?:\.\d+)?\s*(?:ms|milliseconds?|h|hours?|d|days?|m|min|minutes?|s|secs?|seconds?)"
 _AGAIN = re.compile(
-    rf"(?:try again|retry|wait)\s+(?:in|after|for)?\s*(?P<time>(?:{_TIME}\s*)+)(?![a-z])", re.I
+    rf"(?:try again|retry|wait)\s{{1,3}}(?:in|after|for)?\s{{0,3}}(?P<time>(?:{_TIME}\s{{0,3}})+)(?![a-z])",
+    re.I,
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milli|[dhms])", re.I)
 _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -292,11 +295,20 @@ def _message(layer: Mapping[str, Any]) -> str:
     """FastAPI servers say "detail", as text or as a list of what is wrong, and AWS "Message"."""
     for name in ("message", "detail", "Message", "msg"):
         value = layer.get(name)
-        if isinstance(value, list | Mapping) and value:
-            value = json.dumps(value, ensure_ascii=False)[:LONGEST_ERROR]
+        if isinstance(value, list | Mapping):
+            value = "; ".join(filter(None, map(_wrong, value if isinstance(value, list) else [value])))
         if isinstance(value, str) and value.strip():
-            return value
+            return value[:LONGEST_MESSAGE]
     return ""
+
+
+def _wrong(entry: object) -> str:
+    """What is wrong, and where; not the "input", which may be the prompt."""
+    if not isinstance(entry, Mapping):
+        return str(entry)[:LONGEST_MESSAGE]
+    where = entry.get("loc")
+    said = _word(entry, "msg") or _word(entry, "message") or _word(entry, "error")
+    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
 
 
 def _names(layer: Mapping[str, Any]) -> Iterator[object]:

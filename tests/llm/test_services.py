@@ -4,6 +4,7 @@ each answer that is none, and the table of it in docs/models.md."""
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import pytest
 from bot.config import Config, ProviderConfig
 from bot.events import Completion
 from bot.llm.base import Image, Message, Meter, ModelError, Prompt
+from bot.llm.error_report import error_report
 from bot.llm.faults import LONGEST_DETAIL, Cooldowns, safe
 from bot.llm.registry import provider_of
 from bot.llm.service import LONGEST_WAIT_S
@@ -212,6 +214,39 @@ def test_people_read_the_services_words_without_secrets_pings_or_markup() -> Non
     long = safe("word " * 200, None)
     assert (len(long) <= LONGEST_DETAIL, long.endswith(" word…")) == (True, True)
     assert safe("the key is secret-1 here", "secret-1") == "the key is *** here"
+
+
+def test_what_is_repeated_of_a_prompt_says_nothing_of_an_error() -> None:
+    prompt = "the prompt was flagged, exceeds the context window, and has insufficient credits"
+    wrong = {
+        "type": "missing",
+        "loc": ["body", "widget"],
+        "msg": "Field required",
+        "input": {"messages": prompt},
+    }
+    report = error_report(422, {"detail": [wrong]})
+    assert (report.fault, report.message) == ("bad_request", "body.widget: Field required")
+    report = error_report(400, {"error": {"message": f"bad template, messages = [{prompt}]", "code": 400}})
+    assert report.fault == "bad_request"
+
+
+def test_a_hostile_error_is_read_in_no_time() -> None:
+    began = time.process_time()
+    for text in (
+        f"wait{' ' * 300_000}",
+        "maximum context length is 1 tokens " * 9_000,
+        '{"error": ' * 30_000,
+        "[" * 300_000,
+        "try again in " + "1s " * 90_000,
+        "model " * 50_000,
+        "<a" * 150_000 + "[" * 50_000 + "@" * 50_000,
+    ):
+        for body in (text, {"error": {"message": text, "metadata": {"raw": text}}}, {"detail": [text]}):
+            report = error_report(400, body, {"x-ratelimit-reset-tokens": text})
+            assert report.fault
+            assert report.most_output(100) is None
+            assert len(safe(text, None)) <= LONGEST_DETAIL
+    assert time.process_time() - began < 10
 
 
 def test_a_model_rests_as_long_as_its_service_asked() -> None:
