@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from bot.works.script.analysis import Analysis
     from bot.works.script.catalogue import OpenScript
     from bot.works.script.config import ScriptConfig
+    from bot.works.script.model import Scene
     from bot.works.script.question import Snapshot
     from bot.works.script.scene_search import SceneSearch
 
 ACKNOWLEDGED: Final = "I have read what is known of the script."
 """The model's own turn between the facts, which are cached, and the question."""
 
+MOST_SCENES: Final = 40
+"""Scenes of which a prompt without tools shows the pages, at most."""
 LEAST_CHARS: Final = 100
 """Less of an item than this says nothing."""
 
@@ -45,10 +48,14 @@ class Item:
 
 
 def ranked(
-    done: Iterable[tuple[ToolCall, ToolOutput]], question: str, search: SceneSearch, config: ScriptConfig
+    done: Iterable[tuple[ToolCall, ToolOutput]],
+    question: str,
+    search: SceneSearch,
+    config: ScriptConfig,
+    tier: str = "standard",
 ) -> list[Item]:
-    """The most relevant first, within the config's numbers. Each scene comes once; what failed is evidence only where
-    there is no other: that there is no scene 9,999 is an answer, too."""
+    """The most relevant first, within the config's numbers, of which a deeper tier has so much more. Each scene comes
+    once; what failed is evidence only where there is no other: that there is no scene 9,999 is an answer, too."""
     done = list(done)
     terms = dict.fromkeys(search.terms(question))
     items: dict[object, Item] = {}
@@ -64,8 +71,9 @@ def ranked(
             key = scene or (name, text)
             if key not in items or items[key].relevance < relevance:
                 items[key] = Item(scene, name, text, relevance)
-    chars_left, cut = config.evidence_chars, []
-    for item in sorted(items.values(), key=lambda item: -item.relevance)[: config.evidence_items]:
+    deeper = max(1.0, config.tokens(tier) / config.standard)
+    most, chars_left, cut = int(config.evidence_items * deeper), int(config.evidence_chars * deeper), []
+    for item in sorted(items.values(), key=lambda item: -item.relevance)[:most]:
         room = min(config.evidence_item_chars, chars_left)
         if room < LEAST_CHARS:
             break
@@ -97,8 +105,9 @@ class ScriptPrompts:
         self._say = say
 
     def question(self, intent: Intent, *, tools: bool) -> Prompt:
-        """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
-        where no tools look them up. Then what is of this question alone: conversation, scene and question."""
+        """What comes again is first, marked for the cache: who the model is, the script; and where no tools look them
+        up, its scenes' cards, and their pages if all of them fit. Then what is of this question alone: conversation,
+        scenes and question."""
         snapshot, tokens_left = self._snapshot, self._config.tokens(self._snapshot.tier)
         scene = (
             self._focus(tokens_left // 2)
@@ -108,13 +117,20 @@ class ScriptPrompts:
         history = self._history(tokens_left // 4)
         tokens_left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
         facts = _cut(self._facts(), max(tokens_left, 0))
+        scenes = [scene] if scene else []
         if not tools:
             facts += _cut(self._cards(), max(tokens_left - text_tokens(facts), 0))
+            tokens_left -= text_tokens(facts)
+            pages_of_all = self._pages(self._script.scenes)
+            if sum(map(text_tokens, pages_of_all)) <= tokens_left:
+                facts += "\n" + "\n\n".join(pages_of_all)
+            else:
+                scenes += self._best_scenes(tokens_left)
         system, user = snapshot.prompts["script"].fill(
             language=LANGUAGES.get(snapshot.language, "the language of the question"),
             form=FORMS[intent],
             history=history,
-            scene=f"<scene>\n{scene}\n</scene>" if scene else "",
+            scene="\n".join(f"<scene>\n{scene}\n</scene>" for scene in scenes),
             question=untrusted.data(snapshot.question),
         )
         messages = (
@@ -128,7 +144,7 @@ class ScriptPrompts:
     def synthesis(self, intent: Intent, results: Sequence[tuple[ToolCall, ToolOutput]]) -> Prompt:
         """The prompt of the answer that is made from what the tools have found."""
         snapshot = self._snapshot
-        items = ranked(results, snapshot.question, self._search, self._config)
+        items = ranked(results, snapshot.question, self._search, self._config, snapshot.tier)
         evidence = "\n\n".join(f"{untrusted.data(item.name)}\n{untrusted.data(item.text)}" for item in items)
         system, user = snapshot.prompts["script_evidence"].fill(
             language=LANGUAGES.get(snapshot.language, "the language of the question"),
@@ -179,6 +195,19 @@ class ScriptPrompts:
             lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
             before += scene.eighths
         return untrusted.data("\n".join(lines))
+
+    def _pages(self, scenes: Iterable[Scene]) -> list[str]:
+        return [untrusted.data(f"Scene {scene.number}\n{scene.text}") for scene in scenes]
+
+    def _best_scenes(self, tokens: int) -> list[str]:
+        """The scenes that have most of the question's words, in the script's order, in about so many tokens."""
+        ranked = [scene for _, scene in self._search.ranked(self._snapshot.question, MOST_SCENES)]
+        chosen: list[Scene] = []
+        for scene in ranked:
+            if scene.number != self._snapshot.scene and scene.tokens <= tokens:
+                chosen.append(scene)
+                tokens -= scene.tokens + text_tokens("Scene 100")
+        return self._pages(sorted(chosen, key=lambda scene: scene.number))
 
     def _focus(self, tokens: int) -> str:
         scene = self._script.scenes[self._snapshot.scene - 1]

@@ -209,6 +209,29 @@ async def test_a_tier_bounds_what_is_told_of_the_script(tmp_path: Path) -> None:
         ] * 3
 
 
+async def test_a_deeper_tier_shows_more_scenes_those_with_the_questions_words_first(tmp_path: Path) -> None:
+    rooms = "".join(
+        f"INT. ROOM {n} - DAY\n\n{f'Somebody counts the lamps of room {n}. ' * 20}\n\n" for n in range(40)
+    )
+    whale = "A whale sings in the flooded cellar."
+    async with asked(tmp_path, [Reply("Yes.", times=99)]) as (room, service):
+        await room.has(ADA, f"Title: Long\n\n{rooms}INT. CELLAR - NIGHT\n\n{whale}\n")
+
+        async def told(question: str, tier: str, script: str = "Long") -> str:
+            await room.events(ADA, "script ask", question, tools="off", tier=tier, script=script)
+            return prompts(service)[-1]
+
+        assert whale in await told("Why does the whale sing?", "standard")
+        quick, standard, deep = [
+            await told("Who counts lamps?", tier) for tier in ("quick", "standard", "deep")
+        ]
+        shown = [prompt.count("counts the lamps") // 20 for prompt in (quick, standard, deep)]
+        assert 4 * shown[0] < 2 * shown[1] < shown[2] == 40, shown
+        # A script that fits is shown whole, where the service's cache keeps it.
+        ferry = await told("Is it sad?", "standard", "The Ferry")
+        assert "Ours went down with the lamp oil." in ferry.partition("</screenplay>")[0]
+
+
 async def test_without_a_model_the_nearest_scenes_are_quoted(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
