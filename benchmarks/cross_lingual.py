@@ -12,14 +12,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.cached_vectors import CachedVectors
 from benchmarks.retrieval import Corpus, ask, build, handed
+from bot.retrieval.centred import centred
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Question, read_questions, score, summary
 from bot.retrieval.ranking import Options
+
+if TYPE_CHECKING:
+    from benchmarks.cached_vectors import Vectors
 
 SET = "cross-pt-en-cfi"
 SHORT = Path(__file__).parent / "data" / "srd51.pt.jsonl"
@@ -67,7 +72,7 @@ def found_by(corpus: Corpus, questions: list[Question], model: CachedVectors | N
     options = Options(
         model_languages=model.languages if model else None, likeness=model.likeness if model else None
     )
-    vectors = model.queries([question.query for question in questions]) if model else [None] * len(questions)
+    vectors = as_asked(model, [question.query for question in questions])
     rows = []
     for question, vector in zip(questions, vectors, strict=True):
         ranked, seconds = ask(corpus, question.query, vector, options)
@@ -98,13 +103,18 @@ def strangers(
             likeness=voter.likeness if voter else None,
         )
         queries = list(dict.fromkeys(question.query for question in questions))[:300]
-        vectors = voter.queries(queries) if voter else [None] * len(queries)
+        vectors = as_asked(voter, queries)
         sure = [
             ask(book, query, vector, options)[0].confident
             for query, vector in zip(queries, vectors, strict=True)
         ]
         rows.append((name, book.name, float(np.mean(sure)), len(sure)))
     return rows
+
+
+def as_asked(model: CachedVectors | None, queries: list[str]) -> list[Vectors | None]:
+    """The questions' vectors, as a shelf is asked with; None for each without a model."""
+    return [centred(model, vector) for vector in model.queries(queries)] if model else [None] * len(queries)
 
 
 def _kept(name: str) -> CachedVectors | None:

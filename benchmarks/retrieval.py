@@ -9,11 +9,13 @@ runs; "embed CPU s" is then that of the texts that were not there. Knows no stor
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ import numpy as np
 from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure, data, skipped
 from bot.readers import Document, read
+from bot.retrieval.centred import centred
 from bot.retrieval.chunk import Chunk, chunks, parents
 from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.embedding import embedder
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 SETS = ("rules-en-srd51", "rules-en-srd51-bare", "rules-pt-fate", "faquad-pt", "hotpot-en")
 ABROAD = "cross-pt-en-cfi"
+SHARED = Path(__file__).parent / "data" / "shared.jsonl"
+"""Questions of one set that another set's book answers, too, by their ids; judged by reading what was found."""
 HALVED = "hotpot-en"  # its articles come in tens, one ten a question: half of them know nothing of the other questions
 _NEAREST = 50
 _BETWEEN = frozenset({"en", "pt"})  # e5-enpt's languages
@@ -134,7 +139,8 @@ def ask(
     """
     dense, vectors, ids = None, corpus.vectors, corpus.ids
     if (other := corpus.other) is not None and crosses(corpus, query):
-        vectors, ids, vector = other.vectors, other.ids, other.model.query(query)
+        vectors, ids = other.vectors, other.ids
+        vector = centred(other.model, other.model.query(query))
         options = replace(options, model_languages=other.model.languages, likeness=other.model.likeness)
     if vectors is not None and vector is not None:
         cosines = vectors @ vector
@@ -298,11 +304,24 @@ def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]
     return shelves
 
 
+@cache
+def shared() -> frozenset[tuple[str, str]]:
+    """(book, question's id) of the questions in SHARED."""
+    rows = map(json.loads, SHARED.read_text(encoding="utf-8").splitlines())
+    return frozenset((row["book"], row["id"]) for row in rows)
+
+
+def _whole(name: str) -> str:
+    """A set's name, or a question's id, where the book has its headings."""
+    return name.replace("-bare", "")
+
+
 @dataclass(frozen=True)
 class Refusals:
     """Of questions put to a corpus: how many were `strange` there and how many of these `answered`; how many
     found a passage that answers them among the first five (`right`), and how many of these were `refused`; how many
-    of either got a guess in place of a plain answer."""
+    of either got a guess in place of a plain answer. `shared`: questions of another set that this corpus answers, too
+    (SHARED), and how many of them got a plain answer."""
 
     strange: int = 0
     answered: int = 0
@@ -310,6 +329,8 @@ class Refusals:
     right: int = 0
     refused: int = 0
     right_guessed: int = 0
+    shared: int = 0
+    shared_answered: int = 0
 
     def __add__(self, added: Refusals) -> Refusals:
         own, others = astuple(self), astuple(added)
@@ -323,6 +344,8 @@ class Refusals:
         if self.right:
             refused, guessed = self.refused / self.right, self.right_guessed / self.right
             shares.append(f"{refused:.3f} of {self.right} refused ({guessed:.3f} guessed)")
+        if self.shared:
+            shares.append(f"{self.shared_answered} of {self.shared} answered that this book answers, too")
         return "; ".join(shares) or "–"
 
 
@@ -331,9 +354,11 @@ def refusals(
 ) -> Refusals:
     """How one set's questions fare at a corpus.
 
-    Left out is what another set asks that is here, too: its gold stands here, or a heading bears its name.
+    Left out is what another set asks that is here, too: its gold stands here, or a heading bears its name. What this
+    corpus was found to answer when it was read (SHARED) is counted apart.
     """
     whole_text = bare(" ".join(corpus.texts.values()))
+    known = shared()
     total = Refusals()
     for question in asking.questions:
         golds = [gold for gold in question.gold if corpus.of == asking.of and gold.source in corpus.cuts]
@@ -343,7 +368,9 @@ def refusals(
         ):
             continue
         ranked, _ = ask(corpus, question.query, vectors.get(question.query), options)
-        if not golds:
+        if not golds and (_whole(corpus.of), _whole(question.id)) in known:
+            total += Refusals(shared=1, shared_answered=ranked.confident)
+        elif not golds:
             total += Refusals(strange=1, answered=ranked.confident, strange_guessed=ranked.doubtful)
         elif score(golds, passages(corpus, ranked)).recall_5:
             total += Refusals(right=1, refused=not ranked.confident, right_guessed=ranked.doubtful)

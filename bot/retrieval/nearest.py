@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
+from bot.retrieval.centred import centred
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -126,10 +127,11 @@ class Nearest:
 
         cached = await self._query_vectors.get(space, embedder.name, question)
         if cached is not None:
-            return np.frombuffer(cached, dtype=np.float32)
-        vector = await asyncio.to_thread(embedder.query, question)
-        await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
-        return vector
+            vector = np.frombuffer(cached, dtype=np.float32)
+        else:
+            vector = await asyncio.to_thread(embedder.query, question)
+            await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
+        return await asyncio.to_thread(centred, embedder, vector)
 
 
 def _document(chunk: str) -> str:

@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
 from bot.retrieval.glossary import translated
-from bot.retrieval.language import COLUMN_WORDS, FUNCTION_WORDS, HEADING_WORDS, PREFIXES, UNSPACED
+from bot.retrieval.language import (
+    ASKING_WORDS,
+    COLUMN_WORDS,
+    FUNCTION_WORDS,
+    HEADING_WORDS,
+    PREFIXES,
+    UNSPACED,
+)
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
@@ -177,7 +184,7 @@ def _foreign(
     question: str, language: str, languages: Sequence[str], postings: Postings
 ) -> tuple[dict[int, float], OtherLanguages]:
     """What weighs of a question in books of other languages: the words that look like its own."""
-    idle = FUNCTION_WORDS.get(language, frozenset())
+    idle = FUNCTION_WORDS.get(language, frozenset()) | ASKING_WORDS.get(language, frozenset())
     weights: dict[int, float] = {}
     words: list[QuestionWord] = []
     unlike = 0

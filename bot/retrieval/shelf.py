@@ -272,7 +272,9 @@ class Shelf:
         if cosines is not None:
             together = agreement(lexical, cosines, options.dense_weight)
             evidence = replace(evidence, lead=lead(cosines, among), agreement=together)
-        own = replace(evidence, name=bool(question.asked))
+        whole = [word.terms for word in question.words]
+        unsaid = bool(question.asked) and not self._postings.saying_all(whole, best)
+        own = replace(evidence, name=bool(question.asked), unsaid=unsaid)
         readings = [] if question.foreign else [(own, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
             strange = [number for number in best if self._language_of[number] != language]

@@ -143,17 +143,49 @@ def test_a_passage_that_is_nearer_than_all_others_is_likelier_the_answer() -> No
 
 def test_between_two_languages_words_and_vectors_have_to_agree() -> None:
     """A rulebook speaks of much that another one's questions are about: alike is not enough."""
-    alike = Evidence(words=6, size=3000, likeness=0.82, lead=0.03, agreement=0.9, foreign=True)
+    alike = Evidence(
+        words=3, size=3000, share=0.23, match=0.36, likeness=0.48, lead=0.06, agreement=0.9, foreign=True
+    )
     assert confident(alike, E5_SMALL)
-    assert not confident(replace(alike, agreement=0.6), E5_SMALL)
-    assert not confident(replace(alike, lead=0.0), E5_SMALL)
-    assert not confident(replace(alike, likeness=0.79), E5_SMALL)
+    for lacking in (
+        replace(alike, share=0.1),
+        replace(alike, match=0.1),
+        replace(alike, likeness=0.4),
+        replace(alike, lead=0.0),
+        replace(alike, agreement=0.5),
+    ):
+        assert not confident(lacking, E5_SMALL), lacking
     assert not confident(replace(alike, name=True), E5_SMALL)
-    few = replace(alike, size=4, lead=None)
+    assert not confident(replace(alike, words=1), E5_SMALL), "a word is easily said"
+    six, four = (margin(replace(alike, words=words), E5_SMALL) for words in (6, 4))
+    assert six < four, "any book of rules has a passage near to a sentence about rules"
+    assert confident(replace(alike, match=None), E5_SMALL), (
+        "where spellings are not known they speak neither way"
+    )
+    few = replace(alike, size=4, lead=None, likeness=0.5)
     assert confident(few, E5_SMALL), "one of a few passages has none to be ahead of"
     assert not confident(replace(alike, match=0.01), None), "the cosines of an unknown model say nothing"
     at_home = replace(FAIR, likeness=0.5, lead=0.0)
     assert margin(at_home, E5_SMALL) == margin(FAIR), "within one language words decide"
+
+
+def test_a_name_that_no_passage_says_in_full_needs_more() -> None:
+    name = replace(FAIR, name=True)
+    assert margin(replace(name, unsaid=True)) < margin(name)
+    assert margin(replace(FAIR, unsaid=True)) == margin(FAIR), "a question need not be said word by word"
+    dragons = shelf(
+        dragons="# Beasts\n\nThe old red dragon sleeps on gold.\n\nA young red dragon hunts by day.\n"
+    )
+    assert dragons.search("Young Black Dragon").evidence.unsaid
+    assert not dragons.search("Young Dragon").evidence.unsaid
+    assert not dragons.search("Where does the black dragon sleep at night?").evidence.unsaid
+
+
+def test_what_a_foreign_question_is_asked_with_is_no_evidence(lanterns: Shelf) -> None:
+    """Few passages say that something happens, and many that something works."""
+    plain, asked = "vela apagada?", "O que acontece com a vela apagada, como funciona?"
+    words = [lanterns.search(question, language="pt").evidence.words for question in (plain, asked)]
+    assert words == [2, 2]
 
 
 def test_a_question_of_function_words_asks_nothing() -> None:

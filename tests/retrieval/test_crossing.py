@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bot.events import Place
 from bot.resources import Resources
-from bot.retrieval.embedding import E5_ENPT
+from bot.retrieval.confidence import Likeness
+from bot.retrieval.embedding import E5_ENPT, Embedder, unit
 from bot.settings import LANGUAGE
 from bot.words import words
 from bot.works.rules.work import book_table
 from storage.settings import Scope
 from tests.fakes.embedder import Letters
-from tests.retrieval.editions import ONE, add, opened, write
+from tests.retrieval.editions import ONE, PLACES, add, opened, write
 
 ENGLISH, PORTUGUESE = "How many lamps has the mill?", "Onde fica o moinho com as lâmpadas do guardião?"
+AXES = np.eye(16, dtype=np.float32)
 SOON, STRANGE = "rules.other_language_soon", "rules.other_language"
 
 
@@ -128,6 +132,38 @@ async def test_they_go_on_where_they_were_left_and_come_again_with_the_folder(
     assert "another language: 100 %" in await table(resources)
     await documents.forget_vectors()
     assert await notices(resources, PORTUGUESE) == [SOON]
+
+
+class Crowded:
+    """A model of both languages that gives one direction to all questions, and to what is said of the market."""
+
+    name, dimensions, languages = E5_ENPT, 16, frozenset({"en", "pt"})
+    likeness: Likeness | None = None
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return unit(np.stack([self._own(text) + ("market" in text) * AXES[10] for text in texts]))
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        return unit(self._own("mill" if "moinho" in text else text) + 2 * AXES[10])
+
+    def _own(self, text: str) -> NDArray[np.float32]:
+        own: NDArray[np.float32] = AXES[next((at for at, place in enumerate(PLACES) if place in text), 9)]
+        return own
+
+
+async def test_a_question_is_compared_without_what_all_questions_share(
+    tmp_path: Path, resources: Resources, letters: Letters
+) -> None:
+    def load(name: str) -> Embedder:
+        return Crowded() if name == E5_ENPT else letters.load(name)
+
+    resources.embedding.load = load
+    await add(resources, write(tmp_path / "north.md", 1))
+    await notices(resources, "Onde fica o moinho?")
+    assert await resources.missing_vectors.round()
+    for _ in range(2):  # the second time its vector is kept
+        found = await resources.library.search("local", "rules", "Onde fica o moinho?", k=2)
+        assert "mill" in found.passages[0].text
 
 
 async def test_a_model_that_cannot_be_had_leaves_the_words(tmp_path: Path, resources: Resources) -> None:

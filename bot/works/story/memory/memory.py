@@ -18,9 +18,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
+from bot.retrieval.centred import Centred
 from bot.retrieval.language import detect, may_vote
 from bot.waiting import in_own_thread
-from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.history import History
 from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed, Likely

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import UserError
+from bot.retrieval.centred import Centred
 from bot.retrieval.confidence import Likeness
 from bot.retrieval.embedding import E5_ENPT, Embedder, Embedding, unit
 from bot.works.story.config import RecallConfig
-from bot.works.story.memory.centred import Centred
 from bot.works.story.memory.memory import Memory, by_sentence
 from bot.works.story.memory.pieces import MOST_SENTENCES, embedded
 from bot.works.story.memory.ranking import Query

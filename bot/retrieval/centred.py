@@ -1,12 +1,13 @@
 """Takes out of a model's vectors what it gives to all texts alike, so that what tells them apart decides.
 
 The cosines of the e5 models are all high: each vector is near to the mean one. That mean is measured once a process,
-of ordinary sentences; a question's is another one in each language. Knows no story. Synchronous.
+of ordinary sentences; a question's is another one in each language. Knows no story and no book. Synchronous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.embedding import unit
@@ -36,27 +37,43 @@ ORDINARY: Final = (
 )  # fmt: skip
 """Questions and turns without a subject of their own, by language."""
 
+_SHARE: Final = 0.8
+"""Of the mean that is taken off a question to books, so that the cosines of what is nearest stay above 0."""
+
+
+@lru_cache(maxsize=2)
+def question_means(model: Embedder) -> Floats:
+    """The mean vector of ordinary questions in each language. Raises what the model does."""
+    import numpy as np
+
+    means = [np.mean([model.query(text) for text in texts], axis=0) for texts in ORDINARY]
+    return np.stack(means).astype(np.float32)
+
+
+def centred(model: Embedder, vector: Floats, share: float = _SHARE) -> Floats:
+    """The vector that the model made of a question, without a `share` of the mean of its language's: the nearest
+    mean is that. Unchanged for a model that is none of MODELS.
+    """
+    if model.name not in MODELS:
+        return vector
+    means = question_means(model)
+    return unit(vector - share * means[int((means @ vector).argmax())])
+
 
 class Centred:
     """A model's vectors without their mean, of length 1. Raises what the model does."""
 
     def __init__(self, model: Embedder) -> None:
-        import numpy as np
-
         self._model = model
         self._mean: Floats | None = None
-        self._questions: Floats | None = None
         if model.name in MODELS:
             self._mean = model.passages(ORDINARY[0]).mean(axis=0)
-            means = [np.mean([model.query(text) for text in texts], axis=0) for texts in ORDINARY]
-            self._questions = np.stack(means).astype(np.float32)
+            question_means(model)
 
     def passages(self, texts: Sequence[str]) -> Floats:
         vectors = self._model.passages(texts)
         return vectors if self._mean is None else unit(vectors - self._mean)
 
     def question(self, vector: Floats) -> Floats:
-        """Of the vector that the model made of a question: its language is that of the nearest mean."""
-        if self._questions is None:
-            return vector
-        return unit(vector - self._questions[int((self._questions @ vector).argmax())])
+        """Of the vector that the model made of a question."""
+        return centred(self._model, vector, share=1.0)
