@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.figures import data
-from benchmarks.retrieval import Corpus, ask, build, crosses, handed, kept_model, with_other
+from benchmarks.retrieval import Corpus, ask, build, crosses, handed, kept_model, shared, with_other
 from bot.retrieval.confidence import ABROAD, E5_SMALL, Evidence, features
 from bot.retrieval.evaluate import Question, bare, read_questions, score
 from bot.retrieval.ranking import Options
@@ -32,14 +32,8 @@ CFI, SRD = "cross-pt-en-cfi", "rules-en-srd51"
 SHORT_CFI = Path(__file__).parent / "data" / "cfi.pt.jsonl"
 SHORT_SRD = Path(__file__).parent / "data" / "srd51.pt.jsonl"
 STRANGERS = ("faquad-pt", "rules-pt-fate")
-WEIGHED = {
-    CFI: 2.0,
-    "CFI, short": 2.0,
-    f"faquad-pt to {CFI}": 2.0,
-    f"faquad-pt to {SRD}": 2.0,
-    f"{CFI} to {SRD}": 0.5,
-}
-"""Of a group beside the others. CFI's sentences to the SRD count less: that book does speak of many of them."""
+WEIGHED = {"CFI, short": 2.0}
+"""Of a group beside the others."""
 
 UNIT = 8.0  # so much of the odds' logarithm is one share of the question, as at home
 _RIDGE = 0.01
@@ -67,7 +61,7 @@ def cases(group: str, corpus: Corpus, questions: Sequence[Question], *, own: boo
     made = []
     for place, question in enumerate(questions):
         there = any(bare(gold.quote) in text for gold in question.gold)
-        if there != own or not crosses(corpus, question.query):
+        if there != own or (corpus.of, question.id) in shared() or not crosses(corpus, question.query):
             continue
         ranked, _ = ask(corpus, question.query, None, Options())
         evidence = ranked.evidence

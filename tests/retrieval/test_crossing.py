@@ -137,7 +137,8 @@ async def test_they_go_on_where_they_were_left_and_come_again_with_the_folder(
 class Crowded:
     """A model of both languages that gives one direction to all questions, and to what is said of the market."""
 
-    name, dimensions, languages = E5_ENPT, 16, frozenset({"en", "pt"})
+    name, dimensions = E5_ENPT, 16
+    languages: frozenset[str] | None = frozenset({"en", "pt"})
     likeness: Likeness | None = None
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
