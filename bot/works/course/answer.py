@@ -33,7 +33,7 @@ from bot.events import (
     ToolCall,
     UserError,
 )
-from bot.llm.base import CACHED_TOKENS, Message, Prompt
+from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
 from bot.readers.lines import flowing
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 ROLE: Final = "tool_loop"
 MAX_TOKENS: Final = 4_000
 """Several times the longest answer: the tokens of a model that thinks first include its thoughts."""
+LEAST_CACHED: Final = 512
+"""Tokens from which on some models keep a prefix (Anthropic, "Prompt caching"); others want up to 4,096."""
 TITLES: Final = 40
 """Titles of courses that the prompt lists; the model can look up the others."""
 QUOTED: Final = 3
@@ -307,7 +309,7 @@ class Answer:
             system, (Message("user", user),), max_tokens=MAX_TOKENS, tools=self._tools.offered(self._say)
         )
         # Each round of tools reads all of it again, and each question the instructions and the tools.
-        cache = prompt_tokens(prompt) >= CACHED_TOKENS
+        cache = prompt_tokens(prompt) >= LEAST_CACHED
         return replace(prompt, messages=(Message("user", user, cache=cache),), cache=cache)
 
     async def _plan(self) -> list[ToolCall]:

@@ -10,8 +10,11 @@ from typing import Any
 
 from bot.commands import FOLLOW_UP
 from bot.events import Choices, Notice, Status
+from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.chat_completions import ChatService
+from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply
+from tests.fakes.wires import kind_of
 from tests.works.course.desk import Desk, cited, course, opened, words_of
 from tests.works.course.files import TITLES
 
@@ -25,11 +28,14 @@ FOLLOWS: dict[str, Any] = {FOLLOW_UP: True}
 
 
 @asynccontextmanager
-async def asked(folder: Path, script: list[Reply], more: str = "") -> AsyncIterator[tuple[Desk, ChatService]]:
+async def asked(
+    folder: Path, script: list[Reply], more: str = "", service: ModelService | None = None
+) -> AsyncIterator[tuple[Desk, ModelService]]:
     """A desk with the four courses, and a model that follows the script."""
-    async with ChatService(script) as service:
+    async with service or ChatService(script) as service:
+        service.script = script
         settings = (
-            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n{more}\n'
+            f'[providers.a]\nkind = "{kind_of(service)}"\nbase_url = "{service.base_url}"\n{more}\n'
             '[roles]\nanswerer = "a:small"\n'
         )
         async with opened(folder, settings) as desk:
@@ -71,6 +77,23 @@ async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to
         assert "Lesson 6. Varroa (https://example.org/courses/keeping-bees/lesson/6/varroa)" in outline
         assert "Sourdough from Scratch" in str(service.requests[0]["messages"])
         assert len(service.requests) == 3
+
+
+async def test_what_the_rounds_of_a_question_share_is_marked_for_the_cache(tmp_path: Path) -> None:
+    script = [
+        Reply(calls=[search("old queen leaves", course_name="bees", lesson_number=5)]),
+        Reply("The old queen leaves on the ninth day [1]."),
+    ]
+    anthropic = MessagesService(script, cache_least=100)
+    async with asked(tmp_path, script, service=anthropic) as (desk, service):
+        await desk.ask("course", "ask", "When does a colony swarm?")
+        first, second = service.requests
+        # The first call of a conversation asks for an hour; rounds that are seconds apart show that minutes do.
+        for sent, mark in ((first, {"type": "ephemeral", "ttl": "1h"}), (second, {"type": "ephemeral"})):
+            marked = [sent["system"][0], sent["messages"][0]["content"][0]]
+            assert [block["cache_control"] for block in marked] == [mark] * 2
+            assert "cache_control" not in str(sent["messages"][1:])
+        assert service.cache_read_tokens > 100
 
 
 async def test_a_name_that_means_no_course_is_told_to_the_model_with_the_nearest(tmp_path: Path) -> None:
