@@ -123,7 +123,9 @@ class App:
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
         self._services: list[Service] = [
-            kind.service(resources, self) for kind in commands.KINDS.values() if kind.service is not None
+            kind.service(resources, self, self.works.get(kind.name))
+            for kind in commands.KINDS.values()
+            if kind.service is not None
         ]
 
     @classmethod

@@ -148,10 +148,10 @@ class Kind:
     catalogue (and `…_title`) for suggested first questions. `reworded` is the inner verb for an edited request of one
     of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
-    what it does beside its runs. `plain` gives the verb for a person's (by id) plain text in a place, "" for the verb
-    that is `plain`. `stands_for` puts another request in the place of one before it is stored. `checks` looks at a
-    request before it is sent, while a window can still show what is wrong with it. `pressed` checks the request of a
-    button.
+    what it does beside its runs; it gets its work, None where the bot was given other works. `plain` gives the verb for
+    a person's (by id) plain text in a place, "" for the verb that is `plain`. `stands_for` puts another request in the
+    place of one before it is stored. `checks` looks at a request before it is sent, while a window can still show what
+    is wrong with it. `pressed` checks the request of a button.
     `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
     `shared`: what it does belongs to the place, so a private answer is about that, and no conversation of its own.
     """
@@ -168,7 +168,7 @@ class Kind:
     reworded: str = ""
     sections: Mapping[str, type] = field(default_factory=dict)
     examine: Examine | None = None
-    service: Callable[[Resources, Runs], Service] | None = None
+    service: Callable[[Resources, Runs, Work | None], Service] | None = None
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
     plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
     stands_for: StandsFor | None = None

@@ -150,7 +150,7 @@ def _shapes(config: Config) -> Mapping[str, Shape]:
     return shapes(windows=config.section(CourseConfig).chunks == "windows")
 
 
-def _watch(resources: Resources, runs: Runs) -> Watch:
+def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
     from bot.works.course.catalogue import SHELF
     from bot.works.library.watch import Watch
 

@@ -84,7 +84,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     )
 
 
-def _watch(resources: Resources, runs: Runs) -> Watch:
+def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
     from bot.works.library.watch import Watch
 
     section = resources.config.section(LibraryConfig)

@@ -65,7 +65,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     return Scheduling(resources.records.schedules, zone)
 
 
-def _service(resources: Resources, runs: Runs) -> Service:
+def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
     from bot.works.schedule.calendar import Calendar
 
     return Calendar(resources.records.schedules, runs)

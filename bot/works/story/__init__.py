@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from weakref import WeakValueDictionary
 
 from bot.kind import Complete, Kind, Runs, Service, Setting, Typed
 from bot.settings import OFF, ON
@@ -35,12 +34,8 @@ if TYPE_CHECKING:
 
     from bot.events import Place, Request, Work
     from bot.resources import Resources
-    from bot.works.story.work import Stories as StoriesWork
-    from storage.stories import Stories
 
 
-_WORKS: WeakValueDictionary[Stories, StoriesWork] = WeakValueDictionary()
-"""The work of each storage, for what it does beside its runs."""
 OWN_NAMES: Final = "story.own_names"
 """The setting that lets characters speak under their own names."""
 MATURE: Final = "story.mature"
@@ -510,7 +505,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     async def checks(request: Request) -> bool:
         return extraction.able(resources.models.with_roles(await resources.settings.roles(request)))
 
-    work = _WORKS[resources.stories] = Stories(
+    return Stories(
         scene_verbs,
         CastVerbs(logs, scene_verbs),
         EditedMessages(logs, scene_verbs, runs),
@@ -540,15 +535,15 @@ def make(resources: Resources, runs: Runs) -> Work:
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         buttons,
     )
-    return work
 
 
-def _service(resources: Resources, runs: Runs) -> Service:
+def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
     from bot.works.story.log.logs import logs_of
     from bot.works.story.turn.played_last import PlayedLast
+    from bot.works.story.work import Stories
 
     recall = resources.config.section(RecallConfig)
-    return PlayedLast(logs_of(resources.stories), _WORKS.get(resources.stories), recall)
+    return PlayedLast(logs_of(resources.stories), work if isinstance(work, Stories) else None, recall)
 
 
 def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
