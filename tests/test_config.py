@@ -181,6 +181,18 @@ def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> No
     assert config.roles.models == ("x:a", "openai:b", "openai:c")
 
 
+def test_what_listens_on_this_machine_is_a_name_or_a_folder_beside_the_file(tmp_path: Path) -> None:
+    def named(value: str) -> str:
+        file = tmp_path / "config.toml"
+        file.write_text(f'[speech]\ntranscriber = "{value}"\n', encoding="utf-8")
+        return load(file, tmp_path / "data", {}).speech.transcriber
+
+    assert named("./ears") == str(tmp_path / "ears")
+    assert named("/srv/ears") == "/srv/ears"
+    assert (named("small"), named("owner/name"), named("whisper")) == ("small", "owner/name", "whisper")
+    assert "whisper" in load(tmp_path / "config.toml", tmp_path / "data", {}).wants
+
+
 def test_members_keep_their_settings_and_may_sit_twice_and_are_one_model(file: Path) -> None:
     seats = ("openai:b effort=high", "openai:b", "openai:b", "anthropic:c persona='a, b'")
     file.write_text(f'[roles]\nanswerer = "openai:a"\ncouncil = {json.dumps(seats)}\n', encoding="utf-8")

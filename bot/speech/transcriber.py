@@ -1,6 +1,6 @@
-"""What somebody has said, as text: by the role `transcriber`, a model of OpenAI's or one that is asked the same way.
+"""What somebody has said, as text: by this machine's own ears, else by the role `transcriber`, a service's model.
 
-Each call is in the ledger, by the seconds that are listened to.
+Each call is in the ledger, by the seconds that are listened to; this machine's cost nothing.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from bot.llm.error_report import error_report
 if TYPE_CHECKING:
     from bot.budget import Budget
     from bot.config import Config, ProviderConfig
+    from bot.speech.listening.ears import Ears, Tell
     from bot.speech.recording import Recording
 
 ROLE: Final = "transcriber"
@@ -38,18 +40,36 @@ _log = logging.getLogger(__name__)
 
 
 class Transcriber:
-    def __init__(self, config: Config, budget: Budget) -> None:
+    def __init__(self, config: Config, budget: Budget, ears: Ears) -> None:
         self._config = config
         self._budget = budget
+        self._ears = ears
+
+    @property
+    def listens(self) -> bool:
+        """Whether anything is configured that turns speech into text."""
+        return bool(self._ears or self.models)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The models of the role, in the order in which they are asked."""
         return self._config.roles.transcriber
 
-    async def text(self, request: Request, recording: Recording, data: bytes) -> str:
-        """The recording's words, "" for none. Raises UserError: the first model's if all fail, or a cap on spending."""
+    async def text(
+        self, request: Request, recording: Recording, data: bytes, tell: Tell = lambda percent: None
+    ) -> str:
+        """The recording's words, "" for none: this machine's ears listen first, then the models of the role.
+
+        `tell` is called with how many percent the ears have heard. Raises UserError: the first one's if all fail, or a
+        cap on spending.
+        """
         failed: list[UserError] = []
+        if self._ears:
+            try:
+                return await self._heard(request, recording, data, tell)
+            except UserError as error:
+                _log.warning("run %s was not heard on this machine: %s", request.id, error)
+                failed.append(error)
         for model in self.models:
             try:
                 return await self._asked(request, model, recording, data)
@@ -59,6 +79,13 @@ class Transcriber:
                 _log.warning("run %s was not heard by %s: %s", request.id, model, error)
                 failed.append(error)
         raise failed[0] if failed else UserError("config.role_empty", role=ROLE)
+
+    async def _heard(self, request: Request, recording: Recording, data: bytes, tell: Tell) -> str:
+        usage = replace(_tokens(recording.seconds), cost_usd=0.0)
+        async with self._budget.spending(request, ROLE, self._ears.model, usage, _price) as meter:
+            text = await self._ears.text(recording, data, request.locale[:2].lower(), tell)
+            meter.usage = usage
+        return text
 
     async def _asked(self, request: Request, named: str, recording: Recording, data: bytes) -> str:
         spec = model_spec.parse(named)
@@ -124,10 +151,13 @@ class Transcriber:
 
 def _usage(settings: ProviderConfig, model: str, seconds: float) -> Usage:
     """Of so many seconds; what they cost is known of OpenAI's own models at its own address."""
-    tokens = math.ceil(seconds * TOKENS_A_SECOND)
     a_minute = _DOLLARS_A_MINUTE.get(model) if settings.kind == "openai" else None
     cost = float(a_minute) * seconds / 60 if a_minute is not None else None
-    return Usage(input_tokens=tokens, estimated=True, cost_usd=cost)
+    return replace(_tokens(seconds), cost_usd=cost)
+
+
+def _tokens(seconds: float) -> Usage:
+    return Usage(input_tokens=math.ceil(seconds * TOKENS_A_SECOND), estimated=True)
 
 
 async def _price(usage: Usage) -> Decimal | None:

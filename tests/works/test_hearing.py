@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from aiohttp import web
 
@@ -13,6 +14,7 @@ from bot.config import Config, ProviderConfig
 from bot.events import Choices, Event, File, Run, Text, UserError
 from bot.runs.requests import child_id
 from tests.fakes.ear import Ear
+from tests.fakes.ears import model, with_package
 from tests.fakes.scripted_app import Recorder, asked, config, open_scripted
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
@@ -130,6 +132,39 @@ async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_
     assert calls["ear:gpt-4o-transcribe"].state == "failed"
     assert calls["ear:gpt-4o-mini-transcribe"].state == "settled"
     assert float(calls["ear:gpt-4o-mini-transcribe"].cost_usd or 0) == pytest.approx(0.001, rel=0.05)
+
+
+async def test_this_machine_listens_first_at_no_cost_and_a_service_where_it_breaks_off(
+    tmp_path: Path, ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_package(monkeypatch)
+    folder = model(tmp_path / "m", ["I open", "the door.", "CRASH"])
+    made = settings(tmp_path / "data")
+    made = replace(made, speech=replace(made.speech, transcriber=str(folder)))
+    async with talking(made) as talk:
+        events = await talk.say(kept(tmp_path, ogg(40.0)))
+        assert texts(events) == "> I open the door."
+        told = [str(event["text"]) for event in events if event["event"] == "status"]
+        assert any(text.startswith("listening: ") and text.endswith(" %") for text in told)
+        assert talk.app is not None
+        (call,) = await talk.app.resources.ledger.entries("local", events[0]["run"])
+        assert (call.model, call.state, float(call.cost_usd or 0)) == ("whisper:m", "settled", 0.0)
+        assert call.cost_usd is not None
+        events = await talk.say(kept(tmp_path, ogg(1.0)))
+        (failed,) = (event for event in events if event["event"] == "failed")
+        assert "Please send the recording again" in str(failed["text"])
+        assert texts(await talk.say(kept(tmp_path, ogg(1.0)))) == "> I open"
+        doctor = str(await talk.say("/voice doctor"))
+        assert "✓ Recordings: this machine listens (whisper:m)." in doctor
+        process = talk.app.resources.ears.pid
+        assert process is not None
+    assert not psutil.pid_exists(process)
+    model(folder, ["CRASH"])
+    async with talking(listening(made, ear)) as talk:
+        assert texts(await talk.say(kept(tmp_path, ogg(1.0)))) == "> I open the door."
+        assert len(ear.heard) == 1
+        assert talk.app is not None
+        assert "ear:whisper-1 does" in str(await talk.say("/voice doctor"))
 
 
 async def test_what_would_cost_more_than_a_cap_is_not_listened_to(tmp_path: Path, ear: Ear) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from shutil import which
 from typing import TYPE_CHECKING
 
 from bot.check import Check
 from bot.events import UserError
 from bot.settings import OFF, ON, permitted
 from bot.speech.engines.service import Service
+from bot.speech.listening.ears import Ears
+from bot.speech.listening.samples import PROGRAM
 from bot.speech.speech import Speech
 from bot.speech.voices import FASTEST, SLOWEST, parse_list
 
@@ -101,8 +104,30 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
             )
         else:
             yield Check(True, say("voice.doctor_there", voice=str(voice)))
+    yield from ears(config, say)
     lacking = [package for module, package in FOR_CHANNELS.items() if find_spec(module) is None]
     if lacking:
         yield Check(None, say("voice.doctor_channels_lack", packages=" ".join(lacking)))
     else:
         yield Check(True, say("voice.doctor_channels"))
+
+
+def ears(config: Config, say: Words) -> Iterator[Check]:
+    """For the doctor: what listens to recordings, and what is missing for it. Starts nothing; reads model files."""
+    local, services = Ears(config), ", ".join(config.roles.transcriber)
+    if not local:
+        heard = (
+            say("voice.doctor_ears_service", models=services) if services else say("voice.doctor_ears_none")
+        )
+        yield Check(bool(services) or None, heard)
+        return
+    if missing := local.missing():
+        yield Check(False, say(missing.key, **missing.values))
+    elif local.to_be_fetched():
+        yield Check(None, say("voice.doctor_ears_fetches", model=local.model))
+    else:
+        yield Check(True, say("voice.doctor_ears", model=local.model))
+    if which(PROGRAM) is None:
+        yield Check(None, say("voice.doctor_ears_program"))
+    if services:
+        yield Check(True, say("voice.doctor_ears_both", models=services))

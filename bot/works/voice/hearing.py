@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
@@ -32,11 +33,12 @@ from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
 from bot.speech.transcriber import Transcriber
 from bot.words import Words, words
-from bot.works.library.intake_job import named_paths
+from bot.works.library.intake_job import Pump, named_paths
 
 if TYPE_CHECKING:
     from bot.kind import Runs
     from bot.resources import Resources
+    from bot.speech.listening.ears import Tell
 
 HEARD: Final = "heard"
 """The stage that shows the words, and the kind of the storage's offers by which they are kept."""
@@ -60,7 +62,9 @@ class Hearing:
     def __init__(self, resources: Resources, runs: Runs) -> None:
         self._resources = resources
         self._runs = runs
-        self._transcriber = Transcriber(resources.config, Budget(resources.ledger, resources.config.budget))
+        self._transcriber = Transcriber(
+            resources.config, Budget(resources.ledger, resources.config.budget), resources.ears
+        )
 
     async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show the words of a recording, and offer to play them. The request's text is the platform's own
@@ -73,9 +77,9 @@ class Hearing:
             transcript = await run.step("transcript", lambda: self._transcript(request, clip), Transcript)
             text, part = transcript.text, transcript.part
         # All of the words are better than the first of them.
-        if not text or (part and self._transcriber.models):
+        if not text or (part and self._transcriber.listens):
             part = False
-            if not self._transcriber.models:
+            if not self._transcriber.listens:
                 raise UserError("voice.no_transcriber")
             files = [*request.files, *(File(PurePath(path).name, path, 0) for path in named_paths(request))]
             if len(files) != 1:
@@ -88,7 +92,12 @@ class Hearing:
             for refusal in refused:
                 raise UserError(refusal.key, **refusal.values)
             path = Path(brought[0].path)
-            text = (await run.step("heard", lambda: self._heard(request, path), RecordedWords)).text
+            pump: Pump[int, RecordedWords] = Pump()
+            step = run.step("heard", lambda: self._heard(request, path, pump.put), RecordedWords)
+            async with aclosing(pump.news(step)) as news:
+                async for percent in news:
+                    yield Status(say("voice.listening_part", percent=percent))
+            text = pump.value.text
         if not any(map(str.isalnum, text)):
             raise UserError("voice.nothing_heard")
 
@@ -109,13 +118,13 @@ class Hearing:
         """What the platform makes of its own clip, by its id; nothing where that takes too long."""
         read = self._resources.platforms[request.place.platform].read_transcript
         assert read is not None, "only a platform that reads transcripts sends a clip"
-        for pause in LOOKS_S if self._transcriber.models else (*LOOKS_S, *MORE_LOOKS_S):
+        for pause in LOOKS_S if self._transcriber.listens else (*LOOKS_S, *MORE_LOOKS_S):
             await asyncio.sleep(pause)
             if (transcript := await read(request, clip)) is not None:
                 return transcript
         return Transcript("")
 
-    async def _heard(self, request: Request, path: Path) -> RecordedWords:
+    async def _heard(self, request: Request, path: Path, tell: Tell) -> RecordedWords:
         """Raises UserError."""
         data = await asyncio.to_thread(path.read_bytes)
         try:
@@ -125,7 +134,8 @@ class Hearing:
         limit = self._resources.config.speech.spoken_minutes
         if recording.seconds > 60 * limit:
             raise UserError("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
-        return RecordedWords(await self._transcriber.text(request, recording, data), recording.seconds)
+        text = await self._transcriber.text(request, recording, data, tell)
+        return RecordedWords(text, recording.seconds)
 
     async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
         """The message with the words, after one of the ways was chosen."""

@@ -184,7 +184,11 @@ class VoiceWork:
         )
         reader = self._resources.platforms[request.place.platform].reader
         voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
-        return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {names} {last}"])
+        ears = await asyncio.to_thread(
+            lambda: [check.line for check in checks.ears(self._resources.config, say)]
+        )
+        listed = [f"- {line}" for line in (*ears, *voice)]
+        return "\n".join([*lines, "", *listed, "", f"{narrated} {names} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
         """Say a few words; returns how long that took."""
