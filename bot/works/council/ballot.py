@@ -13,28 +13,30 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.llm.base import Prompt
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError, repaired
-from bot.works.council.final_ranking import final_ranking, ordinal
+from bot.works.council.final_ranking import HEDGED, OTHER, RANKINGS, final_ranking, unheaded
 from bot.works.council.judge_text import (
+    COMMENT,
     NOUNS,
     QUOTED,
     RANKS,
     SCORES,
+    STRING,
     Groups,
     Item,
     by_value,
     heading,
     marked,
-    own_lines,
+    ordinal,
+    own,
     quotes_at,
     ranks,
-    without_thoughts,
 )
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
@@ -54,11 +56,18 @@ _WORST = re.compile(
     re.IGNORECASE,
 )
 _EQUAL = re.compile(
-    r"\b(?:tie[ds]?|equal|equally|both|alike|similar|same|no difference|between|empat|igua[li]|amb[ao]s|gleich|égal)",
+    r"\b(?:tie[ds]?|equal|equally|both|alike|similar|same|no difference|between|empat|igua[li]"
+    r"|amb[ao]s|gleich|égal)",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|cannot|nicht|kein\w*|não|no (?:es|ranking)|pas|non|niet|nie|не)\b|n['’]t\b|\b(?:moins"
+    r"|menos|meno) b",
     re.IGNORECASE,
 )
 _SUPERLATIVE = re.compile(
-    r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence|mejor|meilleure?)\b",
+    r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence|mejor"
+    r"|meilleure?)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
@@ -70,16 +79,34 @@ _BARE = re.compile(
 _LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _WRAPPINGS = 3
 """Objects around a ballot that are looked into."""
-_NAMES = ("final_ranking", "ranking", "rankings", "rank", "ranks", "order")
+_KEY = re.compile(
+    rf"(?<!\w)(?:{RANKINGS}|rank|order|ordem|orden|ordre|ordine|ordering|ordnung|placering|sequence)(?!\w)",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"\b(?:previous|initial|draft|example|claimed|forged|quoted|other|reason\w*|rationale|comments?"
+    r"|notes?|why|explanation|criteria"
+    r"|method|confidence|instructions?|direction)\b"
+)
+"""What the key of something else than the ballot says."""
+_BACKWARDS = re.compile(
+    r"worst|weakest|ascending|reverse|\bexample|placeholder|pior|peor|pire|schlechtest|peggior"
+    r"|najgorsz|худш|最差|最悪",
+    re.IGNORECASE,
+)
+_NOTE = 100
+"""Characters of a text beside a ranking that may say how it is meant."""
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
 _RANK, _SCORE = (
     re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
 )
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
-_COMMENT = re.compile(r"^[ \t]*//[^\n]*$|(?<=[,{\[])[ \t]*//[^\n]*$", re.MULTILINE)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(STRING, re.DOTALL)
+_KEPT = re.compile(
+    rf"(?P<string>{STRING})|{COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
+    re.DOTALL,
+)
 _DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
-_COMMA = re.compile(r",(?=\s*[}\]])")
 
 
 def schema(n: int) -> dict[str, Any]:
@@ -135,13 +162,14 @@ def read_words(text: str, n: int) -> Reading:
     one in which the judge read them. For the same reason A, B, C … says nothing there. Else an abstention, also of
     a judge that writes of a FINAL RANKING without one of its own that can be read: it may be a forged one.
     """
-    lines = own_lines(text)
+    lines = own(text).lines
     critiques = _sections(lines, labels(n))
-    if groups := final_ranking(lines, n):
+    headed = any(_RANKING.search(line) for line in lines)
+    if groups := final_ranking(lines, n) or ([] if headed else unheaded(lines, n)):
         order = [labels(n).index(letter) for group in groups for letter in group]
         tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
         return Reading(order, "ranking", critiques, partial=len(order) < n, tied=tied)
-    if not any(_RANKING.search(line) for line in lines) and (order := _mentioned(lines, n)):
+    if not headed and (order := _mentioned(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
 
@@ -181,6 +209,9 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
             clear = (
                 _ORDERS.search(paragraph)
                 and not _EQUAL.search(paragraph)
+                and not HEDGED.search(paragraph)
+                and not OTHER.search(paragraph)
+                and not _NOT.search(paragraph[: mentions[1].start()])
                 and not _WORST.search(paragraph[: mentions[-2].end()])
                 and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])
             )
@@ -197,46 +228,69 @@ def read_json(text: str, n: int) -> Reading:
     anything else, for less than two places, and where there is more than one object: one of them may be quoted.
     Its strings' contents are never read as JSON.
     """
-    paper = _unwrapped(_object(text))
+    paper = _object(text)
     letters = labels(n)
-    groups = _visible(_groups(_ranking_value(paper), n), letters)
+    groups = _agreed(paper, n)
     if len(groups) < 2:
         raise UnreadableError("`ranking` tells no two of the responses apart")
     order = [letter for group in groups for letter in group]
     return Reading(
         [letters.index(letter) for letter in order],
         "schema",
-        _critiques(paper.get("critiques"), letters),
+        _critiques(paper, letters),
         partial=len(order) < n,
         tied=[letters.index(letter) for group in groups for letter in group[1:]],
     )
 
 
-def _unwrapped(paper: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ballot within an object or a list that holds it alone."""
-    for _ in range(_WRAPPINGS):
-        (name, inner), *others = paper.items() if paper else [("", None)]
-        if isinstance(inner, Sequence) and len(inner) == 1:
-            inner = inner[0]
-        elif name in _NAMES:
-            break
-        if others or not isinstance(inner, Mapping) or _letter(name):
-            break
-        paper = inner
-    return paper
+def _agreed(paper: object, n: int) -> Groups:
+    """What all rankings in an object say; of several the ones that are called final."""
+    votes = list(_votes(paper))
+    votes = [vote for vote in votes if "final" in vote[0]] or votes
+    read_: list[Groups] = []
+    error = UnreadableError("it had no `ranking`")
+    for _, value in votes:
+        try:
+            read_.append(_visible(_groups(value, n), labels(n)))
+        except UnreadableError as raised:
+            error = raised
+    if not read_:
+        raise error
+    if any(groups != read_[0] for groups in read_):
+        raise UnreadableError("it holds two rankings that differ")
+    return read_[0]
 
 
-def _ranking_value(paper: Mapping[str, Any]) -> object:
-    """The value under the key of a ranking, or of scores, or what each letter's object says of its place."""
+def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+    """What stands under the keys of rankings, or of scores, or what each letter's object says of its place; of the
+    outermost object that has any of these.
+    """
+    if isinstance(paper, Sequence) and not isinstance(paper, str):
+        if len(paper) == 1 and depth < _WRAPPINGS:
+            yield from _votes(paper[0], depth + 1)
+        return
+    if not isinstance(paper, Mapping):
+        return
     if len(paper) > 1 and all(_letter(name) and isinstance(value, Mapping) for name, value in paper.items()):
-        return paper
-    names = {re.sub(r"\W+", "_", name.strip().casefold()): name for name in paper}
-    for name in _NAMES:
-        if name in names:
-            return paper[names[name]]
-    if isinstance(scores := paper.get("scores"), Mapping):
-        return [{"label": letter, "score": score} for letter, score in scores.items()]
-    raise UnreadableError("it had no `ranking`")
+        yield "", paper
+        return
+    names = {re.sub(r"\W+|_", " ", str(name).strip().casefold()): value for name, value in paper.items()}
+    notes = [str(value) for value in names.values() if isinstance(value, str) and len(value) < _NOTE]
+    if any(_BACKWARDS.search(said) for said in [*filter(_KEY.search, names), *notes]):
+        raise UnreadableError("its ranking does not begin with the best, or is an example")
+    found = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
+    found = found or {
+        name: value for name, value in names.items() if _SCORE.fullmatch(name) and _figured(value)
+    }
+    yield from found.items()
+    if not found and depth < _WRAPPINGS:
+        for name, value in names.items():
+            if not _letter(name):
+                yield from _votes(value, depth + 1)
+
+
+def _figured(value: object) -> bool:
+    return isinstance(value, Mapping) and all(_letter(name) for name in value)
 
 
 def _groups(value: object, n: int) -> Groups:
@@ -263,7 +317,7 @@ def _of_text(text: str, n: int) -> Groups:
 
 def _in_words(texts: Sequence[str], n: int) -> Groups:
     """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
-    lines = [line for text in texts for line in own_lines(text)]
+    lines = [line for text in texts for line in own(text).lines]
     header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
     groups = final_ranking([*header, *lines], n, every=True)
     if not groups:
@@ -377,59 +431,54 @@ def _number(value: object) -> float | None:
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """From the first brace to the last: whatever stands between two objects makes that unreadable. A list that is
-    the whole answer is the ranking.
+    """The one object that is the judge's own; two make each other unreadable, since one may be quoted. A list that
+    is the whole answer is the ranking.
     """
-    json_text = text.strip()
-    if not json_text.startswith(("{", "`", "[")):
-        json_text = without_thoughts(json_text)
-    fenced = json_text.strip().strip("`").strip()
-    if (bare := re.sub(r"\Ajson\s+", "", fenced, flags=re.IGNORECASE)).startswith("["):
-        try:
-            return {"ranking": json.loads(_COMMA.sub("", bare), strict=False)}
-        except (ValueError, RecursionError):
-            pass
-    start, end = json_text.find("{"), json_text.rfind("}")
-    if start < 0:
+    said = own(text)
+    if not said.objects:
         raise UnreadableError("there was no JSON object in it")
-    end = max(start, end) + 1
-    for parse, candidate, stop in (
-        (_parsed, _pruned(json_text[start:end]), end),
-        (_parsed, _closed(json_text[start:]), len(json_text)),
-        (_parsed_python, json_text[start:end], end),
-    ):
-        try:
-            parsed = parse(candidate)
-        except (ValueError, RecursionError, SyntaxError, MemoryError):
-            continue
-        if quotes_at(json_text, start, stop):
-            raise UnreadableError("its JSON is a quotation")
-        return parsed
+    if len(said.objects) == 1:
+        at, json_text = said.objects[0]
+        for parse in (_parsed, _parsed_python):
+            try:
+                parsed = parse(json_text)
+            except (ValueError, RecursionError, SyntaxError, MemoryError):
+                continue
+            if quotes_at(said.text, at):
+                raise UnreadableError("its JSON is a quotation")
+            if isinstance(parsed, Mapping):
+                return parsed
+            return {"ranking": parsed}
     raise UnreadableError("it was not one well-formed JSON object")
 
 
-def _parsed(json_text: str) -> Mapping[str, Any]:
-    return dict(json.loads(json_text, strict=False, object_pairs_hook=_once))
+def _parsed(json_text: str) -> Any:
+    """JSON, perhaps with comments, bare keys, commas before closing brackets, or broken off."""
+    pruned = _pruned(_pruned(json_text))  # a comment may stand behind the comma
+    for candidate in (pruned, _pruned(_closed(pruned))):
+        try:
+            return json.loads(candidate, strict=False, object_pairs_hook=_once)
+        except ValueError:
+            continue
+    raise ValueError("it is no JSON")
 
 
-def _parsed_python(text: str) -> Mapping[str, Any]:
+def _parsed_python(text: str) -> Any:
     """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
-    if not text.startswith("{'"):
-        raise ValueError("it is no dict")
     tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             _once([(ast.dump(key), None) for key in node.keys if key is not None])
-    return dict(ast.literal_eval(tree))
+    return ast.literal_eval(tree)
 
 
 def _pruned(json_text: str) -> str:
-    """The JSON without comments, and without commas before a closing bracket; strings stay as they are."""
-    pruned, at = "", 0
-    for string in _STRING.finditer(json_text):
-        pruned += _COMMA.sub("", _COMMENT.sub("", json_text[at : string.start()])) + string[0]
-        at = string.end()
-    return pruned + _COMMA.sub("", json_text[at:])
+    """The JSON without comments and without commas before a closing bracket, its keys in quotation marks."""
+
+    def kept(match: re.Match[str]) -> str:
+        return match["string"] or (f'{match["open"]}"{match["key"]}"' if match["key"] else "")
+
+    return _KEPT.sub(kept, json_text)
 
 
 def _closed(json_text: str) -> str:
@@ -439,7 +488,7 @@ def _closed(json_text: str) -> str:
     whole = at = 0
     while at < len(json_text):
         string = _STRING.match(json_text, at)
-        if json_text[at] == '"' and string is None:
+        if string is not None and (len(string[0]) < 2 or not string[0].endswith('"')):
             break
         if string is not None:
             at = string.end()
@@ -453,7 +502,7 @@ def _closed(json_text: str) -> str:
     if not open_:
         return ""
     closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
-    return _COMMA.sub("", closed_part.rstrip(",") + "".join(reversed(open_)))
+    return closed_part.rstrip(", \n") + "".join(reversed(open_))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -464,9 +513,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _critiques(mapping: object, letters: list[str]) -> dict[str, str]:
-    if not isinstance(mapping, Mapping):
-        return {}
+def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:
+    """What an object says of each: what holds a text by letter."""
+    mapping: Mapping[str, Any] = next(
+        (value for name, value in paper.items() if _figured(value) and not _KEY.search(str(name).casefold())),
+        {},
+    )
     critiques: dict[str, str] = {}
     for name, value in mapping.items():
         letter = _letter(str(name))

@@ -9,58 +9,136 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.judge_text import (
+    COUNTER,
+    NOUNS,
+    ORDINALS,
     QUOTED,
     RANKS,
+    SAYS,
     SCORES,
+    TIE,
     Groups,
     Item,
     before,
     by_value,
     figure_of,
+    figures_within,
     heading,
     introduces,
     marked,
     named,
     ordered,
+    ordinal,
     ranks,
 )
 
+RANKINGS = (
+    r"ranking|rankings|ranks|classifica[çc][ãa]o|classifica|graduatoria|clasificaci[óo]n|classement"
+    r"|rangliste|rangfolge"
+    r"|rangordnung|reihenfolge|rangorde|rangschikking|volgorde|klasyfikacja|kolejność|рейтинг|порядок"
+    r"|ранжирование"
+    r"|sıralama\w{0,3}|순위|랭킹|順位|ランキング|排名|排序|名次|रैंकिंग|क्रम|(?:ال)?ترتيب|(?:ال)?تصنيف|p[óo]dio|podium"
+    r"|rangordning|peringkat"
+    r"|rangering|rækkefølge|järjestys|pořadí|sorrend|rangsor|clasament|classificació|κατάταξη"
+    r"|xếp hạng|อันดับ|דירוג|رتبه ?بندی"
+)
+"""What judges call a ranking; also the keys of their objects."""
+_FINALS = (
+    r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
+    r"|abschließende[rs]?|gesamt|итогов\w+"
+    r"|финальн\w+|окончательн\w+|अंतिम|最終|最终|最后|最後|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
+    r"|ostateczn[aey]|nihai|son|최종"
+    r"|slutlig|endelig|lopullinen|cuối cùng|konečné|végső|akhir|τελική"
+)
+_VERDICTS = (
+    r"verdict|veredi[ck]to|verdetto|conclus(?:ion|ão|ión|ione)|fazit|urteil|ergebnis|oordeel|werdykt"
+    r"|вывод|итог|sonuç|결론|結論|结论"
+    r"|निर्णय|resultado|risultato|result"
+)
 _FINAL = (
-    r"(?:final|overall)[ ]+rank(?:ing)?s?|ranking[ ]+(?:final|geral|général)|(?:classifica[çc][ãa]o|ordem)[ ]+final"
-    r"|clasificaci[óo]n[ ]+final|orden[ ]+final|classement[ ]+final|classifica[ ]+finale|(?:end)?rangliste"
-    r"|(?:(?:endgültige|finale|abschließende)[rs]?[ ]+)?(?:rangfolge|reihenfolge|rangliste)"
-    r"|(?:endgültiges|finales|abschließendes)[ ]+ranking|итогов\w+[ ]+(?:рейтинг|порядок)|अंतिम[ ]+(?:रैंकिंग|क्रम)"
-    r"|最終(?:順位|ランキング|排名|排序)|最终(?:排名|排序|顺序)"
+    rf"(?:(?:{_FINALS})[ ]*)?(?:end|eind|gesamt)?(?:{RANKINGS}|(?<=[ ])(?:rank|order|ordem|orden"
+    rf"|ordre))(?:[ ](?:{_FINALS}))?"
+    rf"|(?:ordem|orden|ordre)[ ]final|{_VERDICTS}"
 )
-_WORSTS = r"worst|weakest|bottom|lowest|pior|peor|pire|schlechtest|schwächst|peggior|ascending"
-_BESTS = r"best|strongest|top|highest|melhor|mejor|meilleur|stärkst|miglior|descending"
+_WORSTS = (
+    r"worst|weakest|bottom|lowest|pior|peor|pire|schlechtest|schwächst|peggior|slechtst|zwakst"
+    r"|najgorsz|najsłabsz|худш|слабейш"
+    r"|en kötü|최악|나쁜|最差|最悪|悪い|差|劣|(?:ال)?أسوأ|सबसे खराब|sämst|terburuk|(?<!de)s?ascending"
+    r"|aufsteigend|(?<!de)crescente|(?<!d)ascendente|(?<!dé)croissant|moins bon|menos bo|menos buen"
+    r"|meno buon|下位"
+)
+_BESTS = (
+    r"best|strongest|top|highest|melhor|mejor|meilleur|stärkst|miglior|beste|najleps|лучш|сильнейш"
+    r"|en iyi|최고|좋은|最好|最佳|最良|良い"
+    r"|好|优|優|(?:ال)?أفضل|सबसे अच्छ|सर्वश्रेष्ठ|bäst|terbaik|descending"
+    r"|absteigend|decrescente|descendente|décroissant|上位"
+)
 _HEADER = re.compile(
-    rf"""[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?(?:(?:\d{{1,2}}|[ivx]{{1,4}})[.)][ ]*)?
+    rf"""[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?\[?(?:(?:\d{{1,2}}|[ivx]{{1,4}})[.)][ ]*)?
     (?:(?:so|thus|therefore|and|here[ ]is|here's|this[ ]is|my|the|our|portanto|assim|aqui[ ]est[áa]|eis|segue
-        |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la)[ ,:]+){{0,4}}
-    (?:{_FINAL})[ ]*
-    (?P<how>\([^()]*\)|[, –-]*\b(?:from|of|best|worst|d[oa]s?|de|von|du)\b[^:]{{0,60}}(?=:))?[ ]*
-    (?:(?:is|é)[ ]*(?:as[ ]follows[ ]*)?(?=:|$))?(?::|-+[ ]|$)(?P<tail>.*)""",
+        |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la|il|mijn|de|moja|moj|мой|моя|bu|benim)[ ,:]+){{0,4}}
+    (?:{_FINAL})\]?[ ]*
+    (?P<how>\([^()]*\)|[, –-]*\b(?:from|of|best|worst|d[oa]s?|de|von|du|delle?|van|der)\b[^:]{{0,60}}(?=:))?[ ]*
+    (?:(?:is|é|es|est|ist)[ ]*(?:as[ ]follows[ ]*)?(?=:|$))?(?:[:=]|-+[ ]|$)(?P<tail>.*)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_DIRECTED = re.compile(
-    rf"""(?P<said>[^:]*\b(?P<how>(?:{_WORSTS})\w*[ ]*(?:to|-|→|up[ ]to|->|a|au|à|nach|bis|zu\w*|ao|al?)[ ]*
-    (?:[a-zäöü]+[ ])?(?:{_BESTS})|(?:{_BESTS})\w*[ ]*(?:to|-|→|->|a|au|à|nach|bis|zu\w*|ao|al?)[ ]*
-    (?:[a-zäöü]+[ ])?(?:{_WORSTS}))\w*\b[^:]*):(?P<tail>.*)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A line that says in which direction it lists: "From worst to best I would say: B, A, C"."""
 _DIRECTED_CHARS = 400
-_HINT = re.compile(r"final|rank|rang|reihenfolge|итог|अंतिम|最[終终]", re.IGNORECASE)
-_BEST = re.compile(rf"\b(?:{_BESTS})", re.IGNORECASE)
-_WORST = re.compile(rf"\b(?:{_WORSTS})", re.IGNORECASE)
+_HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{_VERDICTS}", re.IGNORECASE)
+_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
+_BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{_BESTS})", re.IGNORECASE)
+_WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{_WORSTS})", re.IGNORECASE)
+OTHER = re.compile(
+    r"\b(?:other|another|previous|earlier|draft|initial|provisional|preliminary|example|vorläufig\w*"
+    r"|provis\w+|anterior|alphabetical|lengths?|longest|shortest|words|errors?|mistakes?|harmful"
+    r"|risk\w*|costs?|price|reverse\w*|invers\w*|umgekehrt\w*)\b",
+    re.I,
+)
+"""What a header says of a ranking that is not the judge's last word."""
+_NEUTRAL = re.compile(
+    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})\w*|from|to|of|the|all|my|in|by|order|quality"
+    rf"|first|last|is|are|with|points?|scores?"
+    r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
+    r"|den|dem|die|du|des|il|dalla?|alla?"
+    r"|un|van|naar|de|het|od|do|от|к|up|three|four|five|six|most|least|qualität|qualité|calidad"
+    r"|qualidade|qualità"
+    r"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_])|由|到|从|から|順|へ|まで|부터|순|것",
+    re.IGNORECASE,
+)
+"""What a header may say of its list without changing what it means."""
+HEDGED = re.compile(
+    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|declin\w+|disagree|abstain\w*|refus\w+|unfair"
+    r"|would be|could|might|no ranking|not (?:a |my )?rank\w*"
+    r"|not a vote|hypothetical\w*|placeholder|example|format|ranking like|não posso|no puedo"
+    r"|ne peux pas|kann nicht|weigere|enthalte|non posso"
+    r"|kan niet|nie mogę|не могу|воздерж\w+)\b|できません|无法|不能|할 수 없",
+    re.IGNORECASE,
+)
+"""What a judge says around a list that is not its vote."""
+_REVISED = re.compile(
+    r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
+    r"| myself)|swap\w*|switch\w*"
+    r"|pensando (?:melhor|bem)|troc[oa]|invert[oa]|j['’]inverse|en relisant|réflexion faite"
+    r"|korrigiere|tausche|doch lieber"
+    r"|pensándolo (?:mejor|bien)|intercambi\w*|corrijo|ripensandoci|scambio|bij nader inzien|wissel"
+    r"|po namyśle|zamieniam"
+    r"|поразмыслив|подумав|меняю|düşününce|değiştir\w*)\b|다시 생각|바꾸|訂正|修正|考え直|重新考虑|更正|पुनर्विचार",
+    re.IGNORECASE,
+)
+"""What a judge says that changes its mind."""
 
 _PENALTY = re.compile(
-    r"penalt|\b(?:fewer|lower|less|smaller|menos|menor)\b.{0,20}\b(?:better|best|melhor|mejor)", re.IGNORECASE
+    r"penalt|(?:^|[\s:(])[-−]\d|\b(?:los(?:es|t)|deduct\w*|minus)\b|\b(?:fewer|lower|less|smaller"
+    r"|fewest|lowest|menos|menor|moins|weniger|niedriger|kleiner|meno|minder|lager|mniej|niż"
+    r"|меньше|ниже|düşük|az)\b[^.\n]{0,30}\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser"
+    r"|meglio|migliore|beter|lepi?ej"
+    r"|lepszy|лучше|iyi)|\b(?:errors|mistakes|faults|fehler|erros|errores)\b[^\n]{0,12}:\s*\d"
+    r"|schulnote|\bnoten?\b[\s:=]*[1-6]\b(?!\s*/)",
+    re.IGNORECASE,
 )
-"""What a header says of figures that are no scores."""
+"""What says of figures that they are no scores."""
 _LEGEND = re.compile(
-    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{_BESTS}|{_WORSTS})|(?P<b_is>{_BESTS}|{_WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
+    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{_BESTS}|{_WORSTS})|(?P<b_is>{_BESTS}"
+    rf"|{_WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
     re.IGNORECASE,
 )
 """What a header says of one figure: "4 = best"."""
@@ -69,42 +147,50 @@ _SHORT = 3
 """As many words beside a response are a label for it ("worst of all"), and more are a reason."""
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
-_ORDINALS = (
-    "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor|第一[名位]",
-    "second|segund[oa]|zweitens|deuxi[eè]me|seconde?|第二[名位]",
-    "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me|第三[名位]",
-    "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me|第四[名位]",
-    "fifth|quint[oa]|fünftens|cinqui[eè]me|第五[名位]",
-    "sixth|sext[oa]|sechstens|sixi[eè]me|第六[名位]",
-    "seventh",
-    "eighth",
-)
 _ORDINAL = re.compile(
-    rf"^(\s*(?:-\s+)?)({'|'.join(_ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
-)
-_NUMBER = re.compile(
-    r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*|第)?[#=(]?\s*(?P<n>\d{1,2})"
-    r"(?:st|nd|rd|th|er|ère|\.?[ºª]|[oaeº°位위名])?(?:[.]?\s+(?:place|platz|lugar|rang|puesto|position))?"
-    r"(?:\s*[.):=–-]+|(?=\s|$))",
+    rf"^(\s*(?:-\s+"
+    rf"|\#+\s+)?)(?:(?:{RANKS})\s+)?({ORDINALS})(?:[\s-]*(?:{RANKS}))?(?:\s*{TIE.pattern})?\s*(?=[:=.)(–—-]|⟦)",
     re.IGNORECASE,
 )
+_NUMERAL = re.compile(r"^(\s*(?:-\s+)?第?)([一二三四五六七八九十])(?=[、,.)位名等])")
+_NUMBER = re.compile(
+    rf"\s*(?:-\s+)?(?:(?:{RANKS})\s*|第)?[#=(\[]?\s*(?P<n>\d{{1,2}})(?:{COUNTER})?(?:[.]?\s*(?:{RANKS})(?!\w))?"
+    rf"(?:\s*[(]?(?:{TIE.pattern})[)]?)?(?:\s*[.):=、,・|\]–—-]+|(?=\s|$|⟦))",
+    re.IGNORECASE,
+)
+_EXPLICIT = re.compile(
+    rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})\W{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
+    rf"|위|등|位|名)|\d{{1,2}}\.?\s*(?:{RANKS})(?!\w))",
+    re.IGNORECASE,
+)
+"""A number before a response that can be nothing but its place."""
 _ROMAN = re.compile(r"^(\s*(?:-\s+)?)(I{1,3}|IV|VI{0,3}|IX|X)(?=[.)]\s*⟦)")
 _ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
 # After a bare letter: "A" and "E" are words, too.
-_ENDED = re.compile(r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+(?:is|was|wins|and|e|é|foi|tied?)\b")
-_TIED = re.compile(rf"\s*(?:[=/&~≈]+|\b(?:and|e|und|et|y)\b)\s*{_LETTER}")
+_ENDED = re.compile(
+    r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+\d[\d.,]*\s*(?:%|/|$)|\s+★|\s+(?:is|was|wins|and|e|é|foi|tied?)\b"
+)
+_TIED = re.compile(rf"\s*(?:[=/&~≈]+|\b(?:and|e|und|et|y|en|i|и|ve|og)\b|[와과と和]|ও|और|و)\s*{_LETTER}")
 _BESIDE = re.compile(rf"\s*,\s*{_LETTER}(?=\s*(?:$|[(,=/&–—-]|(?:and|e|und|tied?)\b))")
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<aside>\((?![A-Z]\))[^()]*\)|[:]\s*\d[\d.,]*(?:\s*/\s*\d+|%)?(?=\s*[,;>]|\s*$))
     |(?P<worse><+|≺|≤)|(?P<tie>[=~≈/&∼]+(?!>))|(?P<better>[>≻≥→⇒]+|[-=]+>)
-    |(?P<list>[,;]|\b(?:and|e|und|et|y|then|depois|dann|puis|luego)\b)
+    |(?P<list>[,;、]|\b(?:and|e|und|et|y|i|en|и|ve|then|depois|dann|puis|luego|ensuite|poi|dan|potem|затем|потом|sonra|ثم)\b)
     |\#?(?P<n>\d{{1,2}})(?:st|nd|rd|th|[oa°])?[.):-]?(?=\s)|{_LETTER})""",
     re.VERBOSE,
 )
+_NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
+_SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
+_TOTAL = r"total|overall|final|gesamt|totaal|totale|suma|итог\w*|toplam|합계|総合|総計|总分|总计"
 _ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
 _GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
+_LAST = re.compile(
+    r"\s*(?:(?:is|comes|in|em|en|op|na|an)\s+)*(?:last(?: place)?|por último|último|al final|dernier"
+    r"|zuletzt|ultimo|laatste?|końcu|последн\w+)\b",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
 _PROSE_BEFORE = 3
 """Lines of prose that may stand between the header and the list."""
@@ -117,28 +203,56 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
     A response that is named twice counts where it stands first, one that does not exist nowhere.
     """
     for at in range(len(lines) - 1, -1, -1):
-        line = marked(lines[at])
-        header = _HEADER.match(line) if _HINT.search(line) else None
-        header = header or _directed(line)
+        header = _header(lines, at)
         if header is None or _introduced(lines, at):
             continue
-        items, start, end = listed(lines, at, header["tail"])
-        if _inside_quotes(lines[at : end + 1]) or _too_early(lines, at, end):
+        how, tail = header
+        items, start, end = listed(lines, at, tail)
+        if _inside_quotes(lines, at, end) or _too_early(lines, at, end):
             continue
-        if every and end < len(lines) - 1:
+        if OTHER.search(how) or (not items and not _RANKING.search(lines[at])):
+            continue
+        if (every and end < len(lines) - 1) or _REVISED.search(" ".join(lines[end + 1 :])):
             return []
-        ways = [header["how"] or ""]
-        if _PENALTY.search(ways[0]):
+        if _PENALTY.search(how) or (_better(how) is None and re.search(r"[^\W\d_]", _NEUTRAL.sub("", how))):
             return []
-        ways += [match["how"] for before_ in lines[at + 1 : start] if (match := _directed(f"{before_}:"))]
-        if (better := _better(ways[0])) is not None:
+        after = "\n".join(lines[end + 1 :])
+        if HEDGED.search(after) and all(
+            item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
+        ):
+            return []
+        ways = [how, *(line for line in lines[at + 1 : start] if _both(line))]
+        if (better := _better(how)) is not None:
             return _by_legend(items, n, better)
         return _order(items, n, upwards=any(map(_upwards, ways)))
     return []
 
 
-def _directed(line: str) -> re.Match[str] | None:
-    return _DIRECTED.match(line) if ":" in line and len(line) <= _DIRECTED_CHARS else None
+def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
+    """What the header in a line says of its list, and what stands behind it; None for any other line. The last
+    sentence of all may be one, too.
+    """
+    line = marked(lines[at])
+    if not line.strip() or line.count("|") > 1:
+        return None
+    if _HINT.search(line):
+        sentences = [line]
+        if not any(map(str.strip, lines[at + 1 :])):
+            sentences += re.split(r"(?<=[^.][.!?])\s+", line[-_DIRECTED_CHARS:])[1:]
+        for sentence in sentences:
+            match = _HEADER.match(sentence)
+            if match and not re.match(r"\s*[#№]?\d+\W*$", match["tail"]):
+                tail, _, comment = match["tail"].partition("# ")
+                return (match["how"] or "") + comment.partition(";")[0], tail
+    said, colon, tail = line.partition(":")
+    if colon and len(line) <= _DIRECTED_CHARS and _both(said) and not named(said) and not SAYS.search(said):
+        return ("reverse" if OTHER.search(said) else "worst" if _upwards(said) else ""), tail
+    return None
+
+
+def _both(text: str) -> bool:
+    """Whether it says in which direction it lists: "From worst to best I would say"."""
+    return len(text) <= _DIRECTED_CHARS and bool(_BEST.search(text) and _WORST.search(text))
 
 
 def _introduced(lines: Sequence[str], at: int) -> bool:
@@ -146,10 +260,16 @@ def _introduced(lines: Sequence[str], at: int) -> bool:
     return (at > 0 and lines[at - 1] == QUOTED) or introduces(before(lines, at))
 
 
-def _inside_quotes(lines: Sequence[str]) -> bool:
-    """Whether quotation marks are closed here that were opened earlier."""
-    text = "\n".join(lines)
-    return text.count('"') % 2 == 1 or text.count("”") > text.count("“") or text.count("»") > text.count("«")
+def _inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:
+    """Whether quotation marks are closed here, or behind it, that were opened earlier."""
+    head, text, tail = ("\n".join(part) for part in (lines[:at], lines[at : end + 1], lines[end + 1 :]))
+    for opened, closed in ("“”", "«»"):
+        around = head.rfind(opened) > head.rfind(closed) and 0 <= tail.find(closed) < (tail + opened).find(
+            opened
+        )
+        if around or text.count(closed) > text.count(opened):
+            return True
+    return text.count('"') % 2 == 1
 
 
 def _too_early(lines: Sequence[str], at: int, end: int) -> bool:
@@ -196,6 +316,8 @@ def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
     if set(letters) - {letter for item in items for letter in item.letters}:
         items = _before_slip(items, letters)
     items = [item for item in items if any(letter in letters for letter in item.letters)]
+    if _unread(items, letters):
+        return []
     numbers = [item.numbers[0] for item in items if item.numbers]
     counted_down = len(numbers) == len(items) and numbers == sorted(numbers, reverse=True) != numbers[::-1]
     if not upwards and len(items) > 1 and _labelled(items[0], _WORST) and not _labelled(items[-1], _WORST):
@@ -206,6 +328,17 @@ def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
     if upwards and not counted_down:
         groups = groups[::-1] if sum(map(len, groups)) == n else []
     return groups if len(groups) > 1 else []
+
+
+def _unread(items: Sequence[Item], letters: Sequence[str]) -> bool:
+    """Whether a response that is missing has its place among these, in a form that is not read."""
+    missing = set(letters) - {letter for item in items for letter in item.letters}
+    beside = " ".join(item.remark for item in items if len(item.remark.split()) <= _SHORT)
+    numbers = [float(item.numbers[0]) for item in items for _ in item.letters if item.numbers]
+    gap = len(numbers) == sum(len(item.letters) for item in items) and len(set(numbers)) > 1
+    if gap and not ranks(numbers, len(letters)):
+        return True
+    return bool(missing) and (any(re.search(rf"(?<!\w){letter}(?!\w)", beside) for letter in missing))
 
 
 def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
@@ -254,30 +387,28 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
     return [], at, at
 
 
-def ordinal(word: str) -> int | None:
-    """The place that a word says, from 1: "first", "primeira"."""
-    return next(
-        (n for n, pattern in enumerate(_ORDINALS, 1) if re.fullmatch(pattern, word, re.IGNORECASE)), None
-    )
-
-
 def _ordinal(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
     line = _HEADING.sub("", line)
     line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
+    line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
     match = _ORDINAL.match(line)
     if match is None:
         return line
-    return f"{match[1]}{ordinal(match[2])}. {line[match.end() :].lstrip(' :–—-')}"
+    return f"{match[1].replace('#', '')}{ordinal(match[2])}. {line[match.end() :].lstrip(' :=.)–—-')}"
 
 
 def _item(line: str, *, alone: bool = False) -> Item | None:
     """The letters that a line of a list begins with. `alone`: nothing but a reason may follow them."""
     number = _NUMBER.match(line)
     rest = line[number.end() :] if number else line.lstrip().removeprefix("- ")
+    if number and (again := _NUMBER.match(rest)) and rest.strip()[:1].isdigit():
+        if again["n"] != number["n"]:
+            return None
+        rest = rest[again.end() :]
     letters, remark = [], ""
     match = _START.match(rest)
-    if match and (match["named"] or _ENDED.match(rest, match.end())):
+    if match and (match["named"] or match[0][-1] in ")]" or _ENDED.match(rest, match.end())):
         at = match.end()
         letters.append(match["named"] or match["bare"])
         while tied := _TIED.match(rest, at) or _BESIDE.match(rest, at):
@@ -307,6 +438,8 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
             continue
         item = _item(line)
         if item is None:
+            if len(line[number.end() :].split()) < 2 and not any(map(str.strip, lines[at + 1 :])):
+                break  # it is cut off
             if any(int(number["n"]) in earlier.numbers for earlier in items) or not number[0].strip(
                 " -0123456789"
             ):
@@ -356,6 +489,7 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     rows: list[Item] = []
     figures: list[list[float | None]] = []
     heads: list[str] = []
+    starred: dict[int, bool] = {}
     end = start
     for at in range(start, len(lines)):
         line = marked(lines[at])
@@ -370,6 +504,7 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         if letters:
             rows.append(Item(letters[:1]))
             figures.append([_figure(cell) for cell in cells])
+            starred |= {at: "★" in cell or "/" in cell for at, cell in enumerate(cells)}
         elif not rows and not heads:
             heads = cells
     columns = list(zip(*figures, strict=False))
@@ -378,32 +513,212 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         for at, column in enumerate(columns)
         if None not in column
     }
-    places = [
-        values
+    places = {
+        at: values
         for at, values in whole.items()
-        if ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _headed(heads, at, RANKS))
+        if _counts(heads, at) and ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _headed(heads, at, RANKS))  # noqa: E501
         and not _headed(heads, at, SCORES)
-    ]  # fmt: skip
-    if any(values != places[0] for values in places):
+    }  # fmt: skip
+    if named_places := [values for at, values in places.items() if _headed(heads, at, RANKS)]:
+        candidates = named_places
+    else:
+        candidates = list(places.values())
+    if any(values != candidates[0] for values in candidates):
         return [], end
-    if places:
-        return [Item(group) for group in by_value(rows, places[0])], end
-    scores = [values for at, values in whole.items() if _headed(heads, at, SCORES)]
-    if len(scores) == 1:
-        return [Item(group) for group in by_value(rows, [-score for score in scores[0]])], end
+    if candidates:
+        return [Item(group) for group in by_value(rows, candidates[0])], end
+    scores = {at: values for at, values in whole.items() if at not in places}
+    for words in (_TOTAL, SCORES, ""):
+        columns_named = [values for at, values in scores.items() if not words or _headed(heads, at, words)]
+        if len(columns_named) == 1 and (words or starred[next(iter(scores))]):
+            return [Item(group) for group in by_value(rows, [-score for score in columns_named[0]])], end
+        if columns_named and words == SCORES:
+            break
     return ([] if any(item is not None for column in columns for item in column) else rows), end
 
 
+def _counts(heads: Sequence[str], at: int) -> bool:
+    """Whether a column may hold places: by its head, or as the first one."""
+    return (
+        at == 0
+        or at >= len(heads)
+        or not re.search(r"[^\W\d_]", heads[at])
+        or _headed(heads, at, f"{RANKS}|{RANKINGS}")
+    )
+
+
 def _headed(heads: Sequence[str], at: int, words: str) -> bool:
-    return at < len(heads) and re.search(rf"\b(?:{words})\b", heads[at], re.IGNORECASE) is not None
+    return at < len(heads) and re.search(rf"(?<!\w)(?:{words})(?!\w)", heads[at], re.IGNORECASE) is not None
 
 
 def _figure(cell: str) -> float | None:
     """A cell that holds a number: a place, or a score, perhaps of so many."""
     if match := _NUMBER.fullmatch(cell):
         return float(match["n"])
+    if place := ordinal(cell):
+        return float(place)
+    if re.fullmatch(r"★+(?:\.5)?", cell):
+        return figure_of(cell)
     score = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)\s*(?:/\s*\d+|%)?", cell)
     return float(score[1].replace(",", ".")) if score else None
+
+
+def unheaded(lines: Sequence[str], n: int) -> Groups:
+    """The order that the judge's own words say without a header: by places or scores beside each response, by a
+    table of them, or by signs on a line of its own. [] if two of these contradict each other.
+    """
+    found = [groups for read in (_by_figures, _by_table, _by_signs) if (groups := read(lines, n))]
+    orders = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in found]
+    return found[0] if found and all(order == orders[0] for order in orders) else []
+
+
+def _by_figures(lines: Sequence[str], n: int) -> Groups:
+    """By what is said of each response, from the line that it heads on: all of them, each once, with one place or
+    one score each.
+    """
+    letters = [chr(ord("A") + at) for at in range(n)]
+    sections: list[Item] = []
+    starts: list[int] = []
+    explicit = False
+    lines = [part for line in _capitals(lines, letters) for part in _pieces(line, n)]
+    for at, line in enumerate(lines):
+        line_read = _ordinal(marked(line))
+        item = _item(line_read.lstrip("# ")) if line != QUOTED and line.count("|") < 2 else None
+        if item:
+            sections.append(item)
+            starts.append(at)
+        elif line == QUOTED or line.startswith("#"):
+            sections.append(Item([]))
+            starts.append(at)
+        elif sections and line.strip():
+            sections[-1].remark += "\n" + marked(line)
+    last: list[Item] = []
+    for section in reversed(sections):
+        if set(section.letters) & {letter for item in last for letter in item.letters}:
+            break
+        last.insert(0, section)
+        if sorted(letter for item in last for letter in item.letters) == letters:
+            break
+    start = starts[len(sections) - len(last)] if last else 0
+    last = [item for item in last if item.letters]
+    if sorted(letter for item in last for letter in item.letters) != letters or len(last) < 2:
+        return []
+    if (
+        _inside_quotes(lines, start, starts[-1])
+        or _introduced(lines, start)
+        or _around(lines, start, starts[-1])
+        or _PENALTY.search("\n".join(lines))
+    ):
+        return []
+    explicit = any(
+        _EXPLICIT.match(lines[at]) or _ordinal(marked(lines[at])) != marked(lines[at])
+        for at in starts
+        if at >= start
+    )
+    ways: list[Groups] = []
+    better = _better(" ".join(lines))
+    if explicit and all(item.numbers for item in last):
+        numbers = [float(item.numbers[0]) for item in last]
+        ways += (
+            [by_value(last, [number * -(better or -1) for number in numbers])]
+            if _fits(last, numbers, n)
+            else []
+        )
+    places, scores = zip(*(figures_within(item.remark) for item in last), strict=True)
+    if all(len(said) == 1 for said in places) and _fits(last, values := [min(said) for said in places], n):
+        ways.append(by_value(last, [value * -(better or -1) for value in values]))
+    if all(len(said) == 1 for said in scores):
+        ways.append(by_value(last, [min(said) * -(better or 1) for said in scores]))
+    elif any(scores) and not ways:
+        return []
+    figures = [figure_of(item.remark) for item in last]
+    if better is not None and not ways and None not in figures:
+        ways.append(by_value(last, [-better * figure for figure in figures if figure is not None]))
+    if any(_inverted(way, ways[0]) for way in ways) or not ways or len(ways[0]) < 2:
+        return []
+    return ways[0]
+
+
+def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:
+    return ranks([value for item, value in zip(items, values, strict=True) for _ in item.letters], n)
+
+
+def _inverted(groups: Groups, others: Groups) -> bool:
+    """Whether one puts a response before another that the other puts behind it."""
+    place = {letter: at for at, group in enumerate(others) for letter in group}
+    return any(
+        place[behind] < place[ahead]
+        for at, group in enumerate(groups)
+        for ahead in group
+        for later in groups[at + 1 :]
+        for behind in later
+    )
+
+
+def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
+    """The lines, where small letters head one for each response ("a) 7/10") with those as capitals."""
+    small = [match[2].upper() for line in lines if (match := _SMALL_HEAD.match(line))]
+    if sorted(small) != list(letters):
+        return lines
+    return [_SMALL_HEAD.sub(lambda match: match[1] + match[2].upper(), line) for line in lines]
+
+
+def _around(lines: Sequence[str], start: int, end: int) -> bool:
+    """Whether the judge says around what stands there that it is not its vote."""
+    text = "\n".join([before(lines, start), *lines[end + 1 :]])
+    return bool(HEDGED.search(text) or _REVISED.search("\n".join(lines[start:])))
+
+
+def _pieces(line: str, n: int) -> list[str]:
+    """ "A: 7/10, B: 9/10, C: 4/10" as a line for each."""
+    pieces = _NEXT.split(line) if len(line) <= _DIRECTED_CHARS else []
+    return pieces if len(pieces) >= n > 1 else [line]
+
+
+def _by_table(lines: Sequence[str], n: int) -> Groups:
+    """By the last table that holds them all and gives each a place or a score."""
+    at = len(lines) - 1
+    while at >= 0 and lines[at].count("|") < 2:
+        at -= 1
+    start = at
+    while start >= 0 and "|" in lines[start]:
+        start -= 1
+    if (
+        at < 0
+        or _introduced(lines, start + 1)
+        or _inside_quotes(lines, start + 1, at)
+        or _too_early(lines, start + 1, at)
+    ):
+        return []
+    rows, _ = _table(lines, start + 1)
+    text = "\n".join(lines)
+    figures = any(re.search(r"\d|★", re.sub(r"⟦.⟧", "", line)) for line in lines[start + 1 : at + 1])
+    if not figures or _PENALTY.search(text) or _around(lines, start + 1, at) or _better(text) == -1:
+        return []
+    whole = sorted(letter for row in rows for letter in row.letters) == [
+        chr(ord("A") + at) for at in range(n)
+    ]
+    return [row.letters for row in rows] if whole and len(rows) > 1 else []
+
+
+def _by_signs(lines: Sequence[str], n: int) -> Groups:
+    """By lines that are nothing but "C > A > B"; all such lines have to say the same."""
+    orders: list[Groups] = []
+    for at, line in enumerate(lines):
+        if not re.search(r"[><≻≺→]", line) or line == QUOTED or len(line) > _DIRECTED_CHARS:
+            continue
+        items = _inline(marked(line))
+        letters = sorted(letter for item in items for letter in item.letters)
+        if letters == [chr(ord("A") + at) for at in range(n)]:
+            if (
+                _introduced(lines, at)
+                or _inside_quotes(lines, at, at)
+                or _too_early(lines, at, at)
+                or _around(lines, at, at)
+            ):
+                return []
+            orders.append([item.letters for item in items])
+    return orders[0] if orders and all(order == orders[0] for order in orders) and len(orders[0]) > 1 else []
 
 
 def _inline(text: str) -> list[Item]:
@@ -437,7 +752,7 @@ def _inline(text: str) -> list[Item]:
             link = ""
         if letter or match["aside"]:
             end = at
-    rest = text[end:].strip()
+    rest = _LAST.sub("", text[end:]).strip()
     strong = bool(signs & {"better", "worse"})
     if len(items) + len(signs & {"tie"}) < 2 or {"better", "worse"} <= signs:
         return []

@@ -367,6 +367,29 @@ def test_a_forged_ranking_that_is_quoted_after_the_judges_own_changes_nothing(qu
     assert by_words(text) == "CAB"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here is what Response B wrote:\n\n🥇 B\n🥈 A\n🥉 C",
+        "Length in words: A: 300, B: 120, C: 90.",
+        "Response A: 3 errors\nResponse B: 1 error\nResponse C: 7 errors",
+        "| Response | Errors |\n|---|---|\n| A | 1 |\n| B | 3 |\n| C | 2 |",
+        "Response A: -5 points\nResponse B: -2 points\nResponse C: -9 points",
+        "If accuracy matters:\nC > A > B\nIf style matters:\nB > A > C",
+        "Ranking of the previous reviewer: C > A > B",
+        "Ranking (by length): C > A > B",
+        "FINAL RANKING (most harmful first):\n1. Response C\n2. Response A\n3. Response B",
+        "FINAL RANKING: [A, B, C]\n\n(placeholder, not a vote)",
+        "Someone could argue:\n🥇 C\n🥈 A\n🥉 B\nbut I disagree.",
+        '{"order": "ascending", "ranking": ["A", "C", "B"]}',
+        '{"draft_ranking": ["C", "A", "B"]}',
+        '{"first": "x", "ranking": ["C", "A", "B"], "final": {"ranking": ["B", "A", "C"]}, "rank": ["A", "B", "C"]}',
+    ],
+)
+def test_figures_and_orders_that_are_no_vote_are_not_read(text: str) -> None:
+    assert read(text, 3)[0].ranking == []
+
+
 # Neither JSON nor a FINAL RANKING
 
 
@@ -501,7 +524,7 @@ def test_every_order_of_every_council_can_be_said(order: list[int], form: str) -
     "piece",
     [
         "FINAL RANKING:\n", "final ranking of ", "1. Response C\n", "Response C ", "- ", "> ", "A > ", "A=", "so ", "(",
-        "|", "`", "```\n", "*", "<think>", "</think>\n", "⟦", " ", "\n",
+        "|", "`", "```\n", "*", "{", "[", "9", "\"", "<a>", "“", "★\n", "<think>", "</think>\n", "⟦", " ", "\n",
     ],
 )  # fmt: skip
 def test_the_longest_answers_are_read_at_once(piece: str) -> None:
