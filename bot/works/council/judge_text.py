@@ -118,6 +118,8 @@ _RESPONSE_TAG = re.compile(
 )
 _NEAR, _NEAR_CHARS = 24, 2_000
 """Pieces and characters before a block among which the line is that introduces it."""
+_MOST_PIECES = 3_000
+"""Of a text that is in more pieces than this, nothing is read."""
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
 
@@ -258,6 +260,8 @@ def _scanned(text: str, depth: int = 0) -> Own:
     while match := _BLOCK.search(text, at):
         add(_normal(text[at : match.start()]))
         near = "".join(pieces[-_NEAR:])[-_NEAR_CHARS:]
+        if len(pieces) > _MOST_PIECES:
+            return Own()
         line_before = before(near.split("\n"), _NEAR_CHARS)
         at = match.end()
         if match["object"] or match["list"]:
