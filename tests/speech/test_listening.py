@@ -188,12 +188,12 @@ async def test_a_stop_is_obeyed_at_once_and_idle_ears_are_let_go(tmp_path: Path)
 
 async def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(named: str) -> str:
-        fault = Ears(config(tmp_path, named)).missing()
-        return fault.key if fault else ""
+        return " ".join(fault.key for fault in Ears(config(tmp_path, named)).missing())
 
     folder = model(tmp_path / "m", ["Hello"])
     if missing(str(folder)):
         assert missing(str(folder)) == "voice.ears_package"
+        assert missing("whisper") == "voice.ears_package voice.ears_absent"
         with pytest.raises(UserError, match="ears_package"):
             await Ears(config(tmp_path, str(folder))).text(SHORT, ogg(2.0), "")
     with_package(monkeypatch)

@@ -73,10 +73,12 @@ class Ears:
     def pid(self) -> int | None:
         return self._child.pid if self._child is not None and self._child.alive else None
 
-    def missing(self) -> UserError | None:
-        """What keeps it from being used here, as far as that can be told without a network. Reads the disk."""
-        if find_spec(PACKAGE) is None:
-            return UserError("voice.ears_package", package=PACKAGE)
+    def missing(self) -> list[UserError]:
+        """All that keeps it from being used here, as far as that can be told without a network. Reads the disk."""
+        package = None if find_spec(PACKAGE) else UserError("voice.ears_package", package=PACKAGE)
+        return [fault for fault in (package, self._model_missing()) if fault is not None]
+
+    def _model_missing(self) -> UserError | None:
         if self._named == BUNDLED:
             fault = models.fault(self._models_dir, BUNDLED)
             return UserError(_FAULTS[fault], name=BUNDLED) if fault else None
@@ -143,7 +145,7 @@ class Ears:
     async def _started(self) -> Child:
         if self._child is not None and self._child.alive:
             return self._child
-        if (missing := await asyncio.to_thread(self.missing)) is not None:
+        for missing in await asyncio.to_thread(self.missing):
             raise missing
         folder = await asyncio.to_thread(self._folder)
         command = (sys.executable, "-m", "bot.speech.listening.process", str(folder))

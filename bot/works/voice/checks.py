@@ -121,12 +121,12 @@ def ears(config: Config, say: Words) -> Iterator[Check]:
         )
         yield Check(bool(services) or None, heard)
         return
-    if missing := local.missing():
-        yield Check(False, say(missing.key, **missing.values))
-    elif local.to_be_fetched():
-        yield Check(None, say("voice.doctor_ears_fetches", model=local.model))
-    else:
-        yield Check(True, say("voice.doctor_ears", model=local.model))
+    missing = local.missing()
+    yield from (Check(False, say(fault.key, **fault.values)) for fault in missing)
+    if not missing:
+        fetches = local.to_be_fetched()
+        key = "voice.doctor_ears_fetches" if fetches else "voice.doctor_ears"
+        yield Check(None if fetches else True, say(key, model=local.model))
     if which(PROGRAM) is None:
         yield Check(None, say("voice.doctor_ears_program"))
     if services:
