@@ -100,6 +100,7 @@ _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª�
 _RANK, _SCORE = (
     re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
 )
+_ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 _STRING = re.compile(STRING, re.DOTALL)
 _KEPT = re.compile(
@@ -341,7 +342,15 @@ def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
                 ],
                 n,
             )
-        figures = [_number(value) for value in mapping.values()]
+        asides = [_ASIDE.search(str(value)) for value in mapping.values()]
+        figures = [
+            _number(_ASIDE.sub("", value) if isinstance(value, str) else value) for value in mapping.values()
+        ]
+        if any(
+            aside and not _fits(aside[0], figure, figures)
+            for aside, figure in zip(asides, figures, strict=True)
+        ):
+            raise UnreadableError("the places in `ranking` say other than the words beside them")
         items = [Item([_letter(name)]) for name in mapping]
         if None not in figures:
             values = [figure for figure in figures if figure is not None]
@@ -350,6 +359,12 @@ def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
         numbers = [float(place) for place in places if place is not None]
         return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
     raise UnreadableError("`ranking` is not a list of letters")
+
+
+def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> bool:
+    """Whether "(best)" or "(worst)" is beside the first or the last place."""
+    values = [value for value in figures if value is not None]
+    return bool(values) and figure == (min(values) if _SUPERLATIVE.search(aside) else max(values))
 
 
 def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:

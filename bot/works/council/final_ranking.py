@@ -76,10 +76,14 @@ _BESTS = (
 _HEADER = re.compile(
     rf"""[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?\[?(?:(?:\d{{1,2}}|[ivx]{{1,4}})[.)][ ]*)?
     (?:(?:so|thus|therefore|and|here[ ]is|here's|this[ ]is|my|the|our|portanto|assim|aqui[ ]est[áa]|eis|segue
-        |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la|il|mijn|de|moja|moj|мой|моя|bu|benim)[ ,:]+){{0,4}}
+        |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la|il|mijn|de|moja|moj|мой|моя|bu|benim
+        |(?:cor+ected|revised|updated|amended|new|corrigid[ao]|revisad[ao]|corregid[ao]|corrigée?|révisée?|korrigierte
+        |überarbeitete|nov[ao]|nuev[ao]|nouveau|neue|corrett[ao]|nuov[ao]))[ ,:]+){{0,4}}
     (?:{_FINAL})\]?[ ]*
     (?P<how>\([^()]*\)|[, –-]*\b(?:from|of|best|worst|d[oa]s?|de|von|du|delle?|van|der)\b[^:]{{0,60}}(?=:))?[ ]*
-    (?:(?:is|é|es|est|ist)[ ]*(?:as[ ]follows[ ]*)?(?=:|$))?(?:[:=]|-+[ ]|$)(?P<tail>.*)""",
+    (?:(?:is|é|es|est|ist|è)[ ]*(?:(?:so|thus|then|therefore|donc|daher|also|portanto|então|pues|quindi|dunque)[ ]*)?
+        (?:(?:as[ ]follows|the[ ]following|le[ ]suivant|[eo][ ]seguinte|el[ ]siguiente|la[ ]siguiente|wie[ ]folgt
+        |der[ ]folgende|il[ ]seguente|la[ ]seguente)[ ]*)?(?=:|$))?(?:[:=]|-+[ ]|$)(?P<tail>.*)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DIRECTED_CHARS = 400
@@ -95,13 +99,13 @@ OTHER = re.compile(
 )
 """What a header says of a ranking that is not the judge's last word."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})\w*|from|to|of|the|all|my|in|by|order|quality"
-    rf"|first|last|is|are|with|points?|scores?"
+    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})[\w\u0900-\u0963]*|from|to|of|the|all|my|in|by|order|quality"
+    rf"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
     r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
     r"|den|dem|die|du|des|il|dalla?|alla?"
     r"|un|van|naar|de|het|od|do|от|к|up|three|four|five|six|most|least|qualität|qualité|calidad"
     r"|qualidade|qualità"
-    r"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_])|由|到|从|から|順|へ|まで|부터|순|것",
+    r"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_])|(?<![\u0900-\u097f])(?:से|तक|का|की|के|पहले)(?![\u0900-\u097f])|由|到|从|から|順|へ|まで|부터|순|것",
     re.IGNORECASE,
 )
 """What a header may say of its list without changing what it means."""
@@ -417,7 +421,7 @@ def _item(line: str, *, alone: bool = False) -> Item | None:
             letters.append(tied["named"] or tied["bare"])
             at = tied.end()
         remark = rest[at:]
-        if alone and not re.match(r"\s*$|\s*[.:;,(–—-]", remark):
+        if alone and match[0][-1] not in ")]" and not re.match(r"\s*$|\s*[.:;,(–—-]", remark):
             return None
     elif number and len(set(named(line))) == 1:
         letters = named(line)[:1]
@@ -427,7 +431,7 @@ def _item(line: str, *, alone: bool = False) -> Item | None:
 def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     """ "1. Response C": by the numbers, wherever they stand; a number without a response spoils the list."""
     items: list[Item] = []
-    end = start
+    end, prose = start, False
     depth = _depth(marked(lines[start]))
     for at in range(start, len(lines)):
         line = _ordinal(marked(lines[at]))
@@ -435,8 +439,11 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         if line == QUOTED or re.match(r"#+\s", line):
             break
         if number is None or _depth(line) > depth + 1:
+            prose = prose or bool(line.strip())
             continue
         item = _item(line)
+        if item is not None and prose and number["n"] == "1" and items and items[-1].numbers[0] > 1:
+            break  # another list
         if item is None:
             if len(line[number.end() :].split()) < 2 and not any(map(str.strip, lines[at + 1 :])):
                 break  # it is cut off

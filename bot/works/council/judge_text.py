@@ -118,6 +118,8 @@ _RESPONSE_TAG = re.compile(
 )
 _NEAR, _NEAR_CHARS = 24, 2_000
 """Pieces and characters before a block among which the line is that introduces it."""
+_MOST_QUOTED = 50
+"""Brackets in quotations that are not closed: each costs a look at the rest of the text."""
 _MOST_PIECES = 3_000
 """Of a text that is in more pieces than this, nothing is read."""
 _DEEPEST = 4
@@ -171,12 +173,12 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 COUNTER = (
-    r"st|nd|rd|th|\.?[ºª°oa]|er|[eè]re|e|[eè]me|\.|위|등|位|名|-?[йея]|-?oe|'?(?:inci|ıncı|üncü"
+    r"st|nd|rd|th|\.?[ºª°oa]|er|[eè]?re|e|[eè]me|\.|위|등|位|名|-?[йея]|-?oe|'?(?:inci|ıncı|üncü"
     r"|uncu)|ste|de|\s번|번"
 )
 _RANK = re.compile(
     rf"""[\s:(=,\[–—-]*(?:(?:{RANKS})\b[\s:#=.]*(?P<after>\d{{1,2}})(?![\d/%])|\#(?P<hash>\d{{1,2}})
-    |(?P<th>\d{{1,2}})(?:st|nd|rd|th|\.?[ºª°oa]|er|ère|e|위|등|位|名|(?:{COUNTER})?\s*(?:{RANKS}))(?![\w/]))""",
+    |(?P<th>\d{{1,2}})(?:st|nd|rd|th|\.?[ºª°oa]|er|è?re|e|위|등|位|名|(?:{COUNTER})?\s*(?:{RANKS}))(?![\w/]))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _RANK_WITHIN = re.compile(
@@ -249,7 +251,7 @@ def _scanned(text: str, depth: int = 0) -> Own:
     pieces: list[str] = []
     objects: list[tuple[int, str]] = []
     unclosed: set[str] = set()
-    at = length = 0
+    at = length = quoted = 0
     whole = len(text.rstrip())
 
     def add(piece: str) -> None:
@@ -267,6 +269,13 @@ def _scanned(text: str, depth: int = 0) -> Own:
         if match["object"] or match["list"]:
             start = match.start("object" if match["object"] else "list")
             at = _closing(text, start)
+            if at == len(text) and _in_quotation(text, start):
+                quoted += 1
+                if quoted > _MOST_QUOTED:
+                    return Own()
+                add(text[start])
+                at = start + 1
+                continue
             begins = near.rstrip(" \t")[-1:] in ("", "\n")
             echoed = _EXAMPLE.search(line_before) and not _labels_in(line_before)
             if begins and introduces(line_before):
@@ -306,6 +315,12 @@ def _scanned(text: str, depth: int = 0) -> Own:
             add(QUOTED + "\n")
     add(_normal(text[at:]))
     return Own("".join(pieces), objects)
+
+
+def _in_quotation(text: str, at: int) -> bool:
+    """Whether quotation marks are open before this place, in its line."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].replace('\\"', "")
+    return line.count('"') % 2 == 1 or line.rfind("“") > line.rfind("”")
 
 
 def _closing(text: str, start: int) -> int:
@@ -352,11 +367,20 @@ def plain(line: str) -> str:
     return re.sub(r"[*`~\\]", "", _TAG.sub(" ", line)).replace("_", " ").rstrip()
 
 
+_SIGNS = re.compile(
+    "^ {0,3}(?:[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]+ *)+(?=[A-Z#])"
+)
+"""Pictures before a line's first word."""
+_PLACED = re.compile(r"^\s*\d{1,2}[.)]\s+[\[(]?[a-l][\])]?\s*$")
+"""A small letter that is all of a line of a list."""
+
+
 def marked(line: str) -> str:
     """`plain`, each response that it names as ⟦C⟧."""
     if not line.strip():
         return line
-    line = _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda match: match[0].upper(), plain(line)))
+    line = _SIGNS.sub("", _PLACED.sub(lambda match: match[0].upper(), plain(line)))
+    line = _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda match: match[0].upper(), line))
     line = _BEHIND.sub(r"⟦\g<letter>⟧", line)
     for _ in range(3 if "⟦" in line else 0):
         line = _PLURAL.sub(r"\1 ⟦\g<letter>⟧", line)
