@@ -99,7 +99,7 @@ OTHER = re.compile(
 )
 """What a header says of a ranking that is not the judge's last word."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})[\w\u0900-\u0963]*|from|to|of|the|all|my|in|by|order|quality"
+    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})[\w\u0900-\u0963]*|from|to|on|left|of|the|all|my|in|by|order|quality"
     rf"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
     r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
     r"|den|dem|die|du|des|il|dalla?|alla?"
@@ -110,7 +110,7 @@ _NEUTRAL = re.compile(
 )
 """What a header may say of its list without changing what it means."""
 HEDGED = re.compile(
-    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|declin\w+|disagree|abstain\w*|refus\w+|unfair"
+    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|not going to|declin\w+|disagree|abstain\w*|refus\w+|unfair"
     r"|would be|could|might|no ranking|not (?:a |my )?rank\w*"
     r"|not a vote|hypothetical\w*|placeholder|example|format|ranking like|não posso|no puedo"
     r"|ne peux pas|kann nicht|weigere|enthalte|non posso"

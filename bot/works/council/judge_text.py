@@ -48,7 +48,7 @@ _HALF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORE
 _QUOTE = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?>")
 _TYPOGRAPHY = "b|i|u|em|strong|s|small|sub|sup|span|p|br|hr|div|ol|ul|li|table|thead|tbody|tr|td|th|h[1-6]|center|font|code"  # noqa: E501
 _BLOCK = re.compile(
-    rf"""^[ \t]*(?:[-*+][ \t]+|\d{{1,3}}[.)][ \t]+)?(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}})[^\n]*$
+    rf"""^[ \t]*(?:[-*+][ \t]+|\d{{1,3}}[.)][ \t]+)?(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}}|["']{{3}}(?=[ \t]*$))[^\n]*$
     |^[ \t]*(?:(?:[-*+]|\d{{1,3}}[.)])[ \t]+)?(?P<quote>>)[^\n]*
     |<(?!(?:{_TYPOGRAPHY}|think|thinking|thought|reasoning)\b)(?P<tag>[a-z][\w-]*)\b[^<>\n]*>
     |(?<![\\\w{{])(?P<object>\{{)(?=\s{{0,99}}(?:["'{{}}/]|\w{{1,40}}\s?:))|^[ \t]*(?P<list>\[)(?=\s{{0,99}}[{{"'\]])""",  # noqa: E501

@@ -22,6 +22,7 @@ AT_LEAST = {
     "sixth": 35,
     "seventh": 39,
     "eighth": 39,
+    "ninth": 38,
 }
 """How many of each batch are read as they were meant."""
 
