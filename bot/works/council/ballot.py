@@ -20,24 +20,10 @@ from typing import Any
 from bot.llm.base import Prompt
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError, repaired
-from bot.works.council.final_ranking import HEDGED, OTHER, RANKINGS, final_ranking, unheaded
-from bot.works.council.judge_text import (
-    COMMENT,
-    NOUNS,
-    QUOTED,
-    RANKS,
-    SCORES,
-    STRING,
-    Groups,
-    Item,
-    by_value,
-    heading,
-    marked,
-    ordinal,
-    own,
-    quotes_at,
-    ranks,
-)
+from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
+from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking, unheaded
+from bot.works.council.judge_text import COMMENT, QUOTED, STRING, heading, marked, own, quotes_at
+from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 

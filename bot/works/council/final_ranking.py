@@ -8,70 +8,35 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.judge_text import (
+from bot.works.council.ballot_words import (
+    BESTS,
     COUNTER,
+    FINALS,
     NOUNS,
     ORDINALS,
-    QUOTED,
+    RANKINGS,
     RANKS,
-    SAYS,
     SCORES,
+    VERDICTS,
+    WORSTS,
+)
+from bot.works.council.judge_text import QUOTED, SAYS, before, heading, introduces, marked, named
+from bot.works.council.places import (
     TIE,
     Groups,
     Item,
-    before,
     by_value,
     figure_of,
     figures_within,
-    heading,
-    introduces,
-    marked,
-    named,
     ordered,
     ordinal,
     ranks,
 )
 
-RANKINGS = (
-    r"ranking|rankings|ranks|classifica[çc][ãa]o|classifica|graduatoria|clasificaci[óo]n|classement"
-    r"|rangliste|rangfolge"
-    r"|rangordnung|reihenfolge|rangorde|rangschikking|volgorde|klasyfikacja|kolejność|рейтинг|порядок"
-    r"|ранжирование"
-    r"|sıralama\w{0,3}|순위|랭킹|順位|ランキング|排名|排序|名次|रैंकिंग|क्रम|(?:ال)?ترتيب|(?:ال)?تصنيف|p[óo]dio|podium"
-    r"|rangordning|peringkat"
-    r"|rangering|rækkefølge|järjestys|pořadí|sorrend|rangsor|clasament|classificació|κατάταξη"
-    r"|xếp hạng|อันดับ|דירוג|رتبه ?بندی"
-)
-"""What judges call a ranking; also the keys of their objects."""
-_FINALS = (
-    r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
-    r"|abschließende[rs]?|gesamt|итогов\w+"
-    r"|финальн\w+|окончательн\w+|अंतिम|最終|最终|最后|最後|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
-    r"|ostateczn[aey]|nihai|son|최종"
-    r"|slutlig|endelig|lopullinen|cuối cùng|konečné|végső|akhir|τελική"
-)
-_VERDICTS = (
-    r"verdict|veredi[ck]to|verdetto|conclus(?:ion|ão|ión|ione)|fazit|urteil|ergebnis|oordeel|werdykt"
-    r"|вывод|итог|sonuç|결론|結論|结论"
-    r"|निर्णय|resultado|risultato|result"
-)
 _FINAL = (
-    rf"(?:(?:{_FINALS})[ ]*)?(?:end|eind|gesamt)?(?:{RANKINGS}|(?<=[ ])(?:rank|order|ordem|orden"
-    rf"|ordre))(?:[ ](?:{_FINALS}))?"
-    rf"|(?:ordem|orden|ordre)[ ]final|{_VERDICTS}"
-)
-_WORSTS = (
-    r"worst|weakest|bottom|lowest|pior|peor|pire|schlechtest|schwächst|peggior|slechtst|zwakst"
-    r"|najgorsz|najsłabsz|худш|слабейш"
-    r"|en kötü|최악|나쁜|最差|最悪|悪い|差|劣|(?:ال)?أسوأ|सबसे खराब|sämst|terburuk|(?<!de)s?ascending"
-    r"|aufsteigend|(?<!de)crescente|(?<!d)ascendente|(?<!dé)croissant|moins bon|menos bo|menos buen"
-    r"|meno buon|下位"
-)
-_BESTS = (
-    r"best|strongest|top|highest|melhor|mejor|meilleur|stärkst|miglior|beste|najleps|лучш|сильнейш"
-    r"|en iyi|최고|좋은|最好|最佳|最良|良い"
-    r"|好|优|優|(?:ال)?أفضل|सबसे अच्छ|सर्वश्रेष्ठ|bäst|terbaik|descending"
-    r"|absteigend|decrescente|descendente|décroissant|上位"
+    rf"(?:(?:{FINALS})[ ]*)?(?:end|eind|gesamt)?(?:{RANKINGS}|(?<=[ ])(?:rank|order|ordem|orden"
+    rf"|ordre))(?:[ ](?:{FINALS}))?"
+    rf"|(?:ordem|orden|ordre)[ ]final|{VERDICTS}"
 )
 _HEADER = re.compile(
     rf"""[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?\[?(?:(?:\d{{1,2}}|[ivx]{{1,4}})[.)][ ]*)?
@@ -87,10 +52,10 @@ _HEADER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _DIRECTED_CHARS = 400
-_HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{_VERDICTS}", re.IGNORECASE)
+_HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{VERDICTS}", re.IGNORECASE)
 _RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
-_BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{_BESTS})", re.IGNORECASE)
-_WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{_WORSTS})", re.IGNORECASE)
+_BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{BESTS})", re.IGNORECASE)
+_WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{WORSTS})", re.IGNORECASE)
 OTHER = re.compile(
     r"\b(?:other|another|previous|earlier|draft|initial|provisional|preliminary|example|vorläufig\w*"
     r"|provis\w+|anterior|alphabetical|lengths?|longest|shortest|words|errors?|mistakes?|harmful"
@@ -99,7 +64,7 @@ OTHER = re.compile(
 )
 """What a header says of a ranking that is not the judge's last word."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{_BESTS}|{_WORSTS})[\w\u0900-\u0963]*|from|to|on|left|of|the|all|my|in|by|order|quality"
+    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{BESTS}|{WORSTS})[\w\u0900-\u0963]*|from|to|on|left|of|the|all|my|in|by|order|quality"
     rf"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
     r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
     r"|den|dem|die|du|des|il|dalla?|alla?"
@@ -141,8 +106,8 @@ _PENALTY = re.compile(
 )
 """What says of figures that they are no scores."""
 _LEGEND = re.compile(
-    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{_BESTS}|{_WORSTS})|(?P<b_is>{_BESTS}"
-    rf"|{_WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
+    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{BESTS}|{WORSTS})|(?P<b_is>{BESTS}"
+    rf"|{WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
     re.IGNORECASE,
 )
 """What a header says of one figure: "4 = best"."""

@@ -11,20 +11,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from bot.llm.fields import characters
+from bot.works.council.ballot_words import AND, NOUNS
 
 QUOTED = "\0"
 """The line that stands for lines that are quoted."""
-
-NOUNS = (
-    "responses?|answers?|options?|candidates?|submissions?|respostas?|respuestas?|réponses?|rispost[ae]|antwort(?:en)?"
-    "|antwoord(?:en)?|odpowied(?:ź|zi)|odpověď|svar|vastaus|yanıt|cevap|ответ[аы]?|відповідь|ال(?:إجابة|اجابة|رد|جواب)|إجابة"
-    "|回答|答案|答复|解答|उत्तर|जवाब|응답|답변|대답|jawaban"
-)
-"""What judges call a response in the languages that they write."""
-_AND = "and|e|et|y|und|en|i|и|ve|와|과|と|和|与|और|و"
 
 _LABEL = re.compile(
     rf"(?<![^\W\d_])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
@@ -33,7 +25,7 @@ _LABEL = re.compile(
 _BEHIND = re.compile(
     rf"(?<![\w'’⟦])(?P<letter>[A-Z])(?:['’]?s?[ -]|の|)(?i:{NOUNS})(?![\w⟦])(?![\s:#-]{{0,3}}[A-Z]\b)"
 )
-_PLURAL = re.compile(rf"(⟦[A-Z]⟧(?:\s*,\s*[A-Z])*\s*(?:{_AND}|[,/&=]))\s*(?P<letter>[A-Z])(?![\w'’])")
+_PLURAL = re.compile(rf"(⟦[A-Z]⟧(?:\s*,\s*[A-Z])*\s*(?:{AND}|[,/&=]))\s*(?P<letter>[A-Z])(?![\w'’])")
 
 _UNKNOWN = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
@@ -124,89 +116,6 @@ _MOST_PIECES = 3_000
 """Of a text that is in more pieces than this, nothing is read."""
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
-
-Groups = list[list[str]]
-"""Letters, best first; those of one group share a place."""
-
-RANKS = (
-    r"rank|place|tier|position|platz|rang|lugar|posi[çc][ãa]o|puesto|posici[óo]n|posto|posizione"
-    r"|coloca[çc][ãa]o|plaats|plek"
-    r"|miejsce|pozycja|lokata|место|позиция|sıra|순위|順位|名次|排名|स्थान|रैंक|(?:ال)?مركز|(?:ال)?مرتبة"
-    r"|(?:ال)?ترتيب|plats|№"
-)
-SCORES = (
-    r"score|points?|pts|grade|rating|marks?|nota|pontos?|pontua[çc][ãa]o|puntos?|puntuaci[óo]n"
-    r"|punkte?|punkty|pkt|punkt[óo]w"
-    r"|punti|punteggio|voto|cijfer|punten|ocena|оценка|баллы?|баллов|puan|점수|점|点|点数|得点|分|分数|评分|अंक|درجة|النقاط"
-    r"|total|overall|verdict"
-)
-_ORDINALS = (
-    r"first|primeir[oa]|primer[oa]?|prim[oa]|premi[eè]re?|erste[nrs]?|erstens|eerste|pierwsz[eya]"
-    r"|перв(?:ый|ое|ая)|birinci|첫 ?번?째"
-    r"|(?:ال)?[أا]ول[ىي]?|पहला|पहले|प्रथम|första|winner|best|melhor|gold|第一[名位]?|一[位等]",
-    r"second[oae]?|segund[oa]|zweite[nrs]?|zweitens|deuxi[eè]me|tweede|drugi[ea]?|втор(?:ой|ое|ая)"
-    r"|ikinci|두 ?번째|(?:ال)?ثاني[ةه]?"
-    r"|दूसरा|दूसरे|द्वितीय|andra|runner-?up|silver|第二[名位]?|二[位等]",
-    r"third|terceir[oa]|tercer[oa]?|terz[oa]|dritte[nrs]?|drittens|troisi[eè]me|derde|trzeci[ea]?"
-    r"|трет(?:ий|ье|ья)|üçüncü|세 ?번째"
-    r"|(?:ال)?ثالث[ةه]?|तीसरा|तीसरे|तृतीय|tredje|bronze|第三[名位]?|三[位等]",
-    r"fourth|quart[oa]|cuart[oa]|vierte[nrs]?|viertens|quatri[eè]me|vierde|czwart[eya]"
-    r"|четв[её]рт(?:ый|ое|ая)|dördüncü|네 ?번째"
-    r"|(?:ال)?رابع[ةه]?|चौथा|चौथे|चतुर्थ|fjärde|第四[名位]?|四[位等]",
-    r"fifth|quint[oa]|fünfte[nrs]?|fünftens|cinqui[eè]me|vijfde|piąt[eya]|пят(?:ый|ое|ая)|beşinci"
-    r"|다섯 ?번째|(?:ال)?خامس[ةه]?"
-    r"|पाँचवाँ|पांचवा[ं]?|femte|第五[名位]?|五[位等]",
-    r"sixth|sext[oa]|sest[oa]|sechste[nrs]?|sechstens|sixi[eè]me|zesde|szóst[eya]|шест(?:ой|ое|ая)"
-    r"|altıncı|여섯 ?번째"
-    r"|(?:ال)?سادس[ةه]?|छठा|छठे|sjätte|第六[名位]?|六[位等]",
-    r"seventh|s[ée]tim[oa]|s[ée]ptim[oa]|settim[oa]|siebte[nrs]?|septi[eè]me|zevende|siódm[eya]"
-    r"|седьм(?:ой|ое|ая)|yedinci|第七[名位]?",
-    r"eighth|oitav[oa]|octav[oa]|ottav[oa]|achte[nrs]?|huiti[eè]me|achtste|ósm[eya]|восьм(?:ой|ое|ая)"
-    r"|sekizinci|第八[名位]?",
-)
-ORDINALS = "|".join(_ORDINALS)
-_ORDINAL = re.compile("|".join(f"(?P<o{n}>{words})" for n, words in enumerate(_ORDINALS, 1)), re.IGNORECASE)
-_IN_WORDS = re.compile(
-    rf"(?:(?<!\w)(?P<rank>{RANKS})[\s:]+(?P<behind>{ORDINALS})"
-    rf"|(?<!\w)(?P<before>{ORDINALS})\s*(?:{RANKS}))(?!\w)"
-    rf"|(?P<start>^(?:[\s(:=,–—-]|\bis\b)*)(?P<alone>{ORDINALS})(?=\s*(?:$|[)(:;.,–—-]))",
-    re.IGNORECASE,
-)
-COUNTER = (
-    r"st|nd|rd|th|\.?[ºª°oa]|er|[eè]?re|e|[eè]me|\.|위|등|位|名|-?[йея]|-?oe|'?(?:inci|ıncı|üncü"
-    r"|uncu)|ste|de|\s번|번"
-)
-_RANK = re.compile(
-    rf"""[\s:(=,\[–—-]*(?:(?:{RANKS})\b[\s:#=.]*(?P<after>\d{{1,2}})(?![\d/%])|\#(?P<hash>\d{{1,2}})
-    |(?P<th>\d{{1,2}})(?:st|nd|rd|th|\.?[ºª°oa]|er|è?re|e|위|등|位|名|(?:{COUNTER})?\s*(?:{RANKS}))(?![\w/]))""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_RANK_WITHIN = re.compile(
-    rf"(?<!\w)(?:{RANKS})\b[\s:#=.]*(?P<after>\d{{1,2}})(?![\d/%])"
-    rf"|(?<![\d/.,])(?P<th>\d{{1,2}})(?:{COUNTER})?\s*(?:{RANKS})(?!\w)",
-    re.IGNORECASE,
-)
-_SCORE = re.compile(
-    rf"""[\s:(=,\[–—-]*(?:
-    (?:{SCORES})\b[\s:=]*(?P<after>\d{{1,3}}(?:[.,]\d+)?)
-    |(?:note\s*:?\s*)?(?P<of>\d{{1,3}}(?:[.,]\d+)?)\s*(?:/|out\ of|of|von|de|sur|su|van|na|из)\s*\d+
-    |(?P<unit>\d{{1,3}}(?:[.,]\d+)?)\s*(?:%|(?:{SCORES})(?![^\W\d_]))
-    |(?P<stars>★+(?:\.5)?)
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_SCORE_WITHIN = re.compile(
-    rf"""(?<![\w/.,])(?:(?P<of>\d{{1,3}}(?:[.,]\d+)?)\s*(?:/|out\ of|von|sur|su|van|из)\s*(?:5|10|20|100)(?![\d/])
-    |(?:{SCORES})\s*[:=]\s*(?P<after>\d{{1,3}}(?:[.,]\d+)?)(?!\d|\s*/)
-    |(?P<unit>\d{{1,3}}(?:[.,]\d+)?)\s*(?:{SCORES})(?![^\W\d_]))|(?P<stars>★+(?:\.5)?)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_BARE = re.compile(r"[\s:(=–—-]*(?P<n>\d{1,3}(?:[.,]\d+)?)\s*(?=$|[)(–—;,.|-](?!\d))")
-TIE = re.compile(
-    r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*|ex\s+(?:aequo|æquo)|égal\w*|pari"
-    r"|gelijk\w*|remis\w*|berabere)\b",
-    re.I,
-)
 
 
 @dataclass(slots=True)
@@ -449,136 +358,3 @@ def _normal(text: str) -> str:
         for character in characters(text)
         if unicodedata.category(character) != "Cf"
     )
-
-
-@dataclass(slots=True)
-class Item:
-    """The letters that share a place, its number in a list or table, and the text beside them."""
-
-    letters: list[str]
-    numbers: list[int] = field(default_factory=list)
-    remark: str = ""
-
-    @property
-    def tied(self) -> bool:
-        return bool(TIE.search(self.remark))
-
-
-def ordered(items: Sequence[Item]) -> Groups:
-    """The items in the judge's order, best first; [] where the judge contradicts itself.
-
-    Scores or places beside every response decide where the responses stand in the order in which they were
-    shown: nobody ranks them so by accident, and a score in the list of another order has to agree with it. Words
-    beside each, in that order and without numbers, are a verdict on each and no ranking.
-    """
-    items = _once(items)
-    letters = [letter for item in items for letter in item.letters]
-    alphabetical = letters == sorted(letters) and len(letters) > 1
-    figures = _figures([item.remark for item in items])
-    if (
-        figures is None
-        and alphabetical
-        and all(item.remark.strip(" .") and not item.numbers for item in items)
-    ):
-        return []  # verdicts, one by one
-    if figures is None:
-        return [list(item.letters) for item in items]
-    falling = [-figure for figure in figures]
-    if all(low <= high for low, high in pairwise(falling)):
-        if all(item.numbers for item in items):
-            return [list(item.letters) for item in items]
-    elif not alphabetical:
-        return []
-    return by_value(items, falling)
-
-
-def by_value(items: Sequence[Item], values: Sequence[float]) -> Groups:
-    """The smallest value first, equal ones together."""
-    places: dict[float, list[str]] = {}
-    for value, item in sorted(zip(values, items, strict=True), key=lambda pair: pair[0]):
-        places.setdefault(value, []).extend(item.letters)
-    return list(places.values())
-
-
-def ranks(values: Sequence[float], n: int) -> bool:
-    """Whether these can be the places of so many: whole, from 1 on, and none left out but behind a tie."""
-    sorted_values = sorted(values)
-    steps = all(
-        place in (before, before + 1, at) for at, (before, place) in enumerate(pairwise(sorted_values), 2)
-    )
-    return (
-        bool(sorted_values)
-        and sorted_values[0] == 1
-        and sorted_values[-1] <= n
-        and steps
-        and all(value == int(value) for value in sorted_values)
-    )
-
-
-def _figures(texts: Sequence[str]) -> list[float] | None:
-    """For each text its figure, the larger, the better; None where not every text begins with one of a kind."""
-    texts = [in_digits(text) for text in texts]
-    for kind in (_RANK, _SCORE, _BARE):
-        matches = [kind.match(text) for text in texts]
-        if not all(matches):
-            continue
-        values = [_value(match) for match in matches if match]
-        if kind is _RANK or (kind is _BARE and ranks(values, len(values))):
-            return [-value for value in values]
-        return values
-    return None
-
-
-def figure_of(text: str) -> float | None:
-    """The figure that a text begins with, place or score; None where there is none."""
-    match = next((match for kind in (_RANK, _SCORE, _BARE) if (match := kind.match(text))), None)
-    return _value(match) if match else None
-
-
-def _value(match: re.Match[str]) -> float:
-    text = next(value for value in match.groups() if value is not None)
-    half = 0.5 if text.endswith("★.5") else 0.0
-    return text.count("★") + half if "★" in text else float(text.replace(",", "."))
-
-
-def ordinal(word: str) -> int | None:
-    """The place that a word says, from 1: "first", "primeira"."""
-    match = _ORDINAL.fullmatch(word.strip())
-    return int(str(match.lastgroup)[1:]) if match else None
-
-
-def in_digits(text: str) -> str:
-    """ "third place" and, where the text begins with it, "third" as "rank 3"."""
-    return _IN_WORDS.sub(
-        lambda match: (
-            f"{match['start'] or ''} rank {ordinal(match['behind'] or match['before'] or match['alone'])}"
-        ),
-        text,
-    )
-
-
-def figures_within(text: str) -> tuple[set[float], set[float]]:
-    """The places and the scores that the text says anywhere."""
-    text = in_digits(text)
-    places = {_value(match) for match in _RANK_WITHIN.finditer(text)}
-    if (first := _RANK.match(text)) and re.match(
-        r"\s*(?:$|[])(:;.,|–—-])", text[first.end() : first.end() + 20]
-    ):
-        places.add(_value(first))
-    return places, {_value(match) for match in _SCORE_WITHIN.finditer(text)}
-
-
-def _once(items: Sequence[Item]) -> list[Item]:
-    """Each letter at its first mention; neighbours that are both marked as ties share a place."""
-    letters_seen: set[str] = set()
-    items_made: list[Item] = []
-    before: Item | None = None
-    for item in items:
-        new_letters = [letter for letter in dict.fromkeys(item.letters) if letter not in letters_seen]
-        letters_seen.update(new_letters)
-        if new_letters and before is not None and before.tied and item.tied:
-            items_made[-1].letters += new_letters
-        elif new_letters:
-            items_made.append(Item(new_letters, item.numbers, item.remark))
-        before = item
-    return items_made
