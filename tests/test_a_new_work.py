@@ -237,6 +237,8 @@ NAMED = {
     "bot/adapters/discord/voice/channels.py": {"voice"},
     # Commands that no direct message offers.
     "bot/adapters/discord/received/commands.py": {"voice"},
+    # The name of a role.
+    "bot/llm/cache_times.py": {"council"},
     # The name of a shelf.
     "bot/verb.py": {"rules"},
     # HTML's element.

@@ -150,7 +150,7 @@ async def test_with_no_answer_it_says_why_each_of_them_failed(four: Table) -> No
         await four.told(told.run, told)
     assert refused.value.key == "council.none_answered"
     assert all(f"**{name}**" in told.text("answers") for name in MEMBERS)
-    assert told.text("answers").count("The service does not know local:m") == 3
+    assert told.text("answers").count("The service did not find local:m") == 3
 
 
 async def test_a_garbage_ballot_is_asked_for_once_more_and_then_abstains(four: Table) -> None:

@@ -64,7 +64,7 @@ async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
     shown = (await four.ask()).text("ballots")
     assert shown.startswith("No ballot could be read")
     assert all(f"- **{name}**: abstains. It declined to answer." in shown for name in MEMBERS[:3])
-    assert "- **m4**: abstains. The service does not know plain:m4." in shown
+    assert "- **m4**: abstains. The service did not find plain:m4 (404 fault 404)." in shown
 
 
 @pytest.mark.parametrize(
