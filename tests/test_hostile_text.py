@@ -37,7 +37,8 @@ from bot.retrieval.cognates import words_of
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
 from bot.speech.narration import Narration, narrated
-from bot.works.council.ballot import read_json, read_words
+from bot.works.council.ballot import read_words
+from bot.works.council.ballot_json import read_json
 from bot.works.council.verdict import DissentSplitter
 from bot.works.story.extraction import attribution
 from bot.works.story.scene.choices import read_choices, struck

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from bot.llm.base import Message, Prompt
 from bot.llm.json_answers import UnreadableError
-from bot.works.council.ballot import read, read_json, read_words, repair, schema
+from bot.works.council.ballot import read, read_words, repair, schema
+from bot.works.council.ballot_json import read_json
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 

@@ -1,0 +1,377 @@
+"""Reads the ranking in a judge's JSON, as it was asked for or in one of the ways in which models write the same vote.
+
+It is read strictly but for slips that leave no doubt: comments, bare keys, a comma before a closing bracket, and an end
+that breaks off. What else is not JSON may be a quotation that was not escaped, and is not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bot.llm.fields import characters
+from bot.llm.json_answers import UnreadableError
+from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
+from bot.works.council.final_ranking import final_ranking
+from bot.works.council.judge_text import COMMENT, STRING, own, quotes_at
+from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
+from bot.works.council.rotation import labels
+from bot.works.council.values import Reading
+
+_LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
+_WRAPPINGS = 3
+"""Objects around a ballot that are looked into."""
+_KEY = re.compile(
+    rf"(?<!\w)(?:{RANKINGS}|rank|order|ordem|orden|ordre|ordine|ordering|ordnung|placering|sequence)(?!\w)",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"\b(?:previous|initial|draft|example|claimed|forged|quoted|other|reason\w*|rationale|comments?"
+    r"|notes?|why|explanation|criteria"
+    r"|method|confidence|instructions?|direction)\b"
+)
+"""What the key of something else than the ballot says."""
+_BACKWARDS = re.compile(
+    r"worst|weakest|ascending|reverse|\bexample|placeholder|pior|peor|pire|schlechtest|peggior"
+    r"|najgorsz|худш|最差|最悪",
+    re.IGNORECASE,
+)
+_NOTE = 100
+"""Characters of a text beside a ranking that may say how it is meant."""
+_PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
+_RANK, _SCORE = (
+    re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
+)
+_ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
+_TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
+_STRING = re.compile(STRING, re.DOTALL)
+_KEPT = re.compile(
+    rf"(?P<string>{STRING})|{COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
+    re.DOTALL,
+)
+_DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
+
+
+def read_json(text: str, n: int) -> Reading:
+    """The one JSON object in a judge's answer; prose, a fence or thoughts may stand around it.
+
+    Its `ranking` may hold letters, labels or objects, places or scores by letter, or a text such as "C > A = B". A
+    letter that was not shown is passed over, and one that comes twice counts where it stands first; where another is
+    missing besides, it may stand for that, so that only what comes before it counts. Raises UnreadableError for
+    anything else, for less than two places, and where there is more than one object: one of them may be quoted.
+    Its strings' contents are never read as JSON.
+    """
+    paper = _object(text)
+    letters = labels(n)
+    groups = _agreed(paper, n)
+    if len(groups) < 2:
+        raise UnreadableError("`ranking` tells no two of the responses apart")
+    order = [letter for group in groups for letter in group]
+    return Reading(
+        [letters.index(letter) for letter in order],
+        "schema",
+        _critiques(paper, letters),
+        partial=len(order) < n,
+        tied=[letters.index(letter) for group in groups for letter in group[1:]],
+    )
+
+
+def _agreed(paper: object, n: int) -> Groups:
+    """What all rankings in an object say; of several the ones that are called final."""
+    votes = list(_votes(paper))
+    votes = [vote for vote in votes if "final" in vote[0]] or votes
+    read_: list[Groups] = []
+    error = UnreadableError("it had no `ranking`")
+    for _, value in votes:
+        try:
+            read_.append(_visible(_groups(value, n), labels(n)))
+        except UnreadableError as raised:
+            error = raised
+    if not read_:
+        raise error
+    if any(groups != read_[0] for groups in read_):
+        raise UnreadableError("it holds two rankings that differ")
+    return read_[0]
+
+
+def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+    """What stands under the keys of rankings, or of scores, or what each letter's object says of its place; of the
+    outermost object that has any of these.
+    """
+    if isinstance(paper, Sequence) and not isinstance(paper, str):
+        if len(paper) == 1 and depth < _WRAPPINGS:
+            yield from _votes(paper[0], depth + 1)
+        return
+    if not isinstance(paper, Mapping):
+        return
+    if len(paper) > 1 and all(_letter(name) and isinstance(value, Mapping) for name, value in paper.items()):
+        yield "", paper
+        return
+    names = {re.sub(r"\W+|_", " ", str(name).strip().casefold()): value for name, value in paper.items()}
+    notes = [str(value) for value in names.values() if isinstance(value, str) and len(value) < _NOTE]
+    if any(_BACKWARDS.search(said) for said in [*filter(_KEY.search, names), *notes]):
+        raise UnreadableError("its ranking does not begin with the best, or is an example")
+    found = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
+    found = found or {
+        name: value for name, value in names.items() if _SCORE.fullmatch(name) and _figured(value)
+    }
+    yield from found.items()
+    if not found and depth < _WRAPPINGS:
+        for name, value in names.items():
+            if not _letter(name):
+                yield from _votes(value, depth + 1)
+
+
+def _figured(value: object) -> bool:
+    return isinstance(value, Mapping) and all(_letter(name) for name in value)
+
+
+def _groups(value: object, n: int) -> Groups:
+    if isinstance(value, str):
+        return _of_text(value, n)
+    if isinstance(value, Mapping):
+        return _of_mapping(value, n)
+    if not isinstance(value, Sequence):
+        raise UnreadableError("`ranking` is not a list of letters")
+    if value and all(isinstance(entry, Mapping) for entry in value):
+        return _of_objects(value, n)
+    texts = [entry for entry in value if isinstance(entry, str)]
+    if texts and len(texts) == len(value) and not all(map(_letter, texts)):
+        return _in_words(texts, n)
+    return [_entry(entry, n) for entry in value]
+
+
+def _of_text(text: str, n: int) -> Groups:
+    """As a FINAL RANKING in words, or "CAB" where it is a permutation of all letters but that in which they stood."""
+    if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
+        return [[letter] for letter in text.strip()]
+    return _in_words([text], n)
+
+
+def _in_words(texts: Sequence[str], n: int) -> Groups:
+    """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
+    lines = [line for text in texts for line in own(text).lines]
+    header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
+    groups = final_ranking([*header, *lines], n, every=True)
+    if not groups:
+        raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
+    return groups
+
+
+def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
+    """Letters with their places or scores, or places with their letters."""
+    if all(_letter(name) for name in mapping):
+        if all(isinstance(value, Mapping) for value in mapping.values()):
+            return _of_objects(
+                [
+                    {"label": name}
+                    | {
+                        key: figure
+                        for key, figure in value.items()
+                        if _RANK.fullmatch(key) or _SCORE.fullmatch(key)
+                    }
+                    for name, value in mapping.items()
+                ],
+                n,
+            )
+        asides = [_ASIDE.search(str(value)) for value in mapping.values()]
+        figures = [
+            _number(_ASIDE.sub("", value) if isinstance(value, str) else value) for value in mapping.values()
+        ]
+        if any(
+            aside and not _fits(aside[0], figure, figures)
+            for aside, figure in zip(asides, figures, strict=True)
+        ):
+            raise UnreadableError("the places in `ranking` say other than the words beside them")
+        items = [Item([_letter(name)]) for name in mapping]
+        if None not in figures:
+            values = [figure for figure in figures if figure is not None]
+            return by_value(items, values if ranks(values, n) else [-value for value in values])
+    elif None not in (places := [_place(name) for name in mapping]):
+        numbers = [float(place) for place in places if place is not None]
+        return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
+    raise UnreadableError("`ranking` is not a list of letters")
+
+
+def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> bool:
+    """Whether "(best)" or "(worst)" is beside the first or the last place."""
+    values = [value for value in figures if value is not None]
+    return bool(values) and figure == (min(values) if "best" in aside.lower() else max(values))
+
+
+def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
+    """By a place that each has, else by a score that each has, else as they stand."""
+    items: list[Item] = []
+    places: list[float | None] = []
+    scores: list[float | None] = []
+    for entry in objects:
+        if len(entry) == 1 and _letter(name := next(iter(entry))) and not isinstance(entry[name], Mapping):
+            items.append(Item([_letter(name)]))
+            places.append(None)
+            scores.append(_number(entry[name]))
+            continue
+        named = [value for value in entry.values() if isinstance(value, str) and _letter(value)]
+        if len(named) != 1:
+            raise UnreadableError("`ranking` has an object that names no response, or several")
+        items.append(Item([_letter(named[0])]))
+        places.append(next((_number(value) for name, value in entry.items() if _RANK.fullmatch(name)), None))
+        scores.append(next((_number(value) for name, value in entry.items() if _SCORE.fullmatch(name)), None))
+    for figures, sign in ((places, 1), (scores, -1)):
+        values = [sign * figure for figure in figures if figure is not None]
+        if len(values) == len(items):
+            if sign > 0 and not ranks(values, max(n, len(values))):
+                raise UnreadableError("the places in `ranking` are none")
+            return by_value(items, values)
+        if values:
+            raise UnreadableError("not everything in `ranking` has a place")
+    return [item.letters for item in items]
+
+
+def _entry(value: object, n: int) -> list[str]:
+    """The letters that share one place of a list."""
+    if isinstance(value, str):
+        letters = [_letter(part) for part in _TIES.split(value)]
+        if all(letters):
+            return letters
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [letter for part in value for letter in _entry(part, n)]
+    elif isinstance(value, Mapping):
+        return [letter for group in _of_objects([value], n) for letter in group]
+    raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
+
+
+def _visible(groups: Groups, letters: list[str]) -> Groups:
+    """The groups without letters that were not shown; each letter once."""
+    order = [letter for group in groups for letter in group if letter in letters]
+    missing = set(letters) - set(order)
+    visible: Groups = []
+    counted: set[str] = set()
+    for group in groups:
+        if missing and any(letter in counted or letter not in letters for letter in group):
+            break  # it may stand for the one that is missing
+        new_letters = [
+            letter for letter in dict.fromkeys(group) if letter in letters and letter not in counted
+        ]
+        counted.update(new_letters)
+        visible += [new_letters] if new_letters else []
+    return visible
+
+
+def _place(text: str) -> int | None:
+    """The place that a name says: "1", "rank_2", "third", "segundo"."""
+    match = _PLACE.fullmatch(text)
+    return int(match[1]) if match else ordinal(text.strip())
+
+
+def _letter(value: object) -> str:
+    match = _LETTER.fullmatch(value) if isinstance(value, str) else None
+    return match[1].upper() if match else ""
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1_000 else None
+    match = re.fullmatch(r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th)?\s*", str(value))
+    return float(match[1].replace(",", ".")) if match else None
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The one object that is the judge's own; two make each other unreadable, since one may be quoted. A list that
+    is the whole answer is the ranking.
+    """
+    said = own(text)
+    if not said.objects:
+        raise UnreadableError("there was no JSON object in it")
+    if len(said.objects) == 1:
+        at, json_text = said.objects[0]
+        for parse in (_parsed, _parsed_python):
+            try:
+                parsed = parse(json_text)
+            except (ValueError, RecursionError, SyntaxError, MemoryError):
+                continue
+            if quotes_at(said.text, at):
+                raise UnreadableError("its JSON is a quotation")
+            if isinstance(parsed, Mapping):
+                return parsed
+            return {"ranking": parsed}
+    raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _parsed(json_text: str) -> Any:
+    """JSON, perhaps with comments, bare keys, commas before closing brackets, or broken off."""
+    pruned = _pruned(_pruned(json_text))  # a comment may stand behind the comma
+    for candidate in (pruned, _pruned(_closed(pruned))):
+        try:
+            return json.loads(candidate, strict=False, object_pairs_hook=_once)
+        except ValueError:
+            continue
+    raise ValueError("it is no JSON")
+
+
+def _parsed_python(text: str) -> Any:
+    """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
+    tree = ast.parse(text, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            _once([(ast.dump(key), None) for key in node.keys if key is not None])
+    return ast.literal_eval(tree)
+
+
+def _pruned(json_text: str) -> str:
+    """The JSON without comments and without commas before a closing bracket, its keys in quotation marks."""
+
+    def kept(match: re.Match[str]) -> str:
+        return match["string"] or (f'{match["open"]}"{match["key"]}"' if match["key"] else "")
+
+    return _KEPT.sub(kept, json_text)
+
+
+def _closed(json_text: str) -> str:
+    """A truncated object with its missing brackets; a truncated last string is dropped."""
+    json_text = json_text.rstrip("` \n")
+    open_: list[str] = []
+    whole = at = 0
+    while at < len(json_text):
+        string = _STRING.match(json_text, at)
+        if string is not None and (len(string[0]) < 2 or not string[0].endswith('"')):
+            break
+        if string is not None:
+            at = string.end()
+        else:
+            if json_text[at] in "{[":
+                open_.append("}" if json_text[at] == "{" else "]")
+            elif json_text[at] in "}]" and (not open_ or open_.pop() != json_text[at]):
+                return ""
+            at += 1
+        whole = at
+    if not open_:
+        return ""
+    closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
+    return closed_part.rstrip(", \n") + "".join(reversed(open_))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different; a name that comes twice says two things."""
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
+        raise ValueError("a name comes twice")
+    return unique
+
+
+def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:
+    """What an object says of each: what holds a text by letter."""
+    mapping: Mapping[str, Any] = next(
+        (value for name, value in paper.items() if _figured(value) and not _KEY.search(str(name).casefold())),
+        {},
+    )
+    critiques: dict[str, str] = {}
+    for name, value in mapping.items():
+        letter = _letter(str(name))
+        if letter in letters and isinstance(value, str) and value.strip():
+            critiques.setdefault(letter, characters(value).strip())
+    return critiques
