@@ -14,9 +14,10 @@ from typing import Any
 from bot.llm.base import Prompt
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
-from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking, unheaded
+from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking
 from bot.works.council.judge_text import QUOTED, heading, marked, own
 from bot.works.council.rotation import labels
+from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
 
 _IN_WORDS = (

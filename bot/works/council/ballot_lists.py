@@ -1,0 +1,293 @@
+"""Reads a list of responses in a judge's ballot: numbered lines, bullets, a table, or a chain within a line.
+
+Knows no header, and not what the order of a list means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.works.council.ballot_words import COUNTER, ORDINALS, RANKINGS, RANKS, SCORES
+from bot.works.council.judge_text import QUOTED, marked, named
+from bot.works.council.places import TIE, Item, by_value, figure_of, ordinal, ranks
+
+_LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
+_ORDINAL = re.compile(
+    rf"^(\s*(?:-\s+"
+    rf"|\#+\s+)?)(?:(?:{RANKS})\s+)?({ORDINALS})(?:[\s-]*(?:{RANKS}))?(?:\s*{TIE.pattern})?\s*(?=[:=.)(–—-]|⟦)",
+    re.IGNORECASE,
+)
+_NUMERAL = re.compile(r"^(\s*(?:-\s+)?第?)([一二三四五六七八九十])(?=[、,.)位名等])")
+_NUMBER = re.compile(
+    rf"\s*(?:-\s+)?(?:(?:{RANKS})\s*|第)?[#=(\[]?\s*(?P<n>\d{{1,2}})(?:{COUNTER})?(?:[.]?\s*(?:{RANKS})(?!\w))?"
+    rf"(?:\s*[(]?(?:{TIE.pattern})[)]?)?(?:\s*[.):=、,・|\]–—-]+|(?=\s|$|⟦))",
+    re.IGNORECASE,
+)
+_ROMAN = re.compile(r"^(\s*(?:-\s+)?)(I{1,3}|IV|VI{0,3}|IX|X)(?=[.)]\s*⟦)")
+_ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
+_START = re.compile(rf"\s*{_LETTER}")
+# After a bare letter: "A" and "E" are words, too.
+_ENDED = re.compile(
+    r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+\d[\d.,]*\s*(?:%|/|$)|\s+★|\s+(?:is|was|wins|and|e|é|foi|tied?)\b"
+)
+_TIED = re.compile(rf"\s*(?:[=/&~≈]+|\b(?:and|e|und|et|y|en|i|и|ve|og)\b|[와과と和]|ও|और|و)\s*{_LETTER}")
+_BESIDE = re.compile(rf"\s*,\s*{_LETTER}(?=\s*(?:$|[(,=/&–—-]|(?:and|e|und|tied?)\b))")
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<aside>\((?![A-Z]\))[^()]*\)|[:]\s*\d[\d.,]*(?:\s*/\s*\d+|%)?(?=\s*[,;>]|\s*$))
+    |(?P<worse><+|≺|≤)|(?P<tie>[=~≈/&∼]+(?!>))|(?P<better>[>≻≥→⇒]+|[-=]+>)
+    |(?P<list>[,;、]|\b(?:and|e|und|et|y|i|en|и|ve|then|depois|dann|puis|luego|ensuite|poi|dan|potem|затем|потом|sonra|ثم)\b)
+    |\#?(?P<n>\d{{1,2}})(?:st|nd|rd|th|[oa°])?[.):-]?(?=\s)|{_LETTER})""",
+    re.VERBOSE,
+)
+_TOTAL = r"total|overall|final|gesamt|totaal|totale|suma|итог\w*|toplam|합계|総合|総計|总分|总计"
+_ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
+_GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
+_LAST = re.compile(
+    r"\s*(?:(?:is|comes|in|em|en|op|na|an)\s+)*(?:last(?: place)?|por último|último|al final|dernier"
+    r"|zuletzt|ultimo|laatste?|końcu|последн\w+)\b",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
+_PROSE_BEFORE = 3
+"""Lines of prose that may stand between the header and the list."""
+
+
+def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
+    """What is listed under the header in line `at`, and the first and the last line of it."""
+    if items_found := inline_items(tail):
+        return items_found, at, at
+    prose = 0
+    for start in range(at + 1, len(lines)):
+        line = with_number(marked(lines[start]))
+        if not line.strip() or _RULE.match(line):
+            continue
+        if line == QUOTED or prose > _PROSE_BEFORE:
+            break
+        if line.count("|") > 1:
+            items, end = table_items(lines, start)
+            return items, start, end
+        number = _NUMBER.match(line)
+        if (number or line.lstrip().startswith("- ")) and item_of(line):
+            items, end = _numbered(lines, start) if number else _listed(lines, start, bullets=True)
+            return items, start, end
+        if number and number[0].strip(" -0123456789"):
+            break  # the first of a list, and it names no response
+        if items_found := inline_items(line):
+            return items_found, start, start
+        if item_of(line, alone=True):
+            items, end = _listed(lines, start, bullets=False)
+            return items, start, end
+        prose += 1
+    return [], at, at
+
+
+def with_number(line: str) -> str:
+    """ "First place: Response C" as "1. Response C"."""
+    line = _HEADING.sub("", line)
+    line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
+    line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
+    match = _ORDINAL.match(line)
+    if match is None:
+        return line
+    return f"{match[1].replace('#', '')}{ordinal(match[2])}. {line[match.end() :].lstrip(' :=.)–—-')}"
+
+
+def item_of(line: str, *, alone: bool = False) -> Item | None:
+    """The letters that a line of a list begins with. `alone`: nothing but a reason may follow them."""
+    number = _NUMBER.match(line)
+    rest = line[number.end() :] if number else line.lstrip().removeprefix("- ")
+    if number and (again := _NUMBER.match(rest)) and rest.strip()[:1].isdigit():
+        if again["n"] != number["n"]:
+            return None
+        rest = rest[again.end() :]
+    letters, remark = [], ""
+    match = _START.match(rest)
+    if match and (match["named"] or match[0][-1] in ")]" or _ENDED.match(rest, match.end())):
+        at = match.end()
+        letters.append(match["named"] or match["bare"])
+        while tied := _TIED.match(rest, at) or _BESIDE.match(rest, at):
+            if not (tied["named"] or _ENDED.match(rest, tied.end())):
+                break
+            letters.append(tied["named"] or tied["bare"])
+            at = tied.end()
+        remark = rest[at:]
+        if alone and match[0][-1] not in ")]" and not re.match(r"\s*$|\s*[.:;,(–—-]", remark):
+            return None
+    elif number and len(set(named(line))) == 1:
+        letters = named(line)[:1]
+    return Item(letters, [int(number["n"])] if number else [], remark) if letters else None
+
+
+def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
+    """ "1. Response C": by the numbers, wherever they stand; a number without a response spoils the list."""
+    items: list[Item] = []
+    end, prose = start, False
+    depth = _depth(marked(lines[start]))
+    for at in range(start, len(lines)):
+        line = with_number(marked(lines[at]))
+        number = _NUMBER.match(line)
+        if line == QUOTED or re.match(r"#+\s", line):
+            break
+        if number is None or _depth(line) > depth + 1:
+            prose = prose or bool(line.strip())
+            continue
+        item = item_of(line)
+        if item is not None and prose and number["n"] == "1" and items and items[-1].numbers[0] > 1:
+            break  # another list
+        if item is None:
+            if len(line[number.end() :].split()) < 2 and not any(map(str.strip, lines[at + 1 :])):
+                break  # it is cut off
+            if any(int(number["n"]) in earlier.numbers for earlier in items) or not number[0].strip(
+                " -0123456789"
+            ):
+                break
+            return [], end
+        items.append(item)
+        end = at
+    return items, end
+
+
+def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[Item], int]:
+    """Lines that begin with a response each, up to the first that does not."""
+    items: list[Item] = []
+    end = start
+    depth = _depth(marked(lines[start]))
+    for at in range(start, len(lines)):
+        line = marked(lines[at])
+        if not line.strip() or (items and bullets and _depth(line) > depth + 1):
+            continue
+        item = item_of(line, alone=not bullets)
+        if item is None or line.lstrip().startswith("- ") != bullets:
+            break
+        items.append(item)
+        end = at
+    return items, end
+
+
+def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
+    """A row for each response: by the column that numbers the places, else by one of scores, else as they stand."""
+    rows: list[Item] = []
+    figures: list[list[float | None]] = []
+    heads: list[str] = []
+    starred: dict[int, bool] = {}
+    end = start
+    for at in range(start, len(lines)):
+        line = marked(lines[at])
+        if "|" not in line:
+            break
+        end = at
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        letters = [
+            match["named"] or match["bare"] for cell in cells if (match := re.match(rf"{_LETTER}\W*$", cell))
+        ]
+        letters = letters or [letter for cell in cells for letter in named(cell)][:1]
+        if letters:
+            rows.append(Item(letters[:1]))
+            figures.append([_figure(cell) for cell in cells])
+            starred |= {at: "★" in cell or "/" in cell for at, cell in enumerate(cells)}
+        elif not rows and not heads:
+            heads = cells
+    columns = list(zip(*figures, strict=False))
+    whole = {
+        at: [item for item in column if item is not None]
+        for at, column in enumerate(columns)
+        if None not in column
+    }
+    places = {
+        at: values
+        for at, values in whole.items()
+        if _counts(heads, at) and ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _headed(heads, at, RANKS))  # noqa: E501
+        and not _headed(heads, at, SCORES)
+    }  # fmt: skip
+    if named_places := [values for at, values in places.items() if _headed(heads, at, RANKS)]:
+        candidates = named_places
+    else:
+        candidates = list(places.values())
+    if any(values != candidates[0] for values in candidates):
+        return [], end
+    if candidates:
+        return [Item(group) for group in by_value(rows, candidates[0])], end
+    scores = {at: values for at, values in whole.items() if at not in places}
+    for words in (_TOTAL, SCORES, ""):
+        columns_named = [values for at, values in scores.items() if not words or _headed(heads, at, words)]
+        if len(columns_named) == 1 and (words or starred[next(iter(scores))]):
+            return [Item(group) for group in by_value(rows, [-score for score in columns_named[0]])], end
+        if columns_named and words == SCORES:
+            break
+    return ([] if any(item is not None for column in columns for item in column) else rows), end
+
+
+def _counts(heads: Sequence[str], at: int) -> bool:
+    """Whether a column may hold places: by its head, or as the first one."""
+    return (
+        at == 0
+        or at >= len(heads)
+        or not re.search(r"[^\W\d_]", heads[at])
+        or _headed(heads, at, f"{RANKS}|{RANKINGS}")
+    )
+
+
+def _headed(heads: Sequence[str], at: int, words: str) -> bool:
+    return at < len(heads) and re.search(rf"(?<!\w)(?:{words})(?!\w)", heads[at], re.IGNORECASE) is not None
+
+
+def _figure(cell: str) -> float | None:
+    """A cell that holds a number: a place, or a score, perhaps of so many."""
+    if match := _NUMBER.fullmatch(cell):
+        return float(match["n"])
+    if place := ordinal(cell):
+        return float(place)
+    if re.fullmatch(r"★+(?:\.5)?", cell):
+        return figure_of(cell)
+    score = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)\s*(?:/\s*\d+|%)?", cell)
+    return float(score[1].replace(",", ".")) if score else None
+
+
+def inline_items(text: str) -> list[Item]:
+    """One line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; with "<" from the worst. [] for anything else."""
+    text = _GROUP.sub(lambda match: " " + re.sub(r"[,/&~]", "=", match[1]) + " ", text)
+    text = text.strip().strip("[]{}").strip()
+    if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
+        text = ", ".join(text.split())
+    items: list[Item] = []
+    signs: set[str] = set()
+    link, number, at, end = "", 0, 0, 0
+    while match := _TOKEN.match(text, at):
+        letter = match["named"] or match["bare"]
+        if letter and items and not link:
+            break  # a word that follows a letter
+        if letter and link == "tie":
+            items[-1].letters.append(letter)
+        elif letter:
+            items.append(Item([letter], [number] if number else []))
+        elif match["n"]:
+            number, link = int(match["n"]), link or "n"
+        elif match["aside"] and items and not link:
+            items[-1].remark = match["aside"]
+        elif not match["aside"] and not items:
+            break
+        elif not match["aside"] and link != "tie":
+            link = str(match.lastgroup)
+        at = match.end()
+        if letter:
+            signs.add(link)
+            link = ""
+        if letter or match["aside"]:
+            end = at
+    rest = _LAST.sub("", text[end:]).strip()
+    strong = bool(signs & {"better", "worse"})
+    if len(items) + len(signs & {"tie"}) < 2 or {"better", "worse"} <= signs:
+        return []
+    if rest.strip(" .,;!") and not (strong and rest[0] in ",.;:(–—-"):
+        return []
+    if "list" in signs and strong:
+        return []  # "C > A, B" may be a tie, or a slip
+    if strong:
+        items = [Item(item.letters, [], "") for item in items]
+    return items[::-1] if "worse" in signs else items
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

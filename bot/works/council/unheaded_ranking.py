@@ -1,0 +1,191 @@
+"""Reads the ranking of a judge that wrote neither JSON nor a header: places, scores or signs beside the responses.
+
+What is not certain is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
+from bot.works.council.ballot_words import NOUNS, RANKS
+from bot.works.council.final_ranking import (
+    DIRECTED_CHARS,
+    HEDGED,
+    PENALTY,
+    REVISED,
+    better_figure,
+    inside_quotes,
+    is_introduced,
+    too_early,
+)
+from bot.works.council.judge_text import QUOTED, before, marked
+from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
+
+_EXPLICIT = re.compile(
+    rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})\W{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
+    rf"|위|등|位|名)|\d{{1,2}}\.?\s*(?:{RANKS})(?!\w))",
+    re.IGNORECASE,
+)
+"""A number before a response that can be nothing but its place."""
+_NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
+_SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
+
+
+def unheaded(lines: Sequence[str], n: int) -> Groups:
+    """The order that the judge's own words say without a header: by places or scores beside each response, by a
+    table of them, or by signs on a line of its own. [] if two of these contradict each other.
+    """
+    found = [groups for read in (_by_figures, _by_table, _by_signs) if (groups := read(lines, n))]
+    orders = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in found]
+    return found[0] if found and all(order == orders[0] for order in orders) else []
+
+
+def _by_figures(lines: Sequence[str], n: int) -> Groups:
+    """By what is said of each response, from the line that it heads on: all of them, each once, with one place or
+    one score each.
+    """
+    letters = [chr(ord("A") + at) for at in range(n)]
+    sections: list[Item] = []
+    starts: list[int] = []
+    explicit = False
+    lines = [part for line in _capitals(lines, letters) for part in _pieces(line, n)]
+    for at, line in enumerate(lines):
+        line_read = with_number(marked(line))
+        item = item_of(line_read.lstrip("# ")) if line != QUOTED and line.count("|") < 2 else None
+        if item:
+            sections.append(item)
+            starts.append(at)
+        elif line == QUOTED or line.startswith("#"):
+            sections.append(Item([]))
+            starts.append(at)
+        elif sections and line.strip():
+            sections[-1].remark += "\n" + marked(line)
+    last: list[Item] = []
+    for section in reversed(sections):
+        if set(section.letters) & {letter for item in last for letter in item.letters}:
+            break
+        last.insert(0, section)
+        if sorted(letter for item in last for letter in item.letters) == letters:
+            break
+    start = starts[len(sections) - len(last)] if last else 0
+    last = [item for item in last if item.letters]
+    if sorted(letter for item in last for letter in item.letters) != letters or len(last) < 2:
+        return []
+    if (
+        inside_quotes(lines, start, starts[-1])
+        or is_introduced(lines, start)
+        or _around(lines, start, starts[-1])
+        or PENALTY.search("\n".join(lines))
+    ):
+        return []
+    explicit = any(
+        _EXPLICIT.match(lines[at]) or with_number(marked(lines[at])) != marked(lines[at])
+        for at in starts
+        if at >= start
+    )
+    ways: list[Groups] = []
+    better = better_figure(" ".join(lines))
+    if explicit and all(item.numbers for item in last):
+        numbers = [float(item.numbers[0]) for item in last]
+        ways += (
+            [by_value(last, [number * -(better or -1) for number in numbers])]
+            if _fits(last, numbers, n)
+            else []
+        )
+    places, scores = zip(*(figures_within(item.remark) for item in last), strict=True)
+    if all(len(said) == 1 for said in places) and _fits(last, values := [min(said) for said in places], n):
+        ways.append(by_value(last, [value * -(better or -1) for value in values]))
+    if all(len(said) == 1 for said in scores):
+        ways.append(by_value(last, [min(said) * -(better or 1) for said in scores]))
+    elif any(scores) and not ways:
+        return []
+    figures = [figure_of(item.remark) for item in last]
+    if better is not None and not ways and None not in figures:
+        ways.append(by_value(last, [-better * figure for figure in figures if figure is not None]))
+    if any(_inverted(way, ways[0]) for way in ways) or not ways or len(ways[0]) < 2:
+        return []
+    return ways[0]
+
+
+def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:
+    return ranks([value for item, value in zip(items, values, strict=True) for _ in item.letters], n)
+
+
+def _inverted(groups: Groups, others: Groups) -> bool:
+    """Whether one puts a response before another that the other puts behind it."""
+    place = {letter: at for at, group in enumerate(others) for letter in group}
+    return any(
+        place[behind] < place[ahead]
+        for at, group in enumerate(groups)
+        for ahead in group
+        for later in groups[at + 1 :]
+        for behind in later
+    )
+
+
+def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
+    """The lines, where small letters head one for each response ("a) 7/10") with those as capitals."""
+    small = [match[2].upper() for line in lines if (match := _SMALL_HEAD.match(line))]
+    if sorted(small) != list(letters):
+        return lines
+    return [_SMALL_HEAD.sub(lambda match: match[1] + match[2].upper(), line) for line in lines]
+
+
+def _around(lines: Sequence[str], start: int, end: int) -> bool:
+    """Whether the judge says around what stands there that it is not its vote."""
+    text = "\n".join([before(lines, start), *lines[end + 1 :]])
+    return bool(HEDGED.search(text) or REVISED.search("\n".join(lines[start:])))
+
+
+def _pieces(line: str, n: int) -> list[str]:
+    """ "A: 7/10, B: 9/10, C: 4/10" as a line for each."""
+    pieces = _NEXT.split(line) if len(line) <= DIRECTED_CHARS else []
+    return pieces if len(pieces) >= n > 1 else [line]
+
+
+def _by_table(lines: Sequence[str], n: int) -> Groups:
+    """By the last table that holds them all and gives each a place or a score."""
+    at = len(lines) - 1
+    while at >= 0 and lines[at].count("|") < 2:
+        at -= 1
+    start = at
+    while start >= 0 and "|" in lines[start]:
+        start -= 1
+    if (
+        at < 0
+        or is_introduced(lines, start + 1)
+        or inside_quotes(lines, start + 1, at)
+        or too_early(lines, start + 1, at)
+    ):
+        return []
+    rows, _ = table_items(lines, start + 1)
+    text = "\n".join(lines)
+    figures = any(re.search(r"\d|★", re.sub(r"⟦.⟧", "", line)) for line in lines[start + 1 : at + 1])
+    if not figures or PENALTY.search(text) or _around(lines, start + 1, at) or better_figure(text) == -1:
+        return []
+    whole = sorted(letter for row in rows for letter in row.letters) == [
+        chr(ord("A") + at) for at in range(n)
+    ]
+    return [row.letters for row in rows] if whole and len(rows) > 1 else []
+
+
+def _by_signs(lines: Sequence[str], n: int) -> Groups:
+    """By lines that are nothing but "C > A > B"; all such lines have to say the same."""
+    orders: list[Groups] = []
+    for at, line in enumerate(lines):
+        if not re.search(r"[><≻≺→]", line) or line == QUOTED or len(line) > DIRECTED_CHARS:
+            continue
+        items = inline_items(marked(line))
+        letters = sorted(letter for item in items for letter in item.letters)
+        if letters == [chr(ord("A") + at) for at in range(n)]:
+            if (
+                is_introduced(lines, at)
+                or inside_quotes(lines, at, at)
+                or too_early(lines, at, at)
+                or _around(lines, at, at)
+            ):
+                return []
+            orders.append([item.letters for item in items])
+    return orders[0] if orders and all(order == orders[0] for order in orders) and len(orders[0]) > 1 else []
