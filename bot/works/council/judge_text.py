@@ -257,9 +257,11 @@ def without_thoughts(text: str) -> str:
     if whole:
         return text[whole.end() :]
     half = _HALF_THOUGHT.search(text)
-    if half is None:
+    if half is None or _in_quotation(text, half.start()):
         return text
     line = text[text.rfind("\n", 0, half.start()) + 1 : half.start()]
+    if _QUOTE.match(line):  # the rest of the line is quoted, too
+        return "…\n" + text[half.end() :].partition("\n")[2]
     # What goes on in the middle of a line begins none, so that no header can stand there.
     return ("… " if line.strip() else "…\n") + text[half.end() :]
 
