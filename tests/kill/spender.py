@@ -21,7 +21,7 @@ from storage.ledger import Ledger
 from tests.fakes.run import MemoryRun
 
 AT_ONCE = 50
-PROMPT = Prompt("Tell it.", (Message("user", "word " * 400),), max_tokens=300)
+PROMPT = Prompt("Tell it.", (Message("user", "word " * 400),), max_tokens=4_000)
 MODEL = "a:claude-haiku-5-5"
 SPACE, RUN = "local", "run"
 

@@ -62,8 +62,8 @@ def refused() -> dict[str, tuple[bytes, str]]:
             "its contents are TXT, whatever its name says. A script's name ends in .fdx",
         ),
         "page.fdx": (b"<html><body>INT. ROOM</body></html>", "its contents are HTML, whatever its name says"),
-        "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .pdf"),
-        "play.txt": (PIER.encode(), "I read .fdx, .fountain, .pdf"),
+        "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .txt, .pdf"),
+        "novel.txt": (b"Nobody has written a heading here.", "there is no scene heading in it"),
         "large.fdx": (
             fdx(HEADING % b"1" + ACTION % (b"x" * 25_000_000)),
             "25.1 MB is more than the limit of 20 MB",
