@@ -304,7 +304,7 @@ async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
     process, turns, stand_in = psutil.Process(), story.current_turns, Made()
     memory = Memory(stand_in, stand_in, RecallConfig())  # type: ignore[arg-type]
     fresh = process.memory_info().rss
-    detect("The model that tells languages is loaded once a process, whoever asks for it first.")
+    detect("This sentence loads the model that detects languages, before anything is measured.")
     before = process.memory_info().rss
     began = time.perf_counter()
     await memory.recall(SPACE, "made", "made", story, Query(queries[0]), 60)

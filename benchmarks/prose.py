@@ -117,7 +117,7 @@ async def _searched(story: Story, queries: list[str], file: Path) -> list[Figure
         vectors, size = await asyncio.to_thread(_stored, story, file, by_sentence(Made.name))
         stand_in, process = Made(), psutil.Process()
         memory = Memory(StoryVectors(database), stand_in, RecallConfig())  # type: ignore[arg-type]
-        detect("The model that tells languages is loaded once a process, whoever asks for it first.")
+        detect("This sentence loads the model that detects languages, before anything is measured.")
 
         async def grown(by: RecallConfig) -> float:
             before = process.memory_info().rss

@@ -61,6 +61,7 @@ LAYERS = (
         "bot.markdown",
         "bot.drawing",
         "bot.mention",
+        "bot.process_limits",
         "bot.text_cache",
     ),
     ("bot.works.ALL",),

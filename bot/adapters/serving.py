@@ -187,7 +187,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
 
 
 async def _offer(app: App, say: Words) -> None:
-    """Tell whoever started the bot of a model server on this machine that nobody has chosen yet."""
+    """Print which model servers run on this machine and have not been chosen."""
     if (server := await app.local_server()) is not None:
         offer = say("models_chat.offer", server=server.title, model=server.models[0], name=server.name)
         print(offer, file=sys.stderr, flush=True)

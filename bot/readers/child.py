@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from bot import process_limits
 from bot.events import UserError
 from bot.readers import frames
 from bot.readers.document import Document, Progress
@@ -125,29 +126,16 @@ def limit(parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    try:
-        import resource
-    except ImportError:
-        return
-    for name, most in (
-        ("RLIMIT_DATA", WALL_BYTES),
-        ("RLIMIT_CPU", CPU_S),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_NOFILE", FILES),
-        ("RLIMIT_NPROC", 0),
-        ("RLIMIT_CORE", 0),
-    ):
-        if (which := getattr(resource, name, None)) is None:
-            continue
-        hard = resource.getrlimit(which)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        # Above the soft limit of time comes SIGXCPU, which says why; above the hard one SIGKILL.
-        above = hard if name == "RLIMIT_CPU" else most
-        try:
-            resource.setrlimit(which, (most, above))
-        except (OSError, ValueError):  # macOS does not support all limits that it names
-            continue
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    process_limits.limit(
+        RLIMIT_DATA=WALL_BYTES,
+        RLIMIT_CPU=CPU_S,
+        RLIMIT_FSIZE=0,
+        RLIMIT_NOFILE=FILES,
+        RLIMIT_NPROC=0,
+        RLIMIT_CORE=0,
+    )
+    if hasattr(signal, "SIGXFSZ"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 def _watch(parent: int) -> None:

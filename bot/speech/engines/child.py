@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from bot import process_limits
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -63,7 +65,7 @@ def main(engine: str, *arguments: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    _limit()
+    process_limits.limit(RLIMIT_DATA=MEMORY_BYTES, RLIMIT_FSIZE=0, RLIMIT_CORE=0)
 
     def tell(reply: dict[str, object], samples: bytes = b"") -> None:
         out.write(json.dumps(reply).encode() + b"\n" + samples)
@@ -90,22 +92,6 @@ def _listen(requests: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in sys.stdin.buffer:
         requests.put(json.loads(line))
     os._exit(0)
-
-
-def _limit() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has no limits of this kind
-        return
-    for name, most in (("RLIMIT_DATA", MEMORY_BYTES), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
-        if (which := getattr(resource, name, None)) is None:
-            continue
-        hard = resource.getrlimit(which)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(which, (most, most))
-        except (OSError, ValueError):  # macOS does not know all that it names
-            continue
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bot import process_limits
 from bot.speech.listening.samples import RATE, NoProgram, Unreadable, pieces
 from bot.speech.listening.whisper import Whisper
 
@@ -107,21 +108,10 @@ def _listen(requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
 
 def _limit(model: Path) -> None:
     """Bound the memory and the files, and leave the processor to the bot where both want it."""
-    try:
-        import resource
-    except ImportError:  # Windows has no limits of this kind
-        return
     memory = _MEMORY_BYTES + _OF_MODEL * model.stat().st_size
-    for name, most in (("RLIMIT_DATA", memory), ("RLIMIT_FSIZE", _FILE_BYTES), ("RLIMIT_CORE", 0)):
-        if (which := getattr(resource, name, None)) is None:
-            continue
-        hard = resource.getrlimit(which)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(which, (most, most))
-        except (OSError, ValueError):  # macOS does not know all that it names
-            continue
-    os.nice(5)
+    process_limits.limit(RLIMIT_DATA=memory, RLIMIT_FSIZE=_FILE_BYTES, RLIMIT_CORE=0)
+    if os.name == "posix":
+        os.nice(5)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RATE: Final = 16_000
 PIECE_S: Final = 30
-"""What a Whisper model takes in at once."""
+"""Seconds of sound that a Whisper model hears at once."""
 PROGRAM: Final = "ffmpeg"
 CONTAINERS: Final = {".m4a": "mov", ".webm": "matroska"}
 """What libsndfile does not read, and ffmpeg's names for it. A format that is named follows no links to other files."""

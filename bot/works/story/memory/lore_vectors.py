@@ -61,7 +61,7 @@ class LoreVectors:
     vectors: dict[str, Floats] = field(default_factory=dict)
 
     def take(self, nodes: Sequence[str], vectors: Mapping[str, bytes]) -> None:
-        """Take in the packed `vectors` of these nodes."""
+        """Add the packed `vectors` of these nodes."""
         import numpy as np
 
         self.asked.update(nodes)

@@ -76,7 +76,7 @@ class LoreEntry:
 
     @property
     def always(self) -> bool:
-        """Whether every scene is told it in the same place: only `enabled` decides."""
+        """Whether it is in every prompt, at the same place: only `enabled` decides."""
         decided = (
             self.group
             or self.sticky
