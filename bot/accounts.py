@@ -110,7 +110,7 @@ class Accounts:
         shares = await self._ledger.shares(space, since, author_id=None if everybody else author)
         people = _added(shares, lambda share: share.author_id)
         named = await self._names(space, shares, [person for person, _ in people[:NAMED]])
-        window = await self._ledger.totals(space, now - timedelta(days=self._settings.space_days))
+        capped, tokens = await self._ledger.spent(space, now - timedelta(days=self._settings.space_days))
         judged = await self._feedback.count(space, since)
         return Report(
             days=days,
@@ -119,8 +119,8 @@ class Accounts:
             others=len(people[NAMED:]),
             works=[Line(work, work, spent) for work, spent in _added(shares, lambda share: share.work)],
             whole=_sum([share.totals for share in shares]),
-            capped=_usd(window),
-            capped_tokens=_tokens(window),
+            capped=capped,
+            capped_tokens=tokens,
             up=judged["up"],
             down=judged["down"],
         )
@@ -176,12 +176,8 @@ def _conversation(conversation: Conversation, say: Words) -> str:
 
 
 def _cache(costs: CacheCosts, say: Words) -> str:
-    shares = {"five": f"{costs.five_minutes:.2f}", "hour": f"{costs.hour:.2f}"}
-    if say.locale == "pt-BR":
-        shares = {name: share.replace(".", ",") for name, share in shares.items()}
-    return say(
-        "usage.cache_hour" if costs.hour < costs.five_minutes else "usage.cache_five", n=costs.gaps, **shares
-    )
+    key = "usage.cache_hour" if costs.hour < costs.five_minutes else "usage.cache_five"
+    return say(key, n=costs.gaps, five=f"{costs.five_minutes:.2f}", hour=f"{costs.hour:.2f}")
 
 
 def _people(report: Report, say: Words, asker: str) -> str:
@@ -255,12 +251,6 @@ def _cost(spent: Totals, say: Words) -> str:
 def _usd(spent: Totals) -> Decimal:
     """As the caps count it: what is reserved for a call counts as spent until the call has ended."""
     return spent.cost_usd + spent.reserved_usd
-
-
-def _tokens(spent: Totals) -> int:
-    """As the caps count them, except for calls that are known to be free."""
-    settled = spent.input_tokens + spent.output_tokens + spent.cache_read_tokens + spent.cache_write_tokens
-    return settled + spent.reserved_tokens
 
 
 def _dollars(usd: Decimal, say: Words) -> str:

@@ -238,6 +238,11 @@ class Ledger:
             if tokens is not None and used + estimate_tokens > tokens:
                 raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
 
+    async def spent(self, space: str, since: datetime) -> tuple[Decimal, int]:
+        """Dollars and tokens that the space's calls have used since, or may still use, as its caps count them."""
+        usd, tokens = (await self._db.execute(self._spent["space"], space=space, since=since)).one()
+        return usd, int(tokens)
+
     async def settle(
         self,
         space: str,

@@ -159,7 +159,7 @@ class AnthropicMessages(Service):
         return await answer.json()
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> MessagesAnswer:
-        return MessagesAnswer(label, prompt, meter)
+        return MessagesAnswer(label, prompt, meter, self._rules[label.partition(":")[2]].left_out)
 
     async def _count(self, client: AsyncAnthropic, request: dict[str, Any]) -> object:
         counted_part = {name: value for name, value in request.items() if name != "max_tokens"}
@@ -266,9 +266,11 @@ class MessagesAnswer(Answer):
     _blocks: list[dict[str, Any]]
     _pauses = 0
 
-    def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
+    def __init__(self, model: str, prompt: Prompt, meter: Meter, left_out: Set[str]) -> None:
+        """`left_out`: parameters that the service has refused so far."""
         super().__init__(model, prompt, meter)
-        self._hour_marks = prompt.cache_hour
+        self._cache_hour = prompt.cache_hour
+        self._left_out = left_out
 
     def begin(self, input_tokens: int) -> None:
         super().begin(input_tokens)
@@ -379,7 +381,8 @@ class MessagesAnswer(Answer):
         )
         if uncached or cached or write:
             kept = part(usage, "cache_creation")
-            hour = count(kept, "ephemeral_1h_input_tokens") if kept else write * self._hour_marks
+            for_an_hour = self._cache_hour and "ttl" not in self._left_out
+            hour = count(kept, "ephemeral_1h_input_tokens") if kept else write * for_an_hour
             self.set_usage((uncached, cached, write), hour=hour or 0)
         if ended and (output := count(usage, "output_tokens")):
             self.set_usage(output=output)

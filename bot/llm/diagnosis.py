@@ -45,7 +45,7 @@ _REFUSAL = re.compile(
     r"|(?<!account was )(?<!account has been )\bflagged\b|content exists risk|requires moderation"
     r"|(?:prompt|request|output|response|input) (?:was |is |has been )*(?:blocked|filtered)"
     r"|(?:inappropriate|prohibited|sensitive|harmful) content|considered high risk|prompt injection"
-    r"|_policy(?:_violation)?\b",
+    r"|(?<!data)_policy(?:_violation)?\b",
     re.I,
 )
 """Sentences of services that decline without a name for it: Anthropic ("Output blocked by content filtering policy"),
@@ -105,7 +105,7 @@ _TABLE: Final = (
             r"(?:account|organi[sz]ation|project|workspace)\b.{0,60}(?:disabled|suspended|banned|deactivated)"
         ),
     ),
-    Row("refusal", {0, 400, 403, 406, 422, 451, 500}, REFUSALS, _REFUSAL),
+    Row("refusal", {0, 400, 403, 406, 422, 451}, REFUSALS, _REFUSAL),
     Row("rate_limit", {402}, names_of("openrouter_in_flight_budget", "in_flight_budget_exhausted")),
     Row("quota", {402}),
     Row(
@@ -176,7 +176,7 @@ def diagnosed(status: int, names: Set[str], message: str, wait: float | None) ->
     """What the error is. Addresses in its message say nothing: Groq names its billing page in those of its limits. No
     more does what is repeated after it: llama.cpp ends with the prompt.
     """
-    sentence = message.partition("messages = ")[0][:LONGEST_SENTENCE]
+    sentence = message[:LONGEST_SENTENCE]
     words = f"{_ADDRESS.sub('', sentence)} {' '.join(sorted(names))}"
     return next(row.fault for row in _TABLE if row.fits(status, names, words, wait))
 

@@ -182,7 +182,7 @@ class ErrorReport:
         words = f"{self.code} {self.param} {self.message}"
         if self.fault == "refusal":
             return ""
-        about_one = _ONE_OF_THEM.search(self.message.partition("messages = ")[0]) is not None
+        about_one = _ONE_OF_THEM.search(self.message) is not None
         if self.status in (0, 400, 404, 415, 422, 500, 501) and _NO_IMAGES.search(words) and not about_one:
             return "none"
         large = self.status == 413 and self.fault == "context"
@@ -228,6 +228,7 @@ def error_report(status: int, body: object, headers: Mapping[str, str] | None = 
         if isinstance(told, Mapping):  # OpenRouter repeats those of the limit that was met
             asked = {str(name).lower(): str(value) for name, value in told.items()} | asked
         delay = _delay(layer) if delay is None else delay
+    message = message.partition("messages = ")[0]  # llama.cpp repeats the prompt after it
     names = names_of(*named)
     if not status:
         numbers = (_number(layer) for layer in layers)

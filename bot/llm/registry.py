@@ -191,6 +191,8 @@ class Models:
         try:
             return json_answers.read(answer.text, of)
         except json_answers.UnreadableError as error:
+            if answer.finish == "refusal":
+                raise ModelError("refusal", answer.model) from None
             raise ModelError("format", answer.model, error.reason) from None
 
     async def close(self) -> None:

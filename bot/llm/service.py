@@ -312,7 +312,7 @@ class Service:
         """Make the client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
         sent = (self._key or "", *self._headers.values())
         if " " in sent[0] or not all(text.isascii() and text.isprintable() for text in sent):
-            raise FaultError("auth", "the key holds characters that no key has")
+            raise FaultError("auth", "the key or a header has characters that cannot be sent")
         async with self._opening:
             if self._client is None:
                 if self._base_url is not None and not address(self._base_url):

@@ -61,7 +61,7 @@ async def _models(resources: Resources, typed: Typed) -> list[str]:
 
     named = [f"{verb} {model}" for model in choosable(resources.config) for verb in ("use", "try")]
     actions = ["use config", *(f"use {name}" for name in LOCAL), *named]
-    return [action for action in actions if typed.prefix.casefold() in action][:25]
+    return [action for action in actions if typed.prefix.casefold() in action.casefold()][:25]
 
 
 KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",), completes={"models": _models})

@@ -14,8 +14,9 @@ from bot.events import UserError
 from bot.llm.base import Message, Prompt
 from bot.llm.local_servers import TITLES, local_servers
 from bot.markdown import harmless
-from bot.settings import MODEL, ROLES, permitted
+from bot.settings import MODEL, ROLES
 from bot.words import words
+from bot.works.settings import checks
 
 if TYPE_CHECKING:
     from bot.events import Request, Run
@@ -95,10 +96,7 @@ class ModelChoice:
         name = named.split()[0]
         if ":" not in name:
             named = f"{await self._first(name.casefold())}{named.removeprefix(name)}"
-        spec = model_spec.parse(named)
-        if not permitted(self._config, str(spec)):
-            provider = spec.model.partition(":")[0]
-            raise UserError("settings.provider", provider=provider, known=", ".join(self._config.providers))
+        spec = model_spec.parse(checks.models(self._resources, named))
         if variable := self._config.key_missing(spec.model):
             raise UserError("model.key_missing", provider=spec.model.partition(":")[0], variable=variable)
         return str(spec)
