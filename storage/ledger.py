@@ -288,7 +288,8 @@ class Ledger:
 
     async def settle_killed(self) -> int:
         """Settle the calls that an earlier process left under way, with what they had used when it was noted last.
-        Returns how many; before this process makes any. Those of releases that noted nothing keep their estimate.
+        Returns how many. Call it before this process makes calls. Calls of releases that noted nothing keep their
+        estimate.
         """
         async with self._db.write() as connection:
             killed = await connection.execute(self._settle_killed, {"now": datetime.now(UTC)})

@@ -55,7 +55,7 @@ class StoryVectors:
 
         from storage.tables import story_vectors as table
 
-        # SQLite would read all of the story's rows if it were asked for the story's: the key finds the nodes.
+        # With a condition on the story SQLite reads all of its rows; the nodes alone use the primary key.
         columns = (table.c.node_id, table.c.vectors, table.c.space, table.c.story_id)
         vectors_by_node: dict[str, bytes] = {}
         async with self._db.read() as connection:

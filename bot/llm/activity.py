@@ -21,7 +21,7 @@ _LONGEST_END = 4
 
 @dataclass(slots=True, eq=False)
 class ActivityStream(AsyncByteStream):
-    """Stands in for a response's `stream`. `filtered`: it holds server-sent events, and not packed."""
+    """Stands in for a response's `stream`. `filtered`: it holds server-sent events, uncompressed."""
 
     stream: AsyncByteStream
     on_activity: Callable[[], None]

@@ -210,7 +210,7 @@ class Prompt:
 
     @property
     def marked(self) -> int | None:
-        """How many messages stand before the end of what is marked for the cache; None where nothing is."""
+        """How many messages belong to the part marked for the cache; None if nothing is marked."""
         last = next((n for n in range(len(self.messages), 0, -1) if self.messages[n - 1].cache), 0)
         return last if last or self.cache else None
 

@@ -173,16 +173,14 @@ _TABLE: Final = (
 
 
 def diagnosed(status: int, names: Set[str], message: str, wait: float | None) -> ModelFault:
-    """What the error is. Addresses in its message say nothing: Groq names its billing page in those of its limits. No
-    more does what is repeated after it: llama.cpp ends with the prompt.
-    """
+    """What the error is. Addresses in its message are ignored: Groq links its billing page from rate limits."""
     sentence = message[:LONGEST_SENTENCE]
     words = f"{_ADDRESS.sub('', sentence)} {' '.join(sorted(names))}"
     return next(row.fault for row in _TABLE if row.fits(status, names, words, wait))
 
 
-def a_minute(message: str) -> bool:
-    """Whether it is a limit of tokens or requests in a time that is met."""
+def is_rate_limit(message: str) -> bool:
+    """Whether the message names a limit of tokens or requests a minute or a day."""
     return _A_MINUTE.search(message) is not None
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from bot.llm.base import ModelFault
-from bot.llm.diagnosis import a_minute, diagnosed, names_of
+from bot.llm.diagnosis import diagnosed, is_rate_limit, names_of
 
 LEAST_OUTPUT = 16
 """A number below this is not taken for a model's limit (OpenAI accepts no lower one)."""
@@ -155,7 +155,7 @@ class ErrorReport:
         """The most tokens that an answer may have, where the service refuses `requested` and says how many it takes:
         by its model's limit, by what the prompt leaves of the context window, or of the account's tokens a minute."""
         message = re.sub(r"(?<=\d),(?=\d{3}\b)", "", self.message)
-        if self.status in (413, 429) and a_minute(message) and (match := _TOO_LARGE.search(message)):
+        if self.status in (413, 429) and is_rate_limit(message) and (match := _TOO_LARGE.search(message)):
             most = int(match["limit"]) - (int(match["requested"]) - requested)
             return most if min(requested, LEAST_LEFT) <= most < requested else None
         if self.status not in (400, 422) or not _LIMIT.search(f"{self.param} {message}"):

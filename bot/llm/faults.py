@@ -63,7 +63,7 @@ its thoughts at least: of this talk only, which is refused with it."""
 
 
 MOST = "most"
-"""Stands among what a question has taught for the most tokens that the model's answers may have: once a question."""
+"""The key, among what a question has taught, of the limit of the model's answers; it is learnt once a question."""
 
 
 class FaultError(Exception):

@@ -448,7 +448,7 @@ class Service:
 
 
 async def _again(meter: Meter) -> None:
-    """The prompt is read, and paid, once more."""
+    """Reserve the prompt once more, because it is about to be billed again."""
     if meter.again is not None:
         await meter.again()
 
