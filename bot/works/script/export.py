@@ -14,7 +14,7 @@ from io import StringIO
 from itertools import groupby, zip_longest
 from typing import Final
 
-from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, plain
+from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, literal, plain
 from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
 from bot.works.script.length import page_of
 from bot.works.script.model import Script
@@ -135,7 +135,12 @@ def _action(line: str, *, first: bool) -> str:
 
 
 def _safe(text: str) -> str:
-    """Words that hold the beginning of no note and of no boneyard."""
+    """Words that hold the beginning of no note and of no boneyard; without emphasis where its mark would begin one."""
+    safe = _escaped(text)
+    return safe if plain(safe) == plain(text) else _escaped(literal(plain(text)))
+
+
+def _escaped(text: str) -> str:
     return _NOTE.sub(r"[\\", text).replace("/*", "/\\*")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Picture, Place, Request
@@ -321,6 +321,7 @@ _SCENES = st.tuples(
 )
 
 
+@example([[Element("heading", "INT. A - DAY"), Element("action", "*/*")]])
 @given(st.lists(_SCENES, min_size=1, max_size=4))
 def test_whatever_stands_in_a_script_is_written_so_that_it_reads_back(scenes: list[list[Element]]) -> None:
     _same(script(Screenplay(tuple(element for scene in scenes for element in scene))))
