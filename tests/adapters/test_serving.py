@@ -57,7 +57,7 @@ async def started(
     finally:
         with suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        await process.communicate()
 
 
 async def outcome(process: Process) -> tuple[int, str]:

@@ -65,7 +65,7 @@ async def spender(database: str, service: MessagesService, cap: Decimal) -> Asyn
         yield Spender(process)
     finally:
         process.kill()
-        await process.wait()
+        await process.communicate()  # wait() alone never ends while its pipe holds unread words
 
 
 async def entries(database: str, *, settle: bool = False) -> list[LedgerRow]:
