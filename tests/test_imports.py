@@ -135,6 +135,8 @@ HOMES = {
     "lxml": (
         "bot.readers.archive",
         "bot.readers.screenplay.final_draft",
+        "bot.readers.screenplay.open_screenplay",
+        "bot.readers.screenplay.celtx",
         "bot.readers.web.markup",
         "bot.readers.docx.xml",
         "bot.readers.web.epub",

@@ -24,6 +24,11 @@ PARSED: Final = {
     ".epub": "bot.readers.web.epub",
     ".fdx": "bot.readers.screenplay.final_draft",
     ".fountain": "bot.readers.screenplay.fountain",
+    ".osf": "bot.readers.screenplay.open_screenplay",
+    ".fadein": "bot.readers.screenplay.open_screenplay",
+    ".celtx": "bot.readers.screenplay.celtx",
+    ".highland": "bot.readers.screenplay.highland",
+    ".trelby": "bot.readers.screenplay.trelby",
 }
 """Parsed in a process of its own (see `sandbox`), by the `read` of this module."""
 
@@ -49,6 +54,11 @@ WORD: Final = Kind("Word", ".docx", read=True)
 EPUB: Final = Kind("EPUB", ".epub", read=True)
 HTML: Final = Kind("HTML", ".html", read=True)
 FINAL_DRAFT: Final = Kind("Final Draft", ".fdx", read=True)
+OPEN_SCREENPLAY: Final = Kind("Open Screenplay Format", ".osf", read=True)
+FADE_IN: Final = Kind("Fade In", ".fadein", read=True)
+CELTX: Final = Kind("Celtx", ".celtx", read=True)
+HIGHLAND: Final = Kind("Highland", ".highland", read=True)
+TRELBY: Final = Kind("Trelby", ".trelby", read=True)
 TEXT: Final = Kind("TXT", ".txt", read=True)
 OLD_WORD: Final = Kind("Word 97 (.doc)", ".docx")
 MHTML: Final = Kind("", "", key="library.file_mhtml")
@@ -126,6 +136,10 @@ _MARKUP: Final = re.compile(
 _SCREENPLAY: Final = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!DOCTYPE.{0,2000}?>\s*)?<FinalDraft\b", re.DOTALL
 )
+_OPEN_SCREENPLAY: Final = re.compile(
+    rb"""\s*(?:<\?xml[^>]{0,200}>\s*)?<document\s[^>]{0,200}?type=["']Open Screenplay Format"""
+)
+_TRELBY: Final = re.compile(rb"#Version [1-9]\r?\n")
 _DECLARED: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<!DOCTYPE\b", re.IGNORECASE)
 """Of what kind such XML is stands behind a declaration that may be longer than a file's head."""
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -155,6 +169,8 @@ def check(name: str, data: bytes) -> None:
         return  # after other bytes, and perhaps truncated
     if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
         return  # either is text, and may be about the other
+    if kind is HTML and suffix == ".celtx":
+        return
     if kind.key:
         raise UserError(kind.key, name=name)
     key = "library.file_wrong_kind" if kind.read else "library.file_other_kind"
@@ -186,6 +202,10 @@ def kind_of(data: bytes) -> Kind | None:
         return HTML
     if _SCREENPLAY.match(head):
         return FINAL_DRAFT
+    if _OPEN_SCREENPLAY.match(head):
+        return OPEN_SCREENPLAY
+    if _TRELBY.match(head):
+        return TRELBY
     return TEXT if _is_text(head) and not _DECLARED.match(head) else None
 
 
@@ -207,6 +227,13 @@ def _zip(data: bytes) -> Kind | None:
         ):
             if folder in names:
                 return kind
+    for member, kind in (
+        (b".textbundle/", HIGHLAND),
+        (b"project.rdf", CELTX),
+        (b"document.xml", FADE_IN),
+    ):
+        if member in names:
+            return kind
     return ARCHIVE
 
 

@@ -102,7 +102,7 @@ RIGHT = {
     "a PDF": {".pdf"},
     "Word": {".docx"},
     "EPUB": {".epub"},
-    "HTML": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain"},
+    "HTML": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain", ".celtx"},
     "text": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain"},
 }
 

@@ -31,6 +31,11 @@ MOST_EIGHTHS: Final = 80_000
 LEFT: Final = 1
 RIGHT: Final = 2
 
+CREDIT: Final = re.compile(
+    r"(?:\w+ ){0,3}by|(?:escrito|roteiro|argumento|história)?(?: \w+){0,2} ?(?:por|de)", re.I
+)
+"""What stands before the name of who wrote a script."""
+
 _MARK: Final = re.compile(r"\\[*_\[]|\*{1,3}|_")
 _UNSAFE: Final = re.compile(r"[*_]|(?<=\\)\[")
 
@@ -110,9 +115,35 @@ def literal(text: str) -> str:
     return _UNSAFE.sub(r"\\\g<0>", text)
 
 
+def emphasised(words: str, marks: str) -> str:
+    """Words with marks of emphasis around them, inside the blanks at their ends; as they are if they go over a line."""
+    bare = words.strip()
+    if not marks or not bare or "\n" in bare:
+        return words
+    start = len(words) - len(words.lstrip())
+    return f"{words[:start]}{marks}{bare}{marks[::-1]}{words[start + len(bare) :]}"
+
+
 def lines(text: str) -> str:
     """The text without the blanks at the ends of its lines, and without empty lines."""
     return "\n".join(line for raw in text.split("\n") if (line := raw.strip()))
+
+
+def title_page(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pairs of a title page whose lines bear no keys: the first is the title, who wrote it follows "written by",
+    the rest are notes."""
+    rest = [" ".join(text.split()) for text in texts if text.strip()]
+    if not rest:
+        return ()
+    pairs = [("Title", literal(rest.pop(0)))]
+    for place, text in enumerate(rest[:-1]):
+        if CREDIT.fullmatch(text):
+            pairs += [("Credit", text), ("Author", literal(rest[place + 1]))]
+            del rest[place : place + 2]
+            break
+    if rest:
+        pairs.append(("Notes", literal("\n".join(rest))))
+    return tuple(pairs)
 
 
 def numbered(elements: Sequence[Element]) -> list[str]:

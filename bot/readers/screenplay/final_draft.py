@@ -20,8 +20,10 @@ from bot.readers.screenplay.elements import (
     Element,
     Kind,
     Screenplay,
+    emphasised,
     lines,
     literal,
+    title_page,
 )
 
 if TYPE_CHECKING:
@@ -47,9 +49,6 @@ _KINDS: Final[dict[str, Kind]] = {
 """By a paragraph's Type; any other is "general"."""
 _LENGTH: Final = re.compile(r"(?:(\d{1,4})\s+)?(\d{1,4})\s*/\s*([1248])|(\d{1,4})")
 _STYLES: Final = (("Underline", "_"), ("Bold", "**"), ("Italic", "*"))
-_CREDIT: Final = re.compile(
-    r"(?:\w+ ){0,3}by|(?:escrito|roteiro|argumento|história)?(?: \w+){0,2} ?(?:por|de)", re.I
-)
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
@@ -69,7 +68,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     )
     if not any(element.text for element in elements) and root.get("Template", "").casefold() == "yes":
         raise UserError("library.file_template", name=name)
-    screenplay = Screenplay(elements, tuple(_title_page(root)))
+    screenplay = Screenplay(elements, title_page(_title_lines(root)))
     progress(1, 1)
     return screenplay_document(name, screenplay)
 
@@ -152,14 +151,7 @@ def _styled(node: Node) -> str:
     words = literal("".join(node.itertext()))
     if "AllCaps" in styles:
         words = words.upper()
-    bare = words.strip()
-    if not bare or "\n" in bare:
-        return words
-    marks = "".join(mark for style, mark in _STYLES if style in styles)
-    if not marks:
-        return words
-    start = len(words) - len(words.lstrip())
-    return f"{words[:start]}{marks}{bare}{marks[::-1]}{words[start + len(bare) :]}"
+    return emphasised(words, "".join(mark for style, mark in _STYLES if style in styles))
 
 
 def _own_text(node: Node) -> str:
@@ -167,24 +159,13 @@ def _own_text(node: Node) -> str:
     return lines("\n".join("".join(text.itertext()) for text in node.iter() if _tag(text) == "Text"))
 
 
-def _title_page(root: Node) -> Iterator[tuple[str, str]]:
-    """The first words are the title; who wrote it follows "written by"; the rest are notes."""
-    texts = [
-        text
+def _title_lines(root: Node) -> list[str]:
+    return [
+        _own_text(paragraph)
         for page in root
         if _tag(page) == "TitlePage"
         for content in page
         if _tag(content) == "Content"
         for paragraph in content
-        if _tag(paragraph) == "Paragraph" and (text := " ".join(_own_text(paragraph).split()))
+        if _tag(paragraph) == "Paragraph"
     ]
-    if texts:
-        yield "Title", literal(texts.pop(0))
-    for place, text in enumerate(texts[:-1]):
-        if _CREDIT.fullmatch(text):
-            yield "Credit", text
-            yield "Author", literal(texts[place + 1])
-            del texts[place : place + 2]
-            break
-    if texts:
-        yield "Notes", literal("\n".join(texts))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.readers.document import Document
     from bot.works.script.analysis import BackgroundAnalysis
 
-KINDS: Final = (".fdx", ".fountain", ".txt", ".pdf")
+KINDS: Final = (".fdx", ".fountain", ".fadein", ".osf", ".celtx", ".highland", ".trelby", ".txt", ".pdf")
 TITLE_CHARS: Final = 200
 LISTED: Final = 20
 """Numbers of changed scenes that a message names."""

@@ -230,4 +230,4 @@ def test_the_command_line_needs_no_data_folder(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.db")) == []
     done = asked(str(ROOT / "README.md"))
     assert done.returncode == 1
-    assert "README.md: it is no screenplay that I can read." in done.stderr.decode()
+    assert "README.md: I can't find a screenplay in it." in done.stderr.decode()
