@@ -19,6 +19,8 @@ ALIAS = 6
 """Characters of an id's end by which people name a script."""
 MOST = 500
 """Scripts of one list."""
+FORMER = 20
+"""Drafts that are kept before a script's newest one."""
 Visibility: TypeAlias = Literal["me", "thread", "space"]
 VISIBILITIES: tuple[Visibility, ...] = get_args(Visibility)
 
@@ -62,6 +64,16 @@ class ScriptRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftRow:
+    """A draft without its words. `created_at` is when it was added."""
+
+    draft: int
+    source: str
+    scenes: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class IdeaRow:
     """An idea that is kept with a script, for whom `author_id` has asked. Within its script it has a `number`."""
 
@@ -97,20 +109,59 @@ class Scripts:
         return ScriptRow(**values), body
 
     async def put(self, row: ScriptRow, body: str) -> None:
-        """A new script, or a new draft of one of the same owner's; again by the same run does nothing."""
+        """A new script, or a new draft of one of the same owner's; again by the same run does nothing.
+
+        The draft before is kept, and so are the FORMER - 1 before that.
+        """
+        from sqlalchemy import select
+
+        from storage.tables import script_drafts as former
         from storage.tables import scripts
 
         new = self._db.insert(scripts).values(**asdict(row), body=body)
         anew = ("title", "source", "run_id", "draft", "scenes", "updated_at")
         same = (scripts.c.space == row.space, scripts.c.author_id == row.author_id)
         new_values = {name: getattr(row, name) for name in anew} | {"body": body}
-        where = (*same, scripts.c.run_id != row.run_id)
+        where = (*same, scripts.c.run_id != row.run_id, scripts.c.id == row.id)
+        t = scripts.c
+        before = select(t.space, t.id, t.draft, t.source, t.scenes, t.updated_at, t.body).where(*where)
+        keep = self._db.insert(former).from_select(
+            ["space", "script_id", "draft", "source", "scenes", "created_at", "body"], before
+        )
+        too_old = former.delete().where(
+            former.c.space == row.space, former.c.script_id == row.id, former.c.draft < row.draft - FORMER
+        )
         async with self._db.write() as connection:
             inserted = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
             if not inserted.rowcount:
-                await connection.execute(
-                    scripts.update().where(*where, scripts.c.id == row.id).values(new_values)
-                )
+                await connection.execute(keep.on_conflict_do_nothing())
+                await connection.execute(scripts.update().where(*where).values(new_values))
+                await connection.execute(too_old)
+
+    async def drafts(self, reader: Reader, id: str) -> list[DraftRow]:
+        """The drafts that are kept of a script that may be read, the newest first."""
+        from sqlalchemy import select
+
+        from storage.tables import script_drafts as former
+        from storage.tables import scripts
+
+        t, readable = scripts.c, (*_readable(reader), scripts.c.id == id)
+        newest = select(t.draft, t.source, t.scenes, t.updated_at.label("created_at")).where(*readable)
+        columns = (former.c.draft, former.c.source, former.c.scenes, former.c.created_at)
+        earlier = select(*columns).join(scripts).where(*readable).order_by(former.c.draft.desc())
+        return [*await self._db.rows(newest, DraftRow), *await self._db.rows(earlier, DraftRow)]
+
+    async def former(self, reader: Reader, id: str, draft: int) -> str | None:
+        """The body of a draft before the newest one, of a script that may be read."""
+        from sqlalchemy import select
+
+        from storage.tables import script_drafts as former
+        from storage.tables import scripts
+
+        query = select(former.c.body).join(scripts)
+        query = query.where(*_readable(reader), scripts.c.id == id, former.c.draft == draft)
+        body: str | None = (await self._db.execute(query)).scalar()
+        return body
 
     async def share(self, reader: Reader, id: str, visibility: Visibility) -> bool:
         """Let others read a script from now on, "thread" being the reader's; whether it is one of theirs."""

@@ -40,7 +40,14 @@ from storage.tables_library import (
     texts,
 )
 from storage.tables_quiz import quiz_cards, quiz_questions
-from storage.tables_script import script_findings, script_ideas, script_places, script_vectors, scripts
+from storage.tables_script import (
+    script_drafts,
+    script_findings,
+    script_ideas,
+    script_places,
+    script_vectors,
+    scripts,
+)
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import (
     stories,
@@ -77,6 +84,7 @@ __all__ = [
     "quiz_questions",
     "schedule_followers",
     "schedules",
+    "script_drafts",
     "script_findings",
     "script_ideas",
     "script_places",

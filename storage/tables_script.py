@@ -1,4 +1,4 @@
-"""The tables of screenplays: each script's newest draft, whose it is, and which one a thread speaks of."""
+"""The tables of screenplays: each script's drafts, whose it is, and which one a thread speaks of."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlalchemy import (
 from storage.columns import Moment, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["script_findings", "script_ideas", "script_places", "script_vectors", "scripts"]
+__all__ = ["script_drafts", "script_findings", "script_ideas", "script_places", "script_vectors", "scripts"]
 
 # `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
 scripts = Table(
@@ -43,6 +43,21 @@ scripts = Table(
     Index(None, "space", "author_id"),
     # The message with which it came may go; the script stays until its owner removes it, or goes.
     info=Ownership(people=(PersonRule("author_id", "delete"),), run="run_id").info,
+)
+
+# The drafts before the newest one, which is in `scripts`.
+script_drafts = Table(
+    "script_drafts",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("script_id", String, ForeignKey("scripts.id", ondelete="CASCADE"), nullable=False),
+    Column("draft", Integer, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("scenes", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("script_id", "draft"),
+    info=Ownership(to="space", within="scripts").info,
 )
 
 # `scene` is the thread's focus, 0 for none.

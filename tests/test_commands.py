@@ -239,7 +239,8 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     story = {f"story {name}" for name in told}
     course = {f"course {name}" for name in ("ask", "list", "outline", "quiz")}
     script = {
-        f"script {name}" for name in ("ask", "ideas", "scenes", "scene", "report", "analysis", "export")
+        f"script {name}"
+        for name in ("ask", "ideas", "drafts", "compare", "scenes", "scene", "report", "analysis", "export")
     }
     assert private == rules | council | story | course | script
     parsed = parse("/rules ask --private who holds the mill?")

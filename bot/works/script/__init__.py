@@ -24,6 +24,7 @@ _TOOLS = Option("tools", "verbs.option_tools", choices=("auto", "on", "off"))
 _MAX_TOOLS = Option("max-tools", "verbs.option_max_tools", "number", most=30)
 _TITLE = Option("title", "verbs.option_script_title", most=200)
 _ANYWAY = Option("yes", "verbs.option_yes_replace", "flag")
+_DRAFT = Option("draft", "verbs.option_draft", "number", most=999_999)
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
 
@@ -64,6 +65,14 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("script", "ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     Verb("script", "drop", "3", Argument("idea", "verbs.arg_idea", most=20), (_OF_SCRIPT,)),
+    Verb("script", "drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb(
+        "script",
+        "compare",
+        "1 3 --script The Last Ferry",
+        Argument("drafts", "verbs.arg_drafts", required=False, most=40),
+        (_OF_SCRIPT, PRIVATE),
+    ),
     Verb("script", "list", personal=True),
     Verb("script", "scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     Verb("script", "scene", "12", Argument("scene", "verbs.arg_scene", most=300), (_OF_SCRIPT, PRIVATE)),
@@ -76,7 +85,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("script", "analysis", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     Verb("script", "analysed", inner=True),
-    Verb("script", "export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, PRIVATE)),
+    Verb("script", "export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, _DRAFT, PRIVATE)),
 )
 
 
@@ -85,6 +94,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.script.analysis import BackgroundAnalysis
     from bot.works.script.answer import ScriptQuestions
     from bot.works.script.catalogue import Catalogue
+    from bot.works.script.drafts import Drafts
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.likeness import Likeness
@@ -117,7 +127,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         likeness,
         section,
     )
-    return Scripts(catalogue, intake, background, ideas, questions.run)
+    return Scripts(catalogue, intake, background, ideas, Drafts(catalogue), questions.run)
 
 
 async def _titles(resources: Resources, typed: Typed) -> list[str]:

@@ -112,6 +112,17 @@ class Catalogue:
         """What the script says now. Raises UserError where it has gone meanwhile."""
         return (await self.open(asker, row, questions=False)).script
 
+    async def draft(self, asker: Reader, row: ScriptRow, number: int) -> Script:
+        """What a draft of the script said. Raises UserError where it is not kept."""
+        if number == row.draft:
+            return await self.read(asker, row)
+        if (body := await self.rows.former(asker, row.id, number)) is None:
+            kept = ", ".join(str(each.draft) for each in reversed(await self.rows.drafts(asker, row.id)))
+            raise UserError("script.no_draft", number=number, title=row.title, kept=kept)
+        return await asyncio.to_thread(
+            lambda: replace(script(decode_screenplay(json.loads(body))), title=row.title)
+        )
+
     async def open(self, asker: Reader, row: ScriptRow, *, questions: bool = True) -> OpenScript:
         """The script as it is now; with `questions`, also what they need, made in a thread. Raises UserError."""
         async with self._opening:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,8 +23,9 @@ from bot.words import Words, words
 from bot.works.library import LibraryConfig
 from bot.works.library.intake_job import failures, files_of, left_out, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility
+from bot.works.script.changes import changes
 from bot.works.script.length import pages
-from bot.works.script.model import Scene, Script, script
+from bot.works.script.model import script
 from bot.works.script.report import figures
 from storage.scripts import ScriptRow
 
@@ -40,13 +40,8 @@ TITLE_CHARS: Final = 200
 LISTED: Final = 20
 """Numbers of changed scenes that a message names."""
 
-_SAME_HEADING: Final = 0.15
-_OTHER_HEADING: Final = 0.5
-"""Words that two scenes share (Dice's coefficient), from which on they are one scene rewritten."""
 _ONE_SCRIPT: Final = 1 / 3
 """Of the longer draft's scenes, how many the other one has at least, if they are drafts of one script."""
-_COMMON: Final = 40
-"""Scenes that hold a word, above which it is no reason to compare two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,71 +257,10 @@ def _outcome_lines(outcome: TakenIn, say: Words) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """By the scenes' numbers: `same` and `changed` as (before, now), `cut` from the old draft, `new` in the new one."""
-
-    same: tuple[tuple[int, int], ...]
-    changed: tuple[tuple[int, int], ...]
-    cut: tuple[int, ...]
-    new: tuple[int, ...]
-
-
-def changes(before: Script, now: Script) -> Changes:
-    """Scenes are matched by what they hold, in order; then those of one heading, then any, the likest first."""
-    by_content: defaultdict[str, list[int]] = defaultdict(list)
-    for scene in reversed(before.scenes):
-        by_content[scene.content].append(scene.number)
-    same = [
-        (by_content[scene.content].pop(), scene.number) for scene in now.scenes if by_content[scene.content]
-    ]
-    matched_old = {number for number, _ in same}
-    matched_new = {number for _, number in same}
-    old = {scene.number: scene for scene in before.scenes if scene.number not in matched_old}
-    fresh = {scene.number: scene for scene in now.scenes if scene.number not in matched_new}
-    changed: list[tuple[int, int]] = []
-    for _, _, old_number, new_number in sorted(_likenesses(old.values(), fresh.values())):
-        if old_number in old and new_number in fresh:
-            changed.append((old_number, new_number))
-            del old[old_number], fresh[new_number]
-    return Changes(tuple(same), tuple(sorted(changed, key=lambda pair: pair[1])), tuple(old), tuple(fresh))
-
-
-def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[bool, float, int, int]]:
-    """Pairs that may be one scene: whether the heading differs, how unlike they are, and both numbers."""
-    words = {scene.number: Counter(scene.text.casefold().split()) for scene in before}
-    headings = {scene.number: _heading(scene) for scene in before}
-    holding: defaultdict[str, list[int]] = defaultdict(list)
-    for number, counted in words.items():
-        for word in (*counted, headings[number]):
-            holding[word].append(number)
-    pairs = []
-    for scene in now:
-        own, named = Counter(scene.text.casefold().split()), _heading(scene)
-        candidates = {
-            number
-            for word in (*own, named)
-            if len(holding.get(word, ())) <= _COMMON
-            for number in holding.get(word, ())
-        }
-        for number in candidates:
-            other_heading = headings[number] != named
-            shared = sum((own & words[number]).values())
-            likeness = 2 * shared / max(1, own.total() + words[number].total())
-            if likeness >= (_OTHER_HEADING if other_heading else _SAME_HEADING):
-                pairs.append((other_heading, -likeness, number, scene.number))
-    return pairs
-
-
 def _as_script(name: str) -> str:
     """The name under which the file is read: a .txt is taken for Fountain."""
     path = Path(name)
     return str(path.with_suffix(".fountain")) if path.suffix.lower() == ".txt" else name
-
-
-def _heading(scene: Scene) -> str:
-    named = scene.heading
-    return f"{named.setting}\x1f{named.place}\x1f{named.time}"
 
 
 async def report_of(config: Config, file: Path) -> dict[str, Any]:

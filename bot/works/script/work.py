@@ -17,6 +17,7 @@ from bot.works.script.report_events import reported
 
 if TYPE_CHECKING:
     from bot.works.script.analysis import Analysis, BackgroundAnalysis
+    from bot.works.script.drafts import Drafts
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.model import Scene, Script
@@ -37,6 +38,7 @@ class Scripts:
     _intake: ScriptIntake
     _background: BackgroundAnalysis
     _ideas: Ideas
+    _drafts: Drafts
     _ask: Verb
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -51,6 +53,8 @@ class Scripts:
             "brainstorm": self._ask,
             "ideas": self._ideas.listed,
             "drop": self._ideas.drop,
+            "drafts": self._drafts.listed,
+            "compare": self._drafts.compare,
             "list": self._list,
             "scenes": self._scenes,
             "scene": self._scene,
@@ -177,7 +181,10 @@ class Scripts:
 
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        _, script = await self._meant(request, request.text)
+        asker = reader(request)
+        row = await self._catalogue.resolve(asker, request.text)
+        draft = request.options.get("draft")
+        script = await self._catalogue.draft(asker, row, int(draft) if draft else row.draft)
         form = str(request.options.get("as") or "fountain")
         formats = {
             "fountain": ("script.fountain", "text/plain", fountain),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.readers.screenplay.elements import Element
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain
-from bot.works.script.intake import changes
+from bot.works.script.changes import changes
 from bot.works.script.length import measured
 from bot.works.script.model import Script, heading, script, speaker
 from bot.works.script.quotations import Quotations
