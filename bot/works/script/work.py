@@ -183,8 +183,8 @@ class Scripts:
         request, say = run.request, words(run.request.locale)
         asker = reader(request)
         row = await self._catalogue.resolve(asker, request.text)
-        draft = request.options.get("draft")
-        script = await self._catalogue.draft(asker, row, int(draft) if draft else row.draft)
+        draft = request.options.get("draft", row.draft)
+        script = await self._catalogue.draft(asker, row, draft if isinstance(draft, int) else row.draft)
         form = str(request.options.get("as") or "fountain")
         formats = {
             "fountain": ("script.fountain", "text/plain", fountain),
