@@ -83,3 +83,47 @@ def test_what_stands_where_a_script_s_lines_stand_is_read_as_one() -> None:
 )
 def test_what_does_not_stand_so_is_none(text: str) -> None:
     assert document(text).screenplay is None
+
+
+def test_a_script_without_a_title_page_is_read() -> None:
+    found = document(FIRST, SECOND)
+    assert found.screenplay is not None
+    assert found.screenplay.title_page == ()
+    assert found.title == "ferry"
+
+
+def test_a_dual_dialogue_is_read_column_by_column() -> None:
+    beside = "".join(
+        shown(text, x, 720 - 12 * (30 + at), 12)
+        for at, row in enumerate(
+            [
+                [(180, "ADA"), (370, "BO"), (385, "\\(O.S.\\)")],
+                [(150, "Not now, not"), (350, "\\(far"), (385, "off\\)")],
+                [(150, "ever."), (320, "Wait for me, I am"), (450, "coming.")],
+                [(320, "Please.")],
+            ]
+        )
+        for x, text in row
+    )
+    behind = shown("She does not.", ACTION, 720 - 12 * 35, 12)
+    found = document(FIRST, SECOND + beside + behind)
+    assert found.screenplay is not None
+    assert list(found.screenplay.elements)[-8:] == [
+        Element("action", "Nobody answers."),
+        Element("cue", "ADA", dual=1),
+        Element("dialogue", "Not now, not ever."),
+        Element("cue", "BO (O.S.)", dual=2),
+        Element("parenthetical", "(far off)"),
+        Element("dialogue", "Wait for me, I am coming. Please."),
+        Element("action", "She does not."),
+    ]
+
+
+def test_a_line_in_capitals_between_two_equal_numbers_is_a_heading() -> None:
+    forced = shown("12A LATER ON THE PIER 12A", 72, 300, 12) + shown("12 OF THEM ARE GONE", ACTION, 270, 12)
+    found = document(FIRST, SECOND + forced)
+    assert found.screenplay is not None
+    assert list(found.screenplay.elements)[-2:] == [
+        Element("heading", "LATER ON THE PIER", number="12A"),
+        Element("action", "12 OF THEM ARE GONE"),
+    ]

@@ -2,7 +2,8 @@
 
 Final Draft, Fade In and Highland print in Courier of 12 points, ten characters to the inch: action and headings at 1.5
 inches, dialogue at 2.5, parentheticals at 3.1, cues at 3.7, transitions at the right (Final Draft's ElementSettings).
-What counts is how far a line stands from where the scene headings do. Knows no PDF. Dual dialogue is read across.
+What counts is how far a line stands from where the scene headings do. Two cues in one row begin a dual dialogue, which
+is read column by column. Knows no PDF.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, Protocol
 
-from bot.readers.screenplay.elements import SPOKEN, Element, Kind, Screenplay, literal
+from bot.readers.screenplay.elements import (
+    LEFT,
+    RIGHT,
+    SPOKEN,
+    Element,
+    Kind,
+    Screenplay,
+    literal,
+    title_page,
+)
 from bot.readers.screenplay.fountain import is_heading
 
 LETTER: Final = 0.6
@@ -23,6 +33,10 @@ _ROW: Final = 0.3
 """Ems that words of one row may stand apart in height."""
 _PARAGRAPH: Final = 1.6
 """Ems between two rows from which on a new paragraph begins: single spacing is 1."""
+_GUTTER: Final = 1.5
+"""Letters between the two columns of a dual dialogue, at least."""
+_CUE: Final = 40
+"""Letters of a cue in a dual dialogue, at most."""
 _WORDS: Final = 1_500
 """On a page: no page of a script has as many."""
 _SCENES, _SPEECHES = 2, 2
@@ -55,7 +69,9 @@ class Placed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a page; `number` is the scene number that stood beside it."""
+    """A line of a page; `number` is the scene number that stood beside it. `dual`: it is in the LEFT or the RIGHT
+    column of a dual dialogue, and so of this `kind`.
+    """
 
     page: int
     text: str
@@ -63,6 +79,8 @@ class Row:
     base: float
     size: float
     number: str = ""
+    dual: int = 0
+    kind: Kind | None = None
 
 
 def rows(words: Sequence[Placed], page: int) -> list[Row]:
@@ -75,19 +93,86 @@ def rows(words: Sequence[Placed], page: int) -> list[Row]:
             groups[-1].append(word)
         else:
             groups.append([word])
-    rows_made = []
-    for at, group in enumerate(groups):
-        row = _row(sorted(group, key=lambda placed: placed.left), page)
-        if _FURNITURE.fullmatch(row.text) or (at == 0 and _PAGE_NUMBER.fullmatch(row.text)):
+    rows_made: list[Row] = []
+    at = 0
+    while at < len(groups):
+        if columns := _dual(groups[at:]):
+            for side, column in zip((LEFT, RIGHT), columns, strict=True):
+                rows_made += _speech(column, side, page)
+            at += max(map(len, columns))
             continue
-        rows_made.append(row)
+        row = _row(_across(groups[at]), page)
+        if not (_FURNITURE.fullmatch(row.text) or (at == 0 and _PAGE_NUMBER.fullmatch(row.text))):
+            rows_made.append(row)
+        at += 1
     return rows_made
+
+
+def _across(words: Iterable[Placed]) -> list[Placed]:
+    return sorted(words, key=lambda placed: placed.left)
+
+
+def _dual(groups: Sequence[Sequence[Placed]]) -> tuple[list[list[Placed]], list[list[Placed]]] | None:
+    """The words of both columns, row by row, if the first group is the two cues of a dual dialogue."""
+    cues = _across(groups[0])
+    text = "".join(word.text for word in cues)
+    if len(cues) < 2 or any(map(str.islower, text)) or not any(map(str.isalpha, text)):
+        return None
+    block = [cues]
+    for before, group in pairwise(groups):
+        if group[0].base - before[0].base >= _PARAGRAPH * group[0].size:
+            break
+        block.append(_across(group))
+    gutter = _gutter(block)
+    if len(block) < 2 or gutter is None:
+        return None
+    columns = (
+        [[word for word in row if word.left < gutter] for row in block],
+        [[word for word in row if word.left >= gutter] for row in block],
+    )
+    if not all(column[0] and column[1] and len(_text(column[0])) <= _CUE for column in columns):
+        return None
+    return columns
+
+
+def _gutter(block: Sequence[Sequence[Placed]]) -> float | None:
+    """Where the right column begins: behind the widest strip without a word; None if none is wide enough."""
+    words = sorted((word for row in block for word in row), key=lambda placed: placed.left)
+    widest, begins, right = 0.0, 0.0, words[0].right
+    for word in words[1:]:
+        if word.left - right > widest:
+            widest, begins = word.left - right, word.left
+        right = max(right, word.right)
+    return begins if widest >= _GUTTER * LETTER * words[0].size else None
+
+
+def _speech(column: Iterable[list[Placed]], side: int, page: int) -> Iterable[Row]:
+    """The rows of one column: the cue, then what is spoken, with what stands in parentheses apart."""
+    kind: Kind | None = None
+    closed = True
+    for words in column:
+        if not words:
+            continue
+        text = _text(words)
+        if kind is None:
+            kind = "cue"
+        elif closed:
+            kind = "parenthetical" if text.startswith("(") else "dialogue"
+        closed = kind != "parenthetical" or text.endswith(")")
+        if not _FURNITURE.fullmatch(text):
+            yield Row(page, text, words[0].left, words[0].base, words[0].size, dual=side, kind=kind)
+
+
+def _text(words: Iterable[Placed]) -> str:
+    return " ".join(word.text for word in words)
 
 
 def _row(words: list[Placed], page: int) -> Row:
     """With the scene number off that stands on both sides, or before a heading."""
     texts, number = [word.text for word in words], ""
-    if len(texts) > 1 and _NUMBER.fullmatch(texts[0]) and is_heading(" ".join(texts[1:])):
+    between = " ".join(texts[1:-1])
+    enclosed = len(texts) > 2 and texts[0] == texts[-1] and between == between.upper()
+    if len(texts) > 1 and _NUMBER.fullmatch(texts[0]) and (enclosed or is_heading(" ".join(texts[1:]))):
         number = texts.pop(0)
         words = words[1:]
         if len(texts) > 1 and texts[-1] == number:
@@ -119,17 +204,16 @@ def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
     ):
         return None
     front = [row.text for row in all_rows[:first] if row.page < all_rows[first].page]
-    title_page = (
-        ("Title", literal(front[0])),
-        *((("Notes", literal("\n".join(front[1:]))),) if front[1:] else ()),
-    )
-    return Screenplay(tuple(elements), title_page if front else (), guessed=True)
+    return Screenplay(tuple(elements), title_page(front), guessed=True)
 
 
 def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
     """What each row is by how many letters it stands from the margin; None where a script has nothing."""
     kinds: list[Kind | None] = []
     for at, row in enumerate(body):
+        if row.kind is not None:
+            kinds.append(row.kind)
+            continue
         indent = (row.left - margin) / (LETTER * row.size)
         capitals = not any(map(str.islower, row.text)) and any(map(str.isalpha, row.text))
         below = body[at + 1] if at + 1 < len(body) else None
@@ -137,7 +221,7 @@ def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
         previous = kinds[-1] if kinds and _follows(body[at - 1], row) else None
         kind: Kind | None
         if -6 <= indent < 4:
-            kind = "heading" if is_heading(row.text) and capitals else "action"
+            kind = "heading" if (row.number or is_heading(row.text)) and capitals else "action"
         elif 14 <= indent <= 40 and capitals and speech_follows and previous not in ("parenthetical", "cue"):
             kind = "cue"
         elif 10 <= indent <= 24 and (row.text.startswith("(") or previous == "parenthetical") and indent > 12:
@@ -180,7 +264,7 @@ def _elements(body: Sequence[Row], kinds: Iterable[Kind]) -> list[Element]:
         ):
             elements[-1] = replace(elements[-1], text=f"{elements[-1].text} {text}")
         else:
-            elements.append(Element(kind, text, number=row.number))
+            elements.append(Element(kind, text, number=row.number, dual=row.dual if kind == "cue" else 0))
         last = row
     return elements
 
