@@ -108,7 +108,7 @@ def test_a_dual_dialogue_is_read_column_by_column() -> None:
     behind = shown("She does not.", ACTION, 720 - 12 * 35, 12)
     found = document(FIRST, SECOND + beside + behind)
     assert found.screenplay is not None
-    assert list(found.screenplay.elements)[-8:] == [
+    assert list(found.screenplay.elements)[-7:] == [
         Element("action", "Nobody answers."),
         Element("cue", "ADA", dual=1),
         Element("dialogue", "Not now, not ever."),
