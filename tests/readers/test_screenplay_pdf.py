@@ -97,8 +97,8 @@ def test_a_dual_dialogue_is_read_column_by_column() -> None:
         shown(text, x, 720 - 12 * (30 + at), 12)
         for at, row in enumerate(
             [
-                [(180, "ADA"), (370, "BO"), (385, "\\(O.S.\\)")],
-                [(150, "Not now, not"), (350, "\\(far"), (385, "off\\)")],
+                [(180, "ADA"), (370, "BO"), (392, "\\(O.S.\\)")],
+                [(150, "Not now, not"), (350, "\\(far"), (392, "off\\)")],
                 [(150, "ever."), (320, "Wait for me, I am"), (450, "coming.")],
                 [(320, "Please.")],
             ]
