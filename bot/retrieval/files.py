@@ -14,7 +14,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from bot.events import UserError
-from bot.readers.kinds import SUFFIXES, readable
+from bot.readers.kinds import SUFFIXES, readable, unread
 
 _ORDINARY = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -164,7 +164,10 @@ def _check_file(
     if not stat.S_ISREG(status.st_mode):
         return no("file_special")
     if not readable(path.name):
-        return no("file_kind", kinds=", ".join(SUFFIXES))
+        fault = unread(name)
+        return no(
+            fault.key.removeprefix("library."), **{key: str(value) for key, value in fault.values.items()}
+        )
     if status.st_size > max_bytes:
         return no("file_large", mb=megabytes(status.st_size), limit=max_bytes // 1_000_000)
     if status.st_size == 0:

@@ -77,12 +77,17 @@ NAMED = {
     "text": "its contents are TXT, whatever its name says. Give it a name that ends in .txt and add it again.",
     "old Word": "its contents are Word 97 (.doc), which I can't read. Save it as .docx and add that.",
     "locked": "a password protects it. Save a copy without one and add that.",
-    "old Excel": "its contents are Excel 97 (.xls), which I can't read. Save it as .pdf and add that.",
-    "old PowerPoint": "its contents are PowerPoint 97 (.ppt), which I can't read. Save it as .pdf and add that.",
-    "OpenDocument": "its contents are OpenDocument (.odt), which I can't read. Save it as .docx and add that.",
-    "Excel": "its contents are Excel, which I can't read. Save it as .pdf and add that.",
-    "PowerPoint": "its contents are PowerPoint, which I can't read. Save it as .pdf and add that.",
-    "RTF": "its contents are RTF, which I can't read. Save it as .docx and add that.",
+    "old Excel": "its contents are Excel 97 (.xls), which I can't read. Save it as .xlsx and add that.",
+    "old PowerPoint": "its contents are PowerPoint 97 (.ppt), which I can't read. Save it as .pptx and add that.",
+    "OpenDocument": (
+        "its contents are OpenDocument (.odt), whatever its name says. "
+        "Give it a name that ends in .odt and add it again."
+    ),
+    "Excel": "its contents are Excel, whatever its name says. Give it a name that ends in .xlsx and add it again.",
+    "PowerPoint": (
+        "its contents are PowerPoint, whatever its name says. Give it a name that ends in .pptx and add it again."
+    ),
+    "RTF": "its contents are RTF, whatever its name says. Give it a name that ends in .rtf and add it again.",
     "a web archive": "it is a web archive (MHTML). Save the page as “HTML only” and add that.",
     "a picture": (
         "it is a picture, without text that could be searched. "
@@ -98,12 +103,19 @@ OTHER = (
     "this is neither text nor a document that I can read, whatever its name says. "
     "Save it as text or Markdown and add it again."
 )
+TEXTUAL = {
+    ".html", ".htm", ".md", ".markdown", ".txt", ".fountain", ".csv", ".tsv", ".ipynb", ".rst", ".adoc", ".srt", ".vtt",
+}  # fmt: skip
 RIGHT = {
     "a PDF": {".pdf"},
     "Word": {".docx"},
     "EPUB": {".epub"},
-    "HTML": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain", ".celtx"},
-    "text": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain"},
+    "HTML": TEXTUAL | {".celtx"},
+    "text": TEXTUAL,
+    "OpenDocument": {".odt"},
+    "Excel": {".xlsx"},
+    "PowerPoint": {".pptx"},
+    "RTF": {".rtf"},
 }
 
 
@@ -155,6 +167,18 @@ def test_nothing_is_empty_whatever_it_is_called(suffix: str, data: bytes) -> Non
 )
 def test_what_is_in_doubt_is_left_to_its_reader(name: str, data: bytes) -> None:
     assert said(name, data) == ""
+
+
+def test_old_kinds_are_refused_with_how_to_save_them() -> None:
+    for name, sentence in (
+        ("a.doc", "a.doc: I can't read Word 97 (.doc). Save it as .docx and add that."),
+        ("a.XLS", "a.XLS: I can't read Excel 97 (.xls). Save it as .xlsx and add that."),
+        ("a.ppt", "a.ppt: I can't read PowerPoint 97 (.ppt). Save it as .pptx and add that."),
+        ("a.exe", f"a.exe: I can't read this kind of file. I read {', '.join(SUFFIXES)}."),
+    ):
+        error = kinds.unread(name)
+        assert words("en")(error.key, **error.values) == sentence
+    assert kinds.unread("a.doc", (".ogg", ".mp3")).key == "library.file_kind"
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -6,23 +6,13 @@ What a relationship names is looked for in the archive, and nowhere else.
 from __future__ import annotations
 
 import posixpath
-import re
-from typing import Final
 
 from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.docx.numbering import Numbering
 from bot.readers.docx.styles import Styles
 from bot.readers.docx.xml import Element, child, children, kind, number
-
-_NO_TITLE: Final = re.compile(
-    r"(?:|(?:microsoft )?word document|(?:new |blank )?document|documento(?: do word)?|template|normal|title|título"
-    r"|(?:untitled|sem t[ií]tulo)(?: document| documento)?|powerpoint presentation) ?[\d-]*"
-    r"|microsoft (?:office )?word - .*|.*\.(?:do[ct][xm]?|odt|rtf)",
-    re.IGNORECASE,
-)
-"""Titles that programs and templates put there, none of a person's."""
-_MOST_TITLE: Final = 200
+from bot.readers.package import persons_title
 
 
 class Parts:
@@ -56,8 +46,7 @@ class Parts:
         """The one in the file's properties; "" where it is a program's or nobody's."""
         root = self._part(self._related("", "core-properties") or "docProps/core.xml")
         words = child(root, "dc:title")
-        title = " ".join((words.text or "").split()) if words is not None else ""
-        return "" if len(title) > _MOST_TITLE or _NO_TITLE.fullmatch(title) else title
+        return persons_title(words.text or "") if words is not None else ""
 
     def _part(self, name: str | None) -> Element | None:
         """None for a missing or broken part: the words are in the body."""

@@ -113,7 +113,7 @@ class QuestionFiles:
         brought, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
-        refused_others = [refusal for refusal in refused if refusal.key != "library.file_kind"]
+        refused_others = [refusal for refusal in refused if refusal.key not in _UNREAD]
         if not brought and (refused_others or run.request.options.get("file")):
             raise UserError((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
         if not brought:
@@ -182,6 +182,7 @@ def _image(file: Candidate) -> Image:
     return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
 
 
+_UNREAD: Final = ("library.file_kind", "library.file_old_kind")
 _OVER_LIMIT = {"library.file_large": "rules.picture_large", "library.file_over": "rules.picture_over"}
 
 

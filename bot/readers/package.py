@@ -1,0 +1,115 @@
+"""The parts of an Office file (ECMA-376 part 2) by their relationships, and its XML by names without namespaces.
+
+Knows no document format.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bot.events import UserError
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+    from bot.readers.archive import Archive
+
+_NO_TITLE: Final = re.compile(
+    r"(?:|(?:microsoft )?word document|(?:new |blank )?document|documento(?: do word)?|template|normal|title|título"
+    r"|(?:untitled|sem t[ií]tulo)(?: document| documento)?|(?:microsoft )?powerpoint[ -]\w+"
+    r"|apresentação do (?:microsoft )?powerpoint|présentation powerpoint|slide|folie) ?[\d-]*"
+    r"|microsoft (?:office )?word - .*|.*\.(?:do[ct][xm]?|od[tps]|rtf|pp[ts][xm]?|xls[xm]?)",
+    re.IGNORECASE,
+)
+"""Titles that programs and templates put there, none of a person's."""
+_MOST_TITLE: Final = 200
+
+
+class Related(NamedTuple):
+    """The last word of a relationship's type, and the member that it leads to."""
+
+    kind: str
+    member: str
+
+
+def local(element: Element) -> str:
+    """An element's name without its namespace; "" for comments and entities."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def attribute(element: Element, name: str) -> str:
+    """An attribute by its name, whatever its namespace; those that have one come first."""
+    own = element.get(name, "")
+    return next((str(value) for key, value in element.items() if str(key).endswith("}" + name)), own)
+
+
+def child(element: Element | None, *names: str) -> Element | None:
+    """The first child of the first name, the first of the next name in that, and so on."""
+    for name in names:
+        if element is None:
+            return None
+        element = next((inner for inner in element if local(inner) == name), None)
+    return element
+
+
+def children(element: Element | None, *names: str) -> list[Element]:
+    """The children of what `child` finds."""
+    found = child(element, *names)
+    return [] if found is None else list(found)
+
+
+def within(element: Element | None, name: str) -> Iterator[Element]:
+    """All elements of that name, however deep."""
+    return (inner for inner in element.iter() if local(inner) == name) if element is not None else iter(())
+
+
+def number(text: str | None, otherwise: int = 0) -> int:
+    """A whole number of at most nine digits."""
+    plain = (text or "").removeprefix("-")
+    return int(text or "") if plain.isascii() and plain.isdigit() and len(plain) <= 9 else otherwise
+
+
+def relations(archive: Archive, source: str) -> dict[str, Related]:
+    """What a part ("" for the package) is related to within the archive, by the relationships' ids."""
+    folder, base = posixpath.split(source)
+    root = part(archive, posixpath.join(folder, "_rels", f"{base}.rels"))
+    related: dict[str, Related] = {}
+    for element in root if root is not None else ():
+        to = posixpath.join("/", folder, element.get("Target", ""))
+        member = posixpath.normpath(to).lstrip("/")
+        if member in archive:
+            kind = element.get("Type", "").rpartition("/")[2]
+            related[element.get("Id", "")] = Related(kind, member)
+    return related
+
+
+def first(related: dict[str, Related], kind: str) -> str:
+    """The first member of a kind, else ""."""
+    return next((one.member for one in related.values() if one.kind == kind), "")
+
+
+def part(archive: Archive, member: str) -> Element | None:
+    """A part's root; None for a missing or broken one, without which the rest can be read."""
+    if member not in archive:
+        return None
+    try:
+        return archive.xml(member)
+    except UserError as error:
+        if error.key != "library.file_damaged":
+            raise
+        return None
+
+
+def title(root: Element | None) -> str:
+    """The title among a file's properties; "" where it is a program's or nobody's."""
+    words = next(within(root, "title"), None)
+    return persons_title(words.text or "") if words is not None else ""
+
+
+def persons_title(words: str) -> str:
+    """A title in one line; "" for those that programs and templates give."""
+    written = " ".join(words.split())
+    return "" if len(written) > _MOST_TITLE or _NO_TITLE.fullmatch(written) else written
