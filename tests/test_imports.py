@@ -134,6 +134,7 @@ HOMES = {
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
         "bot.readers.archive",
+        "bot.readers.package",
         "bot.readers.screenplay.final_draft",
         "bot.readers.screenplay.open_screenplay",
         "bot.readers.screenplay.celtx",

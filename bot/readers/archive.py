@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 from bot.events import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import XMLSyntaxError
     from lxml.etree import _Element as Element
 
 MEMBERS: Final = 10_000
@@ -98,6 +101,25 @@ class Archive:
         """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises UserError."""
         return parsed(self._name, self.read(member))
 
+    def elements(self, member: str, *names: str) -> Iterator[Element]:
+        """A large member's elements of these names, one by one: each is gone once the next is asked for.
+
+        Raises UserError as `xml` does.
+        """
+        from lxml import etree
+
+        source = io.BytesIO(self.read(member))
+        tags = [f"{{*}}{name}" for name in names]
+        try:
+            for _, element in etree.iterparse(source, tag=tags, resolve_entities=False, no_network=True):
+                yield element
+                element.clear()
+                above = element.getparent()
+                while above is not None and (before := element.getprevious()) is not None:
+                    above.remove(before)
+        except etree.XMLSyntaxError as fault:
+            raise _fault(self._name, fault) from fault
+
 
 def parsed(name: str, data: bytes) -> Element:
     """The root element of the XML in `data`: entities stay as they are, nothing is loaded from elsewhere.
@@ -110,8 +132,14 @@ def parsed(name: str, data: bytes) -> Element:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as fault:
-        if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise MemoryError from fault
-        # Entities of entities, or elements in elements in elements (256 deep).
-        limit = fault.code in (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_ENTITY_LOOP)
-        raise UserError(f"library.file_{'bomb' if limit else 'damaged'}", name=name) from fault
+        raise _fault(name, fault) from fault
+
+
+def _fault(name: str, fault: XMLSyntaxError) -> Exception:
+    from lxml import etree
+
+    if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
+        return MemoryError()
+    # Entities of entities, or elements in elements in elements (256 deep).
+    limit = fault.code in (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_ENTITY_LOOP)
+    return UserError(f"library.file_{'bomb' if limit else 'damaged'}", name=name)

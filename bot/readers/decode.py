@@ -26,11 +26,20 @@ _C1 = re.compile("[\x80-\x9f]")
 _HIGH = re.compile("[\x80-\uffff]+")
 
 
+_OTHERS = (
+    "gb18030", "big5", "cp932", "euc_jp", "cp949", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874",
+)  # fmt: skip
+"""Chinese, Japanese, Korean, Cyrillic, Greek, Hebrew, Arabic, Thai."""
+_SAMPLE = 65_536
+"""Bytes by which an encoding is guessed."""
+
+
 def decode(name: str, data: bytes) -> str:
     """The text of `data`, every kind of line end as "\\n", without a byte-order mark.
 
-    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252, then Latin-1. Raises UserError:
-    "library.file_empty", "library.file_binary" or "library.file_encoding".
+    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252 or Latin-1 where the text looks Western,
+    else as charset-normalizer guesses. Raises UserError: "library.file_empty", "library.file_binary" or
+    "library.file_encoding".
     """
     if not data.strip(b"\x00 \t\r\n"):
         raise UserError("library.file_empty", name=name)
@@ -65,17 +74,28 @@ def _text(name: str, data: bytes) -> str:
         single = data.decode("cp1252")
     except UnicodeDecodeError:
         single = data.decode("latin-1")
-        if _C1.search(single):
-            _no_controls(name, single)
-            raise UserError("library.file_encoding", name=name) from None
-    _no_controls(name, single)
     # In a Western text accented letters stand alone or in pairs; long runs are another script's bytes.
     runs = _HIGH.findall(single)
-    if sum(len(run) for run in runs) > 0.3 * len(single) or sum(len(run) > 3 for run in runs) > 0.2 * len(
-        runs
+    if (
+        _C1.search(single)
+        or sum(len(run) for run in runs) > 0.3 * len(single)
+        or sum(len(run) > 3 for run in runs) > 0.2 * len(runs)
     ):
+        _no_controls(name, single)
+        return _of_another_script(name, data)
+    return _no_controls(name, single)
+
+
+def _of_another_script(name: str, data: bytes) -> str:
+    """The text in one of the encodings that were common before Unicode, by its beginning."""
+    from charset_normalizer import from_bytes  # a twentieth of a second, and seldom needed
+
+    cut = data.rfind(b"\n", 0, _SAMPLE) if len(data) > _SAMPLE else len(data)
+    guess = from_bytes(data[: cut if cut > 0 else _SAMPLE], cp_isolation=list(_OTHERS)).best()
+    text = data.decode(guess.encoding, "replace") if guess is not None else ""
+    if not text or 500 * text.count("\ufffd") > len(text) or _C1.search(text):
         raise UserError("library.file_encoding", name=name)
-    return single
+    return _no_controls(name, text)
 
 
 def _no_controls(name: str, text: str) -> str:

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lxml.etree import _Element
+
 from bot.events import UserError
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
-
     from bot.readers.archive import Archive
+
+Element = _Element
 
 _NO_TITLE: Final = re.compile(
     r"(?:|(?:microsoft )?word document|(?:new |blank )?document|documento(?: do word)?|template|normal|title|título"

@@ -7,7 +7,6 @@ formula is the value that the file has for it, else its own text.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -17,13 +16,11 @@ from bot.events import UserError
 from bot.readers import package
 from bot.readers.archive import Archive
 from bot.readers.document import Document, title_from_name
-from bot.readers.package import attribute, child, children, local, number, within
+from bot.readers.package import Element, attribute, child, children, local, number, within
 from bot.readers.rows import write_rows
 from bot.readers.writer import Writer
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
-
     from bot.readers.document import Progress
 
 _CELL: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
@@ -84,8 +81,9 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         progress(done, len(sheets))
         if len(sheets) > 1 or not _UNNAMED.fullmatch(title.strip()):
             writer.heading(1, title)
-        sheet = _Sheet(name, strings, formats, since_1904=since_1904)
-        write_rows(writer, sheet.rows(archive.read(member), progress, (done, len(sheets))))
+        sheet = _Sheet(strings, formats, since_1904=since_1904)
+        elements = archive.elements(member, "col", "row", "mergeCell")
+        write_rows(writer, sheet.rows(elements, progress, (done, len(sheets))))
     core = package.part(archive, package.first(of_package, "core-properties") or "docProps/core.xml")
     return writer.document(package.title(core) or title_from_name(name))
 
@@ -171,18 +169,19 @@ def _moment(days: float, form: Format, *, since_1904: bool) -> str:
 class _Sheet:
     """One sheet's cells."""
 
-    def __init__(self, name: str, strings: list[str], formats: list[Format], *, since_1904: bool) -> None:
-        self._name = name
+    def __init__(self, strings: list[str], formats: list[Format], *, since_1904: bool) -> None:
         self._strings = strings
         self._formats = formats
         self._since_1904 = since_1904
         self._hidden: set[int] = set()
 
-    def rows(self, data: bytes, progress: Progress, at: tuple[int, int]) -> Iterator[dict[int, str]]:
+    def rows(
+        self, elements: Iterator[Element], progress: Progress, at: tuple[int, int]
+    ) -> Iterator[dict[int, str]]:
         """The sheet's rows in order, each its cells by column; an empty one where rows are missing."""
         found: dict[int, dict[int, str]] = {}
         last = 0
-        for element in self._elements(data):
+        for element in elements:
             kind = local(element)
             if kind == "col" and element.get("hidden") in _TRUE:
                 first = number(element.get("min"), 1)
@@ -201,26 +200,6 @@ class _Sheet:
                 yield {}
             yield found[place]
             before = place
-
-    def _elements(self, data: bytes) -> Iterator[Element]:
-        """Those that matter, whole; gone once the next one is asked for."""
-        from lxml import etree
-
-        names = ("{*}col", "{*}row", "{*}mergeCell")
-        try:
-            for _, element in etree.iterparse(
-                io.BytesIO(data), tag=names, resolve_entities=False, no_network=True, huge_tree=False
-            ):
-                yield element
-                element.clear()
-                while (before := element.getprevious()) is not None and (
-                    above := element.getparent()
-                ) is not None:
-                    above.remove(before)
-        except etree.XMLSyntaxError as fault:
-            if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
-                raise MemoryError from fault
-            raise UserError("library.file_damaged", name=self._name) from fault
 
     def _cells(self, row: Element) -> dict[int, str]:
         cells: dict[int, str] = {}

@@ -15,12 +15,10 @@ from bot.readers import package
 from bot.readers.archive import Archive
 from bot.readers.document import Document, title_from_name
 from bot.readers.grid import Grid
-from bot.readers.package import attribute, child, children, local, number, within
+from bot.readers.package import Element, attribute, child, children, local, number, within
 from bot.readers.writer import Writer, flow
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
-
     from bot.readers.document import Progress
 
 _TITLES: Final = ("title", "ctrTitle")

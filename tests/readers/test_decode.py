@@ -18,6 +18,25 @@ def test_an_encoding_is_recognised(encoding: str) -> None:
     assert read("a.txt", WORDS.encode(encoding)).text == WORDS
 
 
+def test_encodings_of_other_scripts_are_told_apart() -> None:
+    said = {
+        "Каждый вечер фонарщик проходит по набережной и зажигает фонари один за другим.": (
+            "cp1251",
+            "koi8_r",
+        ),
+        "每天傍晚，点灯人沿着码头走过，一盏一盏地点亮灯笼。没有人知道他多大年纪。": ("gbk", "gb18030"),
+        "每天傍晚，點燈人沿著碼頭走過，一盞一盞地點亮燈籠。沒有人知道他多大年紀。": ("big5",),
+        "毎日夕方になると、点灯夫は桟橋を歩き、一つ一つ灯りをともしていく。": ("cp932", "euc_jp"),
+        "매일 저녁 등불지기는 부두를 따라 걸으며 등불을 하나씩 켭니다.": ("cp949",),
+        "Κάθε βράδυ ο φανοκόρος περπατά στην προκυμαία και ανάβει τα φανάρια ένα ένα.": ("cp1253",),
+    }
+    for words, encodings in said.items():
+        for encoding in encodings:
+            for times in (1, 1_500):  # the longer one is guessed by its beginning
+                text = f"{words}\n" * times
+                assert read("a.txt", text.encode(encoding)).text == text, encoding
+
+
 def test_newlines_are_made_alike() -> None:
     assert read("a.txt", b"one\r\ntwo\rthree\n").text == "one\ntwo\nthree\n"
 
@@ -51,7 +70,11 @@ def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
         ("a.md", b"\xef\xbb\xbf", "library.file_empty"),
         ("a.txt", bytes(range(256)) * 4, "library.file_binary"),
         ("a.txt", b"%PDF-1.7\n...", "library.file_wrong_kind"),
-        ("a.txt", "日本語の文章です。".encode("shift-jis") * 30, "library.file_encoding"),
+        (
+            "a.txt",
+            b"".join(bytes([n, 255 - n % 90, 129, 141]) for n in range(128, 256)) * 9,
+            "library.file_encoding",
+        ),
         ("a.exe", b"hello", "library.file_kind"),
     ],
 )
