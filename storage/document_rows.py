@@ -185,6 +185,15 @@ class SectionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadingRow:
+    """A section's heading: `level` from 1, and the page that it begins on, None where there are no pages."""
+
+    level: int
+    title: str
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Leftover:
     """A document that is off its shelf, but whose vectors and kept file may still be there."""
 

@@ -5,9 +5,9 @@ Knows nothing of the work itself, which the engine keeps durable; `values` is th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from storage.db import Database
@@ -66,15 +66,22 @@ def run_of(job: str) -> str:
     return job.rpartition(":")[2]
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Jobs:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, now: Callable[[], datetime] = _utc_now) -> None:
         self._db = db
+        self._now = now
+        self._begun: dict[tuple[str, str], tuple[str, int, datetime]] = {}
+        """The phase of each job of this process, with how much of it was done when it was first noted, and when."""
 
     async def create(self, space: str, id: str, shelf: str, kind: str, files_total: int) -> bool:
         """Note a job under its run's id; False, changing nothing, if it is there already."""
         from storage.tables import jobs
 
-        now = datetime.now(UTC)
+        now = self._now()
         new = self._db.insert(jobs).values(
             id=id,
             space=space,
@@ -94,20 +101,31 @@ class Jobs:
     async def progress(
         self, space: str, id: str, phase: str, bytes_done: int, total: int, *, files_done: int | None = None
     ) -> None:
+        if self._begun.get((space, id), ("",))[0] != phase:
+            self._begun[space, id] = (phase, bytes_done, self._now())
         values: dict[str, object] = {"phase": phase, "done": bytes_done, "total": total}
         if files_done is not None:
             values["files_done"] = files_done
         await self._update(space, id, values)
 
     async def finish(self, space: str, id: str, state: Literal["done", "failed", "stopped"]) -> None:
+        self._begun.pop((space, id), None)
         await self._update(space, id, {"state": state})
+
+    def remaining(self, job: JobRow) -> timedelta | None:
+        """How long the job's phase will still take at the pace that it has had in this process; None where that is
+        not known yet, or another process does it."""
+        phase, done, since = self._begun.get((job.space, job.id), ("", 0, job.updated_at))
+        if phase != job.phase or job.done <= done:
+            return None
+        return (job.updated_at - since) * ((job.total - job.done) / (job.done - done))
 
     async def add_error(self, space: str, id: str, name: str, key: str, values: str = "{}") -> None:
         """Note a file that failed; a replay's second note of the same file replaces the first."""
         from storage.tables import job_errors
 
         new = self._db.insert(job_errors).values(
-            space=space, job_id=id, name=name, key=key, values=values, created_at=datetime.now(UTC)
+            space=space, job_id=id, name=name, key=key, values=values, created_at=self._now()
         )
         await self._db.run(
             new.on_conflict_do_update(
@@ -179,7 +197,7 @@ class Jobs:
         await self._db.run(
             jobs.update()
             .where(jobs.c.space == space, jobs.c.id == id)
-            .values(**values, updated_at=datetime.now(UTC))
+            .values(**values, updated_at=self._now())
         )
 
 

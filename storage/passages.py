@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
-from storage.document_rows import ChunkRow, PassageRow, SectionRow
+from storage.document_rows import ChunkRow, HeadingRow, PassageRow, SectionRow
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
@@ -126,6 +126,32 @@ class Passages:
             return None
         source, document, title, path, number, words = row
         return SectionRow(source, document, title, tuple(json.loads(path)), number, words)
+
+    async def headings(self, space: str, document_id: str) -> list[HeadingRow]:
+        """Those of a document's sections that have one, in order."""
+        from sqlalchemy import func, select
+
+        from storage.tables import documents, pages, sections
+
+        s = sections.c
+        page = func.coalesce(_page_at(pages, s.document_id, s.start), s.page).label("page")
+        query = (
+            select(s.level, s.title, page)
+            .join(documents)
+            .where(documents.c.space == space, s.document_id == document_id, s.level > 0, s.title != "")
+            .order_by(s.ordinal)
+        )
+        return await self._db.rows(query, HeadingRow)
+
+    async def page_count(self, space: str, document_id: str) -> int:
+        """0 for a document without pages."""
+        from sqlalchemy import func, select
+
+        from storage.tables import documents, pages
+
+        query = select(func.max(pages.c.number)).join(documents)
+        query = query.where(documents.c.space == space, pages.c.document_id == document_id)
+        return (await self._db.execute(query)).scalar() or 0
 
     async def span(self, space: str, document_id: str, start: int, end: int) -> str | None:
         """The characters start … end-1 of a document, cut out by the database."""

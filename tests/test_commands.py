@@ -143,7 +143,7 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
         parse("/show rag")
     assert (raised.value.key, raised.value.values["paths"]) == (
         "commands.several",
-        "/council show, /story show, /prompts show, /settings show",
+        "/council show, /story show, /library show, /prompts show, /settings show",
     )
 
 
@@ -218,7 +218,7 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
     private = {row.path for row in TABLE if row.option("private")}
-    rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
+    rules = {"library show", *(f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see"))}
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
     told = (
         "ask",
@@ -278,7 +278,7 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
         assert f"`{row.name}`" in everything or row.bare
         page = help_text(say, row.path)
         assert all(f"--{option.name}" in page for option in row.options)
-    assert help_text(say, "library").count("/library") == 6
+    assert help_text(say, "library").count("/library") == 7
     assert help_text(say, "no such thing") == everything
 
 

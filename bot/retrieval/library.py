@@ -327,7 +327,7 @@ class Library:
             raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return rows_read
 
-    async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
+    async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from storage.db import Database
 from storage.inbox import Inbox, InboxState, NewRequest
 from storage.jobs import Jobs
@@ -68,3 +70,22 @@ async def test_what_a_failed_run_could_not_read_is_told_of_its_space_only(db: Da
     for state in ("done", "stopped"):
         await inbox.set_states({"run1": state})
         assert await jobs.refused("local", "run1") is None
+
+
+async def test_how_long_a_job_still_takes_is_told_by_its_pace_in_this_process(db: Database) -> None:
+    clock = [datetime(2026, 3, 1, tzinfo=UTC)]
+    jobs = Jobs(db, lambda: clock[0])
+    await jobs.create("local", "a", "rules", "add", 1)
+
+    async def remaining(phase: str, done: int, minutes: int) -> timedelta | None:
+        clock[0] += timedelta(minutes=minutes)
+        await jobs.progress("local", "a", phase, done, 1_100)
+        (job,) = await jobs.list("local")
+        return jobs.remaining(job)
+
+    assert await remaining("reading", 100, 1) is None  # where a restarted process goes on from
+    assert await remaining("reading", 300, 1) == timedelta(minutes=4)
+    assert await remaining("vectors", 0, 30) is None  # another phase has another pace
+    assert await remaining("vectors", 550, 5) == timedelta(minutes=5)
+    (job,) = await jobs.list("local")
+    assert Jobs(db).remaining(job) is None  # another process does it

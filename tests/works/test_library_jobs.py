@@ -371,11 +371,11 @@ async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: P
         replace(job, created_at=now - timedelta(minutes=125), updated_at=now - timedelta(minutes=120))
         for job in await jobs.list("local")
     ]
-    table = _table(rows, [], words("en")).split("\n")
-    assert "| 1a2b3c | add | rules | running · reading 34 % | 3/12 | 2 h ago |" in table
+    table = _table(rows, [], lambda job: timedelta(minutes=4), words("en")).split("\n")
+    assert "| 1a2b3c | add | rules | running · reading 34 % · 4 min left | 3/12 | 2 h ago |" in table
     assert r"| 4d5e6f | reindex | sp\|lls | done, with errors | 1/2 | 2 h ago, took 5 min |" in table
     assert table[-2:] == ["", "- x.pdf: a password protects it. Save a copy without one and add that."]
     assert "| 1a2b3c | adição | rules | em andamento · leitura 34 % | 3/12 | há 2 h |" in _table(
-        rows, [], words("pt-BR")
+        rows, [], lambda job: None, words("pt-BR")
     )
     await resources.close()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bot.check import Check
 from bot.config.settings import within
 from bot.kind import Complete, Kind, Runs, Typed
-from bot.verb import SHELF, Argument, Option, Verb
+from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -53,6 +53,13 @@ VERBS: tuple[Verb, ...] = (
     Verb("library", "list", "--shelf rules", options=(SHELF,)),
     Verb(
         "library",
+        "show",
+        "handbook.pdf",
+        Argument("name", "verbs.arg_book", completes="book"),
+        (SHELF, PRIVATE),
+    ),
+    Verb(
+        "library",
         "remove",
         "handbook.md --shelf rules",
         Argument("name", "verbs.arg_book", completes="book"),
@@ -68,6 +75,7 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
     from bot.works.library.emptiness import why_no_books
+    from bot.works.library.show import BookPage
     from bot.works.library.work import LibraryWork
 
     max_bytes = resources.config.section(LibraryConfig).max_bytes
@@ -81,6 +89,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         max_bytes,
         shapes,
         partial(why_no_books, resources),
+        BookPage(resources.library, resources.intake, resources.passages, max_bytes),
     )
 
 

@@ -37,7 +37,8 @@ class JobBoard:
         runs_begun = {job.run for job in jobs}
         waiting = [run_row for run_row in await self._jobs.runs(space, JOBS) if run_row.id not in runs_begun]
         yield Stage("jobs", say("library.jobs", n=len(jobs) + len(waiting)))
-        yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
+        table = _table(jobs, waiting, self._jobs.remaining, say)
+        yield Text(table if jobs or waiting else say("library.no_jobs"))
 
     async def cancel(self, run: Run) -> AsyncGenerator[Event, None]:
         """Stop the job whose id ends as the request's text says, or the only job.
@@ -112,7 +113,12 @@ def _stopped(id: str, jobs: Sequence[JobRow], say: Words, *, replaces: bool) -> 
     return f"{sentence} {say('library.cancelled_replace')}" if replaces else sentence
 
 
-def _table(jobs: Sequence[JobRow], waiting: Sequence[JobRunRow], say: Words) -> str:
+def _table(
+    jobs: Sequence[JobRow],
+    waiting: Sequence[JobRunRow],
+    remaining: Callable[[JobRow], timedelta | None],
+    say: Words,
+) -> str:
     now = datetime.now(UTC)
     lines = [say("library.jobs_header"), "|---|---|---|---|--:|---|"]
     for run in reversed(waiting):
@@ -124,7 +130,14 @@ def _table(jobs: Sequence[JobRow], waiting: Sequence[JobRunRow], say: Words) -> 
         went_in = max(min(job.files_done, job.files_total - len(job.errors)), 0)
         files = f"{went_in}/{job.files_total}"
         kind = say(f"library.kind_{job.kind}")
-        cells = (short(job.run), kind, job.shelf, _progress(job, say), files, _when(job, now, say))
+        cells = (
+            short(job.run),
+            kind,
+            job.shelf,
+            _progress(job, remaining(job), say),
+            files,
+            _when(job, now, say),
+        )
         lines.append(_row(cells))
     # The same file may have failed in several jobs, as one in a watched folder does.
     wrong = dict.fromkeys(say(error.key, **json.loads(error.values)) for job in jobs for error in job.errors)
@@ -142,12 +155,15 @@ def _option(run: JobRunRow, name: str) -> OptionValue:
         return None
 
 
-def _progress(job: JobRow, say: Words) -> str:
+def _progress(job: JobRow, remaining: timedelta | None, say: Words) -> str:
     state = say(f"library.state_{job.state}")
     if job.state != "running" or job.phase not in PHASES or not job.total:
         return state
     percent = min(100 * job.done // job.total, 100)
-    return f"{state} · {say(f'library.phase_{job.phase}', percent=percent)}"
+    told = f"{state} · {say(f'library.phase_{job.phase}', percent=percent)}"
+    return (
+        f"{told} · {say('library.remaining', span=_span(remaining, say))}" if remaining is not None else told
+    )
 
 
 def _when(job: JobRow, now: datetime, say: Words) -> str:

@@ -1,4 +1,4 @@
-"""The library's verbs: add, list, remove, reindex, jobs, cancel. Jobs are durable runs in small steps.
+"""The library's verbs: add, list, show, remove, reindex, jobs, cancel. Jobs are durable runs in small steps.
 
 Words first, vectors afterwards: what was added can be found by its words within seconds.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.incoming import Incoming
     from bot.retrieval.intake import Intake, Shape
     from bot.retrieval.library import Library
+    from bot.works.library.show import BookPage
     from storage.jobs import Jobs
 
 
@@ -39,9 +40,11 @@ class LibraryWork:
         max_bytes: int,
         shapes: Mapping[str, Shape],
         why_none: Callable[[Request], Awaitable[str]],
+        book_page: BookPage,
     ) -> None:
         """`shapes`: those of documents that are no books, by their kinds. `why_none`: see `emptiness`."""
         self._why_none = why_none
+        self._book_page = book_page
         self._shapes = shapes
         self._library = library
         self._intake = intake
@@ -54,6 +57,7 @@ class LibraryWork:
         verbs = {
             "add": self._add,
             "list": self._list,
+            "show": self._book_page.events,
             "remove": self._remove,
             "reindex": self._reindex,
             "jobs": self._board.show,
