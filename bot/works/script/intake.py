@@ -199,13 +199,13 @@ class _FileIntake:
             raise UserError("script.title_taken", title=old.title)
         if other and not self._request.options.get("yes"):
             raise UserError("script.other_script", title=old.title, shared=shared, n=most)
-        # A name that somebody gave it, or the file's, stays.
+        # A name that somebody gave it, or the file's, stays; so does one of two scripts with one title page.
         bore = Screenplay((), before.title_page).title
+        others = {normal(row.title) for row in own if row.id != old.id}
+        renamed = normal(old.title) == normal(bore or old.title) and normal(called) not in others
         return outcome_of(
             id=old.id,
-            title=called[:TITLE_CHARS]
-            if given or normal(old.title) == normal(bore or old.title)
-            else old.title,
+            title=called[:TITLE_CHARS] if given or renamed else old.title,
             draft=old.draft + 1,
             changed=[number for _, number in draft_changes.changed],
             cut=list(draft_changes.cut),

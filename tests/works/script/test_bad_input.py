@@ -62,7 +62,7 @@ def refused() -> dict[str, tuple[bytes, str]]:
             "its contents are TXT, whatever its name says. A script's name ends in .fdx",
         ),
         "page.fdx": (b"<html><body>INT. ROOM</body></html>", "its contents are HTML, whatever its name says"),
-        "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .txt, .pdf"),
+        "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .fadein, .osf"),
         "novel.txt": (b"Nobody has written a heading here.", "there is no scene heading in it"),
         "large.fdx": (
             fdx(HEADING % b"1" + ACTION % (b"x" * 25_000_000)),
@@ -99,7 +99,7 @@ async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_pat
             desk.file("cut.fdx", b"<Final"),
         )
         answer = await room.said(ADA, "add", paths=[bad, good])
-        assert "Took in “The Mole”: 3 scenes" in answer
+        assert "Added “The Mole”: 3 scenes" in answer
         assert "Not added: 1 of 2 files." in answer
         assert "attach one file" in await room.said(ADA, "replace", paths=[good, good])
         # A new draft that cannot be read leaves the one that is there.
@@ -111,9 +111,7 @@ async def test_a_scene_of_100_000_words_is_a_scene(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room, before = Room(desk), spent()
         words = " ".join(f"word{n % 5_000}" for n in range(100_000))
-        assert "Took in “play”: 1 scene" in await room.add(
-            ADA, f"Title: play\n\nINT. ROOM - DAY\n\n{words}\n"
-        )
+        assert "Added “play”: 1 scene" in await room.add(ADA, f"Title: play\n\nINT. ROOM - DAY\n\n{words}\n")
         events = await room.events(ADA, "script scene", "1")
         (whole,) = [event for event in events if isinstance(event, Attachment)]
         assert len(whole.data.split()) == 100_004

@@ -105,7 +105,7 @@ async def room(folder: Path) -> AsyncIterator[Room]:
 async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         assert "no screenplay that you may read" in await here.said(ADA, "scenes")
-        assert "Took in “The Pier”: 3 scenes, 3/8 pages, 2 characters who speak." in await here.add(ADA)
+        assert "Added “The Pier”: 3 scenes, 3/8 pages, 2 characters who speak." in await here.add(ADA)
         assert "“The Pier” is there already" in await here.add(ADA)
         assert "already have a screenplay “The Pier”" in await here.add(ADA, PIER.replace("knots", "nets"))
         assert "for its thread" in await here.said(ADA, "list")
@@ -154,7 +154,7 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
         assert "“The Long Pier”, draft 3" in other
         assert "1 screenplay" in await here.said(ADA, "list")
         # Another person's of this title is no draft of it, and theirs is not to be replaced.
-        assert "Took in “The Pier”" in await here.add(BO)
+        assert "Added “The Pier”" in await here.add(BO)
         (row,) = await here.desk.app.resources.scripts.all(Reader("local", "ada"))
         assert "somebody else's" in await here.add(BO, verb="replace", script=row.id)
         await here.said(ADA, "share", row.id, visible="me")
@@ -171,8 +171,8 @@ async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> No
         async def gives(name: str, text: str, verb: str = "add", **options: Any) -> str:
             return await here.said(ADA, verb, paths=[here.desk.file(name, text)], **options)
 
-        assert "Took in “Script Title”" in await gives("pier.fountain", pier)
-        assert "Took in “barn”: 2 scenes" in await gives("barn.txt", barn)
+        assert "Added “Script Title”" in await gives("pier.fountain", pier)
+        assert "Added “barn”: 2 scenes" in await gives("barn.txt", barn)
         assert "“barn” is there already" in await gives("barn.txt", barn)
         # A new draft of each is known by its file's name.
         assert "“barn”, draft 2: 2 scenes" in await gives("barn.txt", barn.replace("fox", "cat"), "replace")
@@ -185,9 +185,13 @@ async def test_a_title_that_two_scripts_bear_loses_neither(tmp_path: Path) -> No
         assert "mends a sail" in await here.said(ADA, "scene", "1", script="Script Title")
         replaced = await gives("new.fountain", barn, "replace", script="Script Title", yes=True)
         assert "“Script Title”, draft 3: 2 scenes" in replaced
-        assert "Took in “The Barn”" in await gives("barn.txt", barn, title="The Barn")
+        assert "Added “The Barn”" in await gives("barn.txt", barn, title="The Barn")
         assert "already have a screenplay “The Barn”" in await gives("pier.fountain", pier, title="The Barn")
-        assert "3 screenplays" in await here.said(ADA, "list")
+        # A draft whose title page has another script's title leaves the name as it is.
+        assert "Added “hut”" in await gives("hut.fountain", "INT. HUT - DAY\n\nAda mends a net.\n")
+        titled = "Title: The Barn\n\nINT. HUT - DAY\n\nAda mends a sail.\n"
+        assert "“hut”, draft 2" in await gives("hut.fountain", titled, "replace")
+        assert "4 screenplays" in await here.said(ADA, "list")
 
 
 async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) -> None:
