@@ -110,6 +110,10 @@ class Incoming:
             raise UserError("library.file_empty")
         return Candidate(name, str(path), size)
 
+    def place(self, run: Run, name: str) -> Path:
+        """Where a run may write a file of its own, which is gone with its others."""
+        return self._folder / run.id / name
+
     async def clear(self, run_id: str) -> None:
         """Remove the files of a run that has ended."""
         if self._folder.exists():

@@ -108,6 +108,8 @@ class NewDocument:
     """Where each page begins, in characters of the text."""
     kind: str = ""
     outline: Outline | None = None
+    unread: str = "[]"
+    """What of the file is not in the text, as the reader's JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ class DocumentRow:
     kind: str
     other_embedder: str | None = None
     other_embedded: int = 0
+    unread: str = "[]"
 
     @property
     def alias(self) -> str:

@@ -52,6 +52,7 @@ class Documents:
             embedded=0,
             created_at=datetime.now(UTC),
             kind=new.kind,
+            unread=new.unread,
         )
         parts: list[tuple[Table, list[dict[str, Any]]]] = [
             (t.texts, [{"document_id": new.id, "text": new.text}]),

@@ -60,6 +60,7 @@ documents = Table(
     Column("kind", String, nullable=False, server_default=""),
     Column("other_embedder", String),
     Column("other_embedded", Integer, nullable=False, server_default="0"),
+    Column("unread", Text, nullable=False, server_default="[]"),
     Index(None, "space", "shelf", "sha256"),
     info=_OF_THE_SPACE,
 )

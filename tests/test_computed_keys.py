@@ -130,6 +130,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "library.file_{}": ("bomb", "damaged", "empty", "locked"),
     "library.kind_{}": ("add", "import", "history", "reindex"),
     "library.phase_{}": PHASES,
+    "library.unread_{}": ("pictures", "characters", "file"),
     "library.span_{}": ("days", "hours", "minutes"),
     "library.state_{}": ("running", "done", "failed", "stopped", "waiting"),
     "library.{}": {*given_to("no", "bot/retrieval/files.py"), "ready", "vectors_at", "by_words"},

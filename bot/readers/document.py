@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -24,6 +24,9 @@ TITLE_CHARS: Final = 300
 
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Controls, and what turns the direction of reading."""
+
+Unread = tuple[str, Mapping[str, str | int]]
+"""The end of a sentence's key, `library.unread_…`, and its values."""
 
 Mark = tuple[int, int, str, tuple[str, ...]]
 """Where a section begins (a character), its level, its title, and its headings from the outermost to the title."""
@@ -78,6 +81,7 @@ class Document:
 
     `text` is a text file's own, only its newlines made alike; of other formats, their words as Markdown. `pages` are
     the offsets of the pages' first characters, where the format has pages. `screenplay` has what a script is made of.
+    `unread` is what of the file is not in the text.
     """
 
     title: str
@@ -87,6 +91,7 @@ class Document:
     links: tuple[Link, ...] = ()
     pages: tuple[int, ...] = ()
     screenplay: Screenplay | None = None
+    unread: tuple[Unread, ...] = ()
 
 
 def sectioned(

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from bot.events import UserError
-from bot.readers.document import Document, Link, Section, one_line
+from bot.readers.document import Document, Link, Section, Unread, one_line
 from bot.readers.screenplay.elements import KINDS, MOST_EIGHTHS, RIGHT, Element, Screenplay
 
 HEAD: Final = struct.Struct(">cI")
@@ -28,6 +28,8 @@ DECODE_ERRORS: Final = (ValueError, LookupError, TypeError, RecursionError)
 """The errors that decoding a frame may raise."""
 
 _KEY: Final = re.compile(r"library\.file_[a-z_]{1,40}")
+_UNREAD: Final = re.compile(r"[a-z_]{1,40}")
+_MOST_UNREAD: Final = 50
 _UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
 """Characters that no database takes."""
 
@@ -58,6 +60,16 @@ def encode_document(document: Document) -> dict[str, Any]:
         "links": [[link.section, _fit(link.target)] for link in document.links],
         "pages": document.pages,
         "screenplay": document.screenplay and encode_screenplay(document.screenplay),
+        "unread": [
+            [
+                key,
+                {
+                    name: _fit(value)[:200] if isinstance(value, str) else value
+                    for name, value in values.items()
+                },
+            ]
+            for key, values in document.unread[:_MOST_UNREAD]
+        ],
     }
 
 
@@ -93,9 +105,26 @@ def decode_document(body: bytes) -> Document:
     if not sections or not _ascending([section.start for section in sections]) or not _ascending(pages):
         raise ValueError("sections or pages out of order")
     screenplay = decode_screenplay(payload["screenplay"]) if payload.get("screenplay") else None
+    unread = tuple(_unread(*each) for each in payload.get("unread", ()))
     return Document(
-        _text(payload["title"]), text, _text(payload["language"])[:8], sections, links, pages, screenplay
+        _text(payload["title"]),
+        text,
+        _text(payload["language"])[:8],
+        sections,
+        links,
+        pages,
+        screenplay,
+        unread,
     )
+
+
+def _unread(key: Any, values: Any) -> Unread:
+    if not _UNREAD.fullmatch(key):
+        raise ValueError("not a reason")
+    return key, {
+        _text(name): value if type(value) is int else one_line(_text(value))
+        for name, value in dict(values).items()
+    }
 
 
 def decode_screenplay(payload: Any) -> Screenplay:

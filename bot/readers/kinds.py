@@ -46,6 +46,11 @@ PARSED: Final = {
 }
 """Parsed in a process of its own (see `sandbox`), by the `read` of this module."""
 
+BUNDLE: Final = ".zip"
+"""A folder's files as one. Never the suffix of a file that people add, so it is not among SUFFIXES."""
+
+READERS: Final = {**PARSED, BUNDLE: "bot.readers.bundle"}
+
 SUFFIXES: Final = (*PLAIN, *PARSED)
 """All, in the order in which people are told of them."""
 
@@ -214,6 +219,8 @@ def check(name: str, data: bytes) -> None:
     if not data.strip(_BLANK):
         raise UserError("library.file_empty", name=name)
     suffix = suffix_of(name)
+    if suffix == BUNDLE:
+        return
     kind = kind_of(data)
     if kind is None or (suffix == kind.suffix and kind.read):
         return

@@ -61,7 +61,7 @@ class Sandbox:
         self,
         timeouts: Timeouts = Timeouts(),
         at_once: int = 2,
-        readers: Mapping[str, str] = kinds.PARSED,
+        readers: Mapping[str, str] = kinds.READERS,
         check: Callable[[str, bytes], None] = kinds.check,
     ) -> None:
         self._check = check

@@ -61,7 +61,7 @@ def read_markdown(name: str, text: str, *, judge: bool = True) -> Document:
     return _document(title or title_from_name(name), text, sections, judge=judge)
 
 
-def read_text(name: str, text: str) -> Document:
+def read_text(name: str, text: str, *, judge: bool = True) -> Document:
     """The document in `text`. Its title is a first line that stands alone and is no sentence, else the name's."""
     lines = split_lines(text)
     covered = bytearray(len(lines))
@@ -71,7 +71,7 @@ def read_text(name: str, text: str) -> Document:
     title = _title(lines, first)
     headings = _plain_headings(lines, covered, first if title else -1)
     sections = _sections(text, lines, headings)
-    return _document(title or title_from_name(name), text, sections)
+    return _document(title or title_from_name(name), text, sections, judge=judge)
 
 
 def _document(title: str, text: str, sections: tuple[Section, ...], *, judge: bool = True) -> Document:

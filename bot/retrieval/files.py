@@ -165,9 +165,8 @@ def _check_file(
         return no("file_special")
     if not readable(path.name):
         fault = unread(name)
-        return no(
-            fault.key.removeprefix("library."), **{key: str(value) for key, value in fault.values.items()}
-        )
+        refused.append(Refused(name, fault.key, {key: str(value) for key, value in fault.values.items()}))
+        return None
     if status.st_size > max_bytes:
         return no("file_large", mb=megabytes(status.st_size), limit=max_bytes // 1_000_000)
     if status.st_size == 0:

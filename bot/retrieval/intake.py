@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
+from bot.retrieval.results import UnreadPart, unread_parts
 from bot.retrieval.titles import normal
 from storage.faults import StorageFault, fault_of
 
@@ -90,6 +92,7 @@ class IntakeResult:
     known: bool = False
     staged: bool = False
     replaces: str = ""
+    unread: list[UnreadPart] = field(default_factory=list)
     key: str = ""
     values: dict[str, str | int | float | bool | None] = field(default_factory=dict)
 
@@ -240,6 +243,7 @@ class Intake:
             pages=document.pages,
             kind=item.kind,
             outline=None if shaped is None else shaped.outline,
+            unread=json.dumps(document.unread),
         )
 
     async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
@@ -402,6 +406,7 @@ def _result(
         document.title,
         staged=staged,
         replaces=replaces,
+        unread=unread_parts(document.unread),
     )
 
 

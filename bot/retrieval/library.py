@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
-from bot.retrieval.results import Book, Passage, SearchResult, SectionText
+from bot.retrieval.results import Book, Passage, SearchResult, SectionText, unread_parts
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -327,6 +327,13 @@ class Library:
             raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return rows_read
 
+    async def unread(
+        self, space: str, documents: Iterable[str]
+    ) -> list[tuple[str, str, dict[str, str | int]]]:
+        """What is not in the texts of documents (ids): each file's name, the end of the sentence's key, its values."""
+        rows = [await self._documents.get(space, document) for document in dict.fromkeys(documents)]
+        return [(row.source, *part) for row in rows if row is not None for part in unread_parts(row.unread)]
+
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
@@ -348,4 +355,5 @@ def _book(row: DocumentRow) -> Book:
         row.chunk_count,
         min(percent, 100),
         None if row.other_embedder is None else 100 * row.other_embedded // max(1, row.chunk_count),
+        tuple(unread_parts(row.unread)),
     )

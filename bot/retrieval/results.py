@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from bot.retrieval.chunk import SEPARATOR
 
@@ -68,6 +69,15 @@ class SearchResult:
     doubtful: bool = False
 
 
+UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
+"""What of a file is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
+
+
+def unread_parts(written: str) -> list[UnreadPart]:
+    """Those that a document's row has."""
+    return [(key, values) for key, values in json.loads(written)]
+
+
 @dataclass(frozen=True, slots=True)
 class Book:
     """One document, for people to look at. `percent` of its passages have vectors.
@@ -84,6 +94,7 @@ class Book:
     passages: int
     percent: int
     other_percent: int | None = None
+    unread: tuple[UnreadPart, ...] = ()
 
     @property
     def ready(self) -> bool:

@@ -31,12 +31,16 @@ OVERVIEW: Final = 12
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _COURSE = Argument("course", "verbs.arg_course", completes="course")
-_BOOK = Option("book", "verbs.option_book", "flag")
-
+_ABOUT = (
+    Option("book", "verbs.option_book", "flag"),
+    Option("title", "verbs.option_course_title", most=200),
+    Option("instructor", "verbs.option_instructor", most=200),
+    Option("link", "verbs.option_course_link", "link"),
+)
 
 VERBS: tuple[Verb, ...] = (
-    Verb("course", "add", "course1.txt course2.docx", _FILES, (_BOOK,), background=True, admin=True),
-    Verb("course", "replace", "course1.txt", _FILES, (_BOOK,), background=True, admin=True),
+    Verb("course", "add", "course1.txt course2.docx", _FILES, _ABOUT, background=True, admin=True),
+    Verb("course", "replace", "course1.txt", _FILES, _ABOUT, background=True, admin=True),
     Verb("course", "remove", "Keeping Bees", _COURSE, admin=True),
     Verb(
         "course",
@@ -92,6 +96,7 @@ class CourseConfig:
 
 
 def make(resources: Resources, runs: Runs) -> Work:
+    from bot.readers.sandbox import Sandbox
     from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
@@ -139,6 +144,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.intake,
         resources.jobs,
         resources.incoming,
+        Sandbox(),
         resources.config.section(LibraryConfig).max_bytes,
         _shapes(resources.config),
     )

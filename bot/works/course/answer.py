@@ -48,7 +48,9 @@ from bot.words import Words, words
 from bot.works.course.course_document import shown
 from bot.works.course.course_names import course_named
 from bot.works.course.lookup_plan import LookupPlan, lookup_plan
+from bot.works.course.moments import at_moment
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, SearchResults
+from bot.works.library.unread import unread_notices
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
@@ -132,6 +134,9 @@ class CourseQuestions:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
+            cited = [answer.passages[citation.n - 1].document for citation in answer.cited]
+            for notice in unread_notices(await self._library.unread(space, cited), say):
+                yield notice
         finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
             await self._remember(run, snapshot, answer)
 
@@ -423,7 +428,8 @@ class Answer:
 def citation_of(n: int, passage: Passage, quote: str) -> Citation:
     """What marker [n] stands for: the lesson, with its address."""
     page = passage.page_of(quote)
-    return Citation(n, passage.source, _heading(passage), quote, page, passage.link)
+    link = at_moment(passage.link, passage.text, quote)
+    return Citation(n, passage.source, _heading(passage), quote, page, link)
 
 
 def _heading(passage: Passage) -> str:

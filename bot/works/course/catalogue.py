@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 SHELF: Final = " courses"
 """The shelf of all courses. No shelf of books can have this name: theirs do not begin with a space."""
-COURSE, BOOK = "course", "book"
-"""The kinds of their documents: in the course's own format, and books whose headings are the lessons."""
+COURSE, BOOK, FOLDER = "course", "book", "folder"
+"""The kinds of their documents: in the course's own format, books whose headings are the lessons, and folders whose
+files are."""
 MOST_OPEN: Final = 32
 """Spaces whose catalogues stay in memory; the least recently used goes first."""
 

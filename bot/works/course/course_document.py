@@ -16,6 +16,7 @@ from typing import Final
 
 from bot.events import UserError
 from bot.readers.document import Document, Section, one_line, page_at, title_from_name
+from bot.readers.kinds import suffix_of
 from bot.readers.lines import Line, split_lines
 from bot.readers.text import plain
 from bot.retrieval.titles import normal
@@ -41,11 +42,22 @@ _FIELD: Final = {
     name: re.compile(rf"{_MARK}(?:{words})[*_`~]*\s*[:：=][*_`~]*\s*(.*)$", re.IGNORECASE)
     for name, words in _FIELDS.items()
 }
-_LESSON = re.compile(
-    rf"{_MARK}(?:lesson|aula|li[çc][ãa]o)\s+(?:n[.ºo°]+\s*|#\s*)?(\d{{1,6}})\s*[*_`~]*\s*"
-    r"(?:$|[:：.)–—-]+[*_`~]*(?:\s+(.*))?$)",
-    re.IGNORECASE,
+_UNITS = r"week|unit|module|lecture|chapter|session|semana|unidade|m[óo]dulo|cap[íi]tulo"
+_NAMED = (
+    rf"{_MARK}(%s)\s+(?:n[.ºo°]+\s*|#\s*)?(\d{{1,6}})\s*[*_`~]*\s*"
+    r"(?:$|[:：.)–—-]+[*_`~]*(?:\s+(.*))?$)"
 )
+_LESSON = re.compile(_NAMED % r"lesson|aula|li[çc][ãa]o", re.IGNORECASE)
+_UNIT = re.compile(_NAMED % _UNITS, re.IGNORECASE)
+"""What stands for a lesson where nothing is called one."""
+_MATTER = re.compile(r"(\w+)\s*:\s*(\S.*)$")
+_MATTER_FIELDS: Final = {
+    "title": "title", "link": "link", "url": "link", "video": "link",
+    **dict.fromkeys(("instructor", "instructors", "teacher", "lecturer", "professor"), "instructor"),
+    **dict.fromkeys(("instrutor", "instrutora", "professora"), "instructor"),
+}  # fmt: skip
+_WHOLE: Final = (".zip", ".srt", ".vtt")
+"""Files that are one lesson where they have none."""
 _JOINED = re.compile(
     rf"(?:\s+|(?<=/))(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
     r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",
@@ -103,10 +115,13 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
     lines = _unjoined(document.text) if paged else split_lines(document.text)
     lessons = list(_lessons(lines, paged=paged))
     header = _header(lines, lessons[0].line if lessons else len(lines), paged=paged)
-    if not header.titled and not lessons:
+    whole = suffix_of(name) in _WHOLE
+    if not header.titled and not lessons and not whole:
         raise UserError("course.no_course", name=name)
-    if not lessons:
+    if not lessons and header.titled:
         lessons = _headings(lines, document, header)
+    if not lessons and whole:
+        lessons = [_whole(name, lines, document, header)]
     before = lessons[0].line if lessons else len(lines)
     title = one_line(header.title) or _title(name, lines, document, before)
     return _outlined(document, lines, title, header, lessons)
@@ -122,6 +137,35 @@ def read_book(name: str, document: Document) -> tuple[Document, Outline]:
     if not lessons:
         raise UserError("course.no_headings", name=name)
     return _outlined(document, lines, one_line(document.title), _Header(), lessons)
+
+
+def read_folder(name: str, document: Document) -> tuple[Document, Outline]:
+    """The same of a folder, as `readers.bundle` reads it: its files are the lessons."""
+    lines = split_lines(document.text)
+    tops = [section for section in document.sections if section.level == 1]
+    if not tops or not all(_NUMBERED.match(section.title) for section in tops):
+        return read_course(name, document)  # of a single file
+    before = next(at for at, line in enumerate(lines) if line.start == tops[0].start)
+    header = _header(lines, before, paged=False)
+    return _outlined(document, lines, one_line(header.title), header, _of_sections(lines, document, tops))
+
+
+def names_course(text: str) -> bool:
+    """Whether a text has a line with a course's title near its beginning."""
+    lines = split_lines(text[:100_000])
+    return any(
+        _FIELD["title"].match(line.text)
+        for line in [line for line in lines if line.text.strip()][:HEADER_LINES]
+    )
+
+
+def _whole(name: str, lines: Sequence[Line], document: Document, header: _Header) -> _Lesson:
+    """A transcript's only lesson: all of it."""
+    at = next(
+        (at for at, line in enumerate(lines) if line.text.strip() and at not in header.lines), len(lines) - 1
+    )
+    title = header.title or one_line(document.title) or title_from_name(name)
+    return _Lesson(at, 1, title, header.link, at)
 
 
 def lesson_id(course: str, number: int, nth: int) -> str:
@@ -141,16 +185,28 @@ def _unjoined(text: str) -> list[Line]:
     return lines
 
 
-def _lessons(lines: Sequence[Line], *, paged: bool) -> Iterator[_Lesson]:
+def _lessons(lines: Sequence[Line], *, paged: bool) -> list[_Lesson]:
+    """Those that are called so; else what else parts a course, by the first word for it that comes several times."""
+    if lessons := [lesson for _, lesson in _named(lines, _LESSON, paged=paged)]:
+        return lessons
+    units = list(_named(lines, _UNIT, paged=paged))
+    times = Counter(word for word, _ in units)
+    chosen = next((word for word, _ in units if times[word] > 1), "")
+    return [lesson for word, lesson in units if word == chosen]
+
+
+def _named(lines: Sequence[Line], pattern: re.Pattern[str], *, paged: bool) -> Iterator[tuple[str, _Lesson]]:
+    """The lines that name a lesson, with the word for it."""
     for at, line in enumerate(lines):
-        if len(line.text) > 100_000 or not (named := _LESSON.match(line.text)):
+        if len(line.text) > 100_000 or not (named := pattern.match(line.text)):
             continue
-        title = _words(named[2] or "")
+        title = _words(named[3] or "")
         below = _below(lines, at + 1, paged=paged)
         if not below.body and _within_prose(lines, at):
             continue
         title = one_line(" ".join([title, *below.more]))
-        yield _Lesson(at, int(named[1]), title, below.link, below.body or at + 1, below.skip)
+        lesson = _Lesson(at, int(named[2]), title, below.link, below.body or at + 1, below.skip)
+        yield named[1].casefold(), lesson
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +232,14 @@ def _below(lines: Sequence[Line], at: int, *, paged: bool) -> _Below:
             if left:
                 return _Below(link, after - 1, len(lines[after - 1].text) - left, tuple(more))
             return _Below(link, after, 0, tuple(more))
-        if len(more) == WRAPPED - 1 or _LESSON.match(text) or (more and not lines[below - 1].text.strip()):
+        if len(more) == WRAPPED - 1 or _begins_lesson(text) or (more and not lines[below - 1].text.strip()):
             break
         more.append(_words(text))
     return _Below()
+
+
+def _begins_lesson(text: str) -> bool:
+    return bool(_LESSON.match(text) or _UNIT.match(text))
 
 
 def _within_prose(lines: Sequence[Line], at: int) -> bool:
@@ -192,7 +252,7 @@ def _within_prose(lines: Sequence[Line], at: int) -> bool:
 
 
 def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
-    header = _Header()
+    header = _matter(lines, before)
     lines_with_words = 0
     for at in range(before):
         text = lines[at].text
@@ -206,6 +266,26 @@ def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
             if match or (name in _LINKED and (match := _LINKED[name].match(text))):
                 _take(header, name, lines, at, match[1], before, paged=paged)
                 break
+    return header
+
+
+def _matter(lines: Sequence[Line], before: int) -> _Header:
+    """What front matter says of a course; it is one's where it names who teaches it."""
+    header = _Header()
+    if not lines or lines[0].text.strip("\ufeff ") != "---":
+        return header
+    last = next((at for at in range(1, min(before, 200)) if lines[at].text.rstrip() in ("---", "...")), 0)
+    found: dict[str, str] = {}
+    for at in range(1, last):
+        if (match := _MATTER.match(lines[at].text)) and (name := _MATTER_FIELDS.get(match[1].casefold())):
+            found.setdefault(name, match[2].strip("\"' "))
+    if last and "instructor" in found:
+        header.title, header.titled = one_line(found.get("title", "")), bool(found.get("title"))
+        header.link, header.instructor = (
+            address(found.get("link", "")),
+            one_line(found["instructor"].strip("[]")),
+        )
+        header.lines.update(range(last + 1))
     return header
 
 
@@ -306,6 +386,14 @@ def _headings(
             levels.setdefault(section.level, []).append(section)
     level = min((level for level, sections in levels.items() if len(sections) > 1), default=0)
     found_sections = levels.get(level, [])
+    return _of_sections(lines, document, found_sections, numbered=numbered)
+
+
+def _of_sections(
+    lines: Sequence[Line], document: Document, found_sections: Sequence[Section], *, numbered: bool = True
+) -> list[_Lesson]:
+    """These sections as lessons; with their own numbers where all have one."""
+    starts = {line.start: at for at, line in enumerate(lines)}
     own = [_NUMBERED.match(section.title) for section in found_sections] if numbered else []
     if own and all(own):
         named = [(int(match[1]), match[2]) for match in own if match]
@@ -337,7 +425,7 @@ def _title(name: str, lines: Sequence[Line], document: Document, before: int) ->
         if section.level and section.title and section.start < past
     ]
     title = (above or [one_line(document.title)])[0]
-    return title_from_name(name) if not title or _LESSON.match(title) else title
+    return title_from_name(name) if not title or _begins_lesson(title) else title
 
 
 def _outlined(

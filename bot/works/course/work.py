@@ -5,21 +5,26 @@ A title is a course's identity: a second file of one title takes the first one's
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
-from bot.readers.kinds import SUFFIXES
-from bot.retrieval.files import Refused
+from bot.readers.kinds import BUNDLE, PLAIN, SUFFIXES, suffix_of
+from bot.readers.sandbox import Sandbox
+from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
+from bot.runs.requests import ONLY
 from bot.words import Words, words
-from bot.works.course.catalogue import BOOK, COURSE, SHELF
-from bot.works.course.course_document import read_book, read_course
+from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
+from bot.works.course.course_document import names_course, read_book, read_course, read_folder
 from bot.works.course.course_names import course_named
+from bot.works.course.folder import pack
 from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from bot.works.course.course_names import CourseNames
     from bot.works.course.quiz import Quiz
     from bot.works.course.quiz_answers import QuizAnswers
+    from storage.document_rows import Outline
     from storage.jobs import Jobs
     from storage.quizzes import Quizzes
 
@@ -56,6 +62,7 @@ class Courses:
     intake: Intake
     jobs: Jobs
     incoming: Incoming
+    sandbox: Sandbox
     max_bytes: int
     shapes: Mapping[str, Shape]
 
@@ -89,16 +96,69 @@ class Courses:
             kinds = ", ".join(SUFFIXES)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
-        kind = BOOK if request.options.get("book") else COURSE
-        items = [Item(file.name, file.path, max_bytes=self.max_bytes, kind=kind) for file in files]
+
+        async def gathered() -> list[tuple[Item, int]]:
+            return await self._items(run, named, files)
+
+        found = await run.step("courses", gathered, list[tuple[Item, int]])
+        items, sizes = [item for item, _ in found], [size for _, size in found]
         job = IntakeJob(self.intake, self.jobs, run, SHELF, self.shapes, _outcome)
         replace = request.verb == "replace" or bool(request.options.get("replace"))
-        sizes = [file.size for file in files]
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
         async for notice in left_out(run, named):
             yield notice
+
+    async def _items(
+        self, run: Run, named: Sequence[str], files: Sequence[Candidate]
+    ) -> list[tuple[Item, int]]:
+        """The courses that the files make, with their bytes.
+
+        A folder of lessons is one course, and so are several files that are given a title.
+        """
+        options = run.request.options
+        kind = BOOK if options.get("book") else COURSE
+        about = {name: str(options[name]) for name in ("title", "instructor", "link") if options.get(name)}
+        found: list[tuple[Item, int]] = []
+
+        async def packed(name: str, root: Path, group: Sequence[Candidate], kind: str) -> None:
+            target = self.incoming.place(run, f"course-{len(found)}{BUNDLE}")
+            size = await asyncio.to_thread(pack, root, group, about, target, self.max_bytes)
+            found.append((Item(f"{name}{BUNDLE}", str(target), max_bytes=self.max_bytes, kind=kind), size))
+
+        rest = list(files)
+        for path in named if ONLY not in options else ():
+            root = await asyncio.to_thread(_folder, path)
+            group = [file for file in rest if root and Path(file.path).is_relative_to(root)]
+            if root and group and (kind == BOOK or about or not await self._holds_courses(group)):
+                await packed(root.name, root, group, FOLDER)
+                rest = [file for file in rest if file not in group]
+        if about.get("title") and (len(found) > 1 or (found and rest)):
+            raise UserError("course.one_title")
+        if about.get("title") and len(rest) > 1:
+            await packed(about["title"][:80], Path(), rest, FOLDER)
+        elif about:
+            for file in rest:
+                await packed(PurePath(file.name).stem, Path(), [file], kind)
+        else:
+            found += [
+                (Item(file.name, file.path, max_bytes=self.max_bytes, kind=kind), file.size) for file in rest
+            ]
+        return found
+
+    async def _holds_courses(self, files: Sequence[Candidate]) -> bool:
+        """Whether a folder's files are courses of their own: a text among them, else the first file, names one."""
+        texts = [file for file in files if suffix_of(file.name) in PLAIN]
+        for file in texts or files[:1]:
+            try:
+                data = await asyncio.to_thread(read_whole, file.path, self.max_bytes)
+                text = (await self.sandbox.read(file.name, data)).text
+            except UserError:
+                continue
+            if names_course(text):
+                return True
+        return False
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -175,15 +235,25 @@ def _line(course: Course, say: Words) -> str:
 def shapes(*, windows: bool) -> Mapping[str, Shape]:
     """How documents of our kinds are read and cut: at headings and paragraphs, or as `windows` of sentences."""
     overlap = OVERLAP if windows else None
-    return {COURSE: partial(_course, overlap), BOOK: partial(_book, overlap)}
+    return {kind: partial(_shaped, read, overlap) for kind, read in _READ.items()}
 
 
-def _course(overlap: int | None, name: str, document: Document) -> Shaped:
-    return Shaped(*read_course(name, document), overlap)
+_READ: Final = {COURSE: read_course, BOOK: read_book, FOLDER: read_folder}
 
 
-def _book(overlap: int | None, name: str, document: Document) -> Shaped:
-    return Shaped(*read_book(name, document), overlap)
+def _folder(path: str) -> Path | None:
+    """The folder that a path names; blocking."""
+    root = Path(path).expanduser().absolute()
+    return root if root.is_dir() else None
+
+
+def _shaped(
+    read: Callable[[str, Document], tuple[Document, Outline]],
+    overlap: int | None,
+    name: str,
+    document: Document,
+) -> Shaped:
+    return Shaped(*read(name, document), overlap)
 
 
 def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:

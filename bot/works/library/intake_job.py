@@ -21,6 +21,7 @@ from bot.retrieval.files import Candidate, Refused, gather, passed_over
 from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
+from bot.works.library.unread import unread_notices
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -155,6 +156,11 @@ class IntakeJob:
             state = "failed" if bad else "done"
             for event in self._outcome(self._shelf.strip(), results, bad, self._say):
                 yield event
+            unread = [
+                (result.name, *part) for result in results if not result.known for part in result.unread
+            ]
+            for notice in unread_notices(unread[:NAMED], self._say):
+                yield notice
             if await self._mixed(results):
                 yield Notice(self._say("library.two_models", shelf=self._shelf.strip()))
         except (UserError, StorageFault):

@@ -20,6 +20,7 @@ from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies.base import Searchable
 from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
+from bot.works.library.unread import unread_notices
 from bot.works.rules.answer import Answer, look_ups, unseen
 from bot.works.rules.question_files import Own, Pictures, Search, brought_by, is_picture, picture_names
 from bot.works.rules.snapshot import Snapshot
@@ -174,7 +175,9 @@ def book_table(books: list[Book], say: Words) -> str:
         lines.append(
             f"| {title} | {book.source} | {book.shelf} | {book.language} | {book.sections} | {state} |"
         )
-    return "\n".join(lines)
+    unread = [(book.source, *part) for book in books for part in book.unread]
+    notes = [f"- {notice.text}" for notice in unread_notices(unread, say)]
+    return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
 def _shortened(text: str, say: Words) -> str:
@@ -262,6 +265,9 @@ class Asking:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
+            cited = [result.passages[citation.n - 1].document for citation in answer.cited]
+            for notice in unread_notices(await self._library.unread(request.place.space, cited), say):
+                yield notice
         finally:
             # Also when stopped: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
             passages, text = result.passages, "".join(answer.shown)

@@ -1,0 +1,46 @@
+"""The moment of a recording at which something is said: by the times in a transcript, as an address that begins there.
+
+Pure. Times stand at the beginnings of lines: `[12:34] …`, as captions are read and as people write them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+_TIME: Final = re.compile(
+    r"^[ \t>*_-]*[\[(]?(?:(\d{1,2}):)?(\d{1,2}):(\d{2})(?:[.,]\d{1,3})?[\])]?(?=[\s*_:–—-]|$)", re.MULTILINE
+)
+_YOUTUBE: Final = ("youtube.com", "youtu.be", "youtube-nocookie.com")
+_VIMEO: Final = ("vimeo.com", "player.vimeo.com")
+_MEDIA: Final = (".mp4", ".m4v", ".webm", ".mov", ".ogv", ".mp3", ".m4a", ".ogg", ".oga", ".wav")
+
+
+def at_moment(link: str, text: str, quote: str) -> str:
+    """The address of a video, from the second at which `quote` is said in `text`; any other address as it is."""
+    if (seconds := _said_at(text, quote)) is None:
+        return link
+    parts = urlsplit(link)
+    host = (parts.hostname or "").removeprefix("www.").removeprefix("m.").removeprefix("music.")
+    if host in _YOUTUBE:
+        asked = [(name, value) for name, value in parse_qsl(parts.query) if name not in ("t", "start")]
+        start = "start" if parts.path.startswith("/embed/") else "t"
+        return urlunsplit(parts._replace(query=urlencode([*asked, (start, str(seconds))])))
+    if host in _VIMEO or parts.path.lower().endswith(_MEDIA):
+        return urlunsplit(parts._replace(fragment=f"t={seconds}s" if host in _VIMEO else f"t={seconds}"))
+    return link
+
+
+def _said_at(text: str, quote: str) -> int | None:
+    """The last time that stands before a quote; the first one for what does not stand in the text."""
+    times = list(_TIME.finditer(text))
+    words = quote.split()
+    if not times or not words:
+        return None
+    found = re.search(r"\s+".join(map(re.escape, words[:40])), text)
+    before = [time for time in times if found is None or time.start() <= found.start()]
+    if not before:
+        return None
+    hours, minutes, seconds = (before[-1] if found else before[0]).groups()
+    return 3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)
