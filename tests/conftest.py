@@ -11,7 +11,10 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
+import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Of several workers none is left alone in the end with a module that takes long."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST_FIRST))
+
+
+_failed: set[str] = set()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        _failed.add(report.nodeid)
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """What a failed test has left open is thrown away with it; otherwise the next test would fail for it."""
+    if nodeid not in _failed:
+        return
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # pytest keeps them for a debugger
+        with suppress(AttributeError):
+            delattr(sys, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 def pytest_collection_finish() -> None:

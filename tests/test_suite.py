@@ -42,6 +42,32 @@ def test_what_lies_in_the_home_of_whoever_runs_the_tests_is_not_seen(tmp_path: P
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+LEAVING = """
+import asyncio, gc, socket
+
+async def test_it_fails_and_leaves_a_socket_open():
+    kept = [socket.socket()]
+    kept.append(kept)
+    raise AssertionError
+
+def test_it_has_nothing_to_do_with_that():
+    gc.collect()
+"""
+
+
+def test_what_a_failed_test_leaves_open_fails_no_other_test(tmp_path: Path) -> None:
+    (tmp_path / "test_leaving.py").write_text(LEAVING)
+    options = ("-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, tmp_path / "test_leaving.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "\n1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_what_judges_a_release_does_as_the_readme_says() -> None:
     """In an empty home, with no variable of ours, and `make run` before `make test`."""
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()

@@ -32,6 +32,6 @@ async def test_the_process_answers_by_rule_and_counts_calls(wire: Wire, tmp_path
         await asks.close()
     finally:
         process.kill()
-        await process.wait()
+        await process.communicate()
     assert answers == ["150 feet. ", "No. ", "150 feet. "]
     assert [json.loads(line)["call"] for line in log.read_text().splitlines()] == [1, 1, 2]

@@ -29,7 +29,7 @@ async def started() -> AsyncGenerator[asyncio.subprocess.Process]:
         yield process
     finally:
         process.kill()
-        await process.wait()
+        await process.communicate()
 
 
 async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
