@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata as metadata
 import re
 import sys
 import tomllib
 from pathlib import Path
+
+from tests.sources import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -88,14 +89,7 @@ _LOCKS = ("requirements.lock", "requirements-dev.lock")
 
 def imported() -> set[str]:
     """The packages that the bot imports, by the name they are imported by."""
-    found: set[str] = set()
-    for package in OURS:
-        for file in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    found |= {alias.name.partition(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    found.add(node.module.partition(".")[0])
+    found = {name.partition(".")[0] for _, name, _ in imports()}
     return found - sys.stdlib_module_names - OURS - OPTIONAL
 
 

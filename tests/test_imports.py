@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.sources import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -156,22 +158,15 @@ HEAVY = {
 }  # fmt: skip
 
 
-def imports() -> Iterator[tuple[str, str]]:
-    """(importing module, imported name) for every import of bot, cogs and storage, wherever it stands."""
-    for package in ("bot", "cogs", "storage"):
-        for file in (ROOT / package).rglob("*.py"):
-            module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    yield from ((module, alias.name) for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    yield from ((module, f"{node.module}.{alias.name}") for alias in node.names)
+def imported() -> Iterator[tuple[str, str]]:
+    return ((module, f"{name}.{what}" if what else name) for module, name, what in imports())
 
 
 def under(module: str, homes: tuple[str, ...]) -> bool:
     return any(module == home or module.startswith(home + ".") for home in homes)
 
 
+@cache
 def layer(module: str) -> int | None:
     """The row of LAYERS that names most of it; the bare packages `bot` and `cogs` hold nothing and have none."""
     found = [(len(home), row) for row, homes in enumerate(LAYERS) for home in homes if under(module, (home,))]
@@ -196,7 +191,7 @@ def breaches(found: Iterator[tuple[str, str]]) -> list[str]:
 
 
 def test_imports_run_one_way() -> None:
-    assert breaches(imports()) == []
+    assert breaches(imported()) == []
 
 
 @pytest.mark.parametrize(
@@ -241,7 +236,7 @@ def room_breaches(found: Iterator[tuple[str, str]]) -> list[str]:
 
 
 def test_no_room_of_the_story_reaches_into_another() -> None:
-    assert room_breaches(imports()) == []
+    assert room_breaches(imported()) == []
 
 
 @pytest.mark.parametrize(
