@@ -7,8 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
-
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
@@ -28,28 +26,26 @@ Ping @everyone and <!channel> about grappled creatures. \x1b[31mred\x1b[0m \x1b]
 """
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "🐉🐉🐉🔥👩‍👩‍👧",
-        "'; DROP TABLE documents; --",
-        '" OR 1=1 UNION SELECT * FROM inbox /* grappled */',
-        "grappled \x1b[2J\x1b]0;owned\x07 \u202e speed \u2066",
-        "%s {0} {name} $question ${passages} \\n NEAR/3 grappled*",
-        "\ufeff\u200b\u200d",
-        "? ! . ,",
-    ],
+STRANGE = (
+    "🐉🐉🐉🔥👩‍👩‍👧",
+    "'; DROP TABLE documents; --",
+    '" OR 1=1 UNION SELECT * FROM inbox /* grappled */',
+    "grappled \x1b[2J\x1b]0;owned\x07 \u202e speed \u2066",
+    "%s {0} {name} $question ${passages} \\n NEAR/3 grappled*",
+    "\ufeff\u200b\u200d",
+    "? ! . ,",
 )
-async def test_a_strange_question_gets_an_answer_or_a_sentence_and_harms_nothing(
-    question: str, stocked: Path
-) -> None:
+
+
+async def test_a_strange_question_gets_an_answer_or_a_sentence_and_harms_nothing(stocked: Path) -> None:
     async with talking(settings(stocked)) as talk:
-        for line in (question, f"/rules ask {question}", f"/rules lookup {question}"):
-            assert status(await talk.say(line)) in ("done", "failed")
-            assert "on my side" not in texts(talk.events, "failed")
-        again = await talk.say(ASK)
-        assert status(again) == "done"
-        assert "speed becomes zero" in texts(again)
+        for question in STRANGE:
+            for line in (question, f"/rules ask {question}", f"/rules lookup {question}"):
+                assert status(await talk.say(line)) in ("done", "failed"), line
+                assert "on my side" not in texts(talk.events, "failed"), line
+            again = await talk.say(ASK)
+            assert status(again) == "done"
+            assert "speed becomes zero" in texts(again)
 
 
 async def test_a_question_of_100_000_characters_is_refused_in_one_sentence(stocked: Path) -> None:
