@@ -3,6 +3,7 @@
 None of it starts a thread, which a fork would lose.
 """
 
+import gc
 import importlib
 import pkgutil
 
@@ -10,7 +11,11 @@ import bot.works
 from bot import commands
 
 _NAMES = (
-    *("aiosqlite", "apscheduler.schedulers.asyncio", "d20", "dbos", "psycopg", "pydantic"),
+    *("aiosqlite", "apscheduler.executors.asyncio", "apscheduler.schedulers.asyncio"),
+    *("apscheduler.triggers.interval", "d20", "dbos", "filelock", "psycopg", "pydantic", "uuid_utils"),
+    *("anyio._backends._asyncio", "genai_prices.data", "h11", "httpcore2", "httpx", "jiter"),
+    "openai.resources.chat.completions.completions",
+    *("bot.accounts", "bot.llm.activity", "bot.llm.openai_chat"),
     *("bot.adapters.discord.service", "bot.adapters.serving", "bot.adapters.slack.service"),
     *("bot.adapters.terminal.feed", "bot.adapters.terminal.one_shot", "bot.app", "bot.cli", "bot.resources"),
     *("bot.strategies", "storage.migrations.migrate", "storage.tables"),
@@ -19,3 +24,5 @@ _NAMES = (
 for _name in _NAMES:
     importlib.import_module(_name)
 commands.KINDS  # noqa: B018  # worked out when it is first asked for
+gc.collect()
+gc.freeze()  # what no bot will let go of; each would look through it, and so copy it
