@@ -7,14 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 BENCH := .venv-bench
-# Tests at once: two for each core, whose waits overlap. Each takes 8 s of processor time to find the tests.
+# Tests at once: two for each core, whose waits overlap.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
 # … and that is kept, also where the surroundings say otherwise: else every process would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
-# The largest that tests import: several workers would compile them at the same time, each for itself.
+# The largest that tests import: bots that start at the same time would compile them, each for itself.
 IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohttp hypothesis _pytest alembic psycopg pydantic \
   numpy prompt_toolkit pygments simcord docx anyio google opentelemetry httpx2
 
@@ -27,8 +27,8 @@ help: ## list the targets
 run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
-# A module's tests stay with one worker, and share what the module starts.
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+# A module's tests stay in one process, and share what the module starts.
+PYTEST = $(BIN)/python -m pytest -p tests.forks --forks $(WORKERS)
 
 # What starts a process, or talks to the services of a platform or a model over sockets for long.
 STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_encodings.py tests/test_engine.py tests/test_models_files.py \
@@ -46,7 +46,7 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   $(addprefix tests/adapters/discord/test_,overflow.py client.py misfortunes.py view.py threads.py buttons.py listen.py) \
   $(addprefix tests/adapters/slack/test_,limits.py messages.py home.py sockets.py service.py oauth.py view.py)
 
-# Fewer at once: these compute, and each worker takes some seconds to find its tests.
+# Fewer at once: these compute.
 quick: WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)
@@ -67,14 +67,15 @@ test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
 check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what the pages list
-	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
+	@failed=; said=$$(mktemp); $(BIN)/mypy --num-workers auto >$$said 2>&1 & types=$$!; \
+	say() { echo "$$@"; "$$@" || failed=1; }; \
 	say $(BIN)/ruff check .; \
 	say $(BIN)/ruff format --check .; \
-	say $(BIN)/mypy; \
 	say $(BIN)/hadolint Dockerfile; \
 	say $(BIN)/python -m pytest -q tests/test_imports.py tests/test_dependencies.py; \
 	say $(BIN)/python -m scripts.module_list --check; \
 	say $(BIN)/python -m scripts.documented_commands; \
+	echo $(BIN)/mypy; wait $$types || failed=1; cat $$said; rm $$said; \
 	test -z "$$failed"
 
 # A venv of its own, and only for the parts that need it: what ours is compared with wants other versions than ours.
@@ -142,6 +143,4 @@ $(VENV)/dev: requirements-dev.lock $(VENV)/run
 	@echo "Installing what the tests and checks need." >&2
 	@$(INSTALL) -r requirements-dev.lock </dev/null >&2
 	@$(BIN)/python -m compileall -q -j 0 $(addprefix $(VENV)/lib/python*/site-packages/,$(IMPORTED)) bot cogs storage tests/fakes >&2 || true
-	@# The tests themselves are compiled by pytest, which rewrites what they assert: five seconds for each worker.
-	@ls -d tests/*/ tests/*.py | xargs -n 20 -P $(WORKERS) $(BIN)/python -m pytest -q --collect-only -p no:cacheprovider >/dev/null 2>&1 || true
 	@touch $@

@@ -9,12 +9,14 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import shutil
 import signal
 import sys
 import tempfile
 import warnings
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,12 +57,34 @@ settings.register_profile(
 )
 settings.load_profile("anywhere")
 
-_LONGEST_FIRST = ("tests/wire/", "tests/kill/", "tests/promises/")
+_LONGEST_FIRST = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/works/story/")
 
 
+_SLOW = re.compile(r"\bmark\.slow\b|\bby_turns\(|\bwire: Wire\b")
+"""Every module with a slow test says so, or by what it gets its parameters."""
+
+
+@cache
+def _says_slow(module: Path) -> bool:
+    return _SLOW.search(module.read_text(encoding="utf-8")) is not None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make test-slow` imports no module that has no slow test: each of its workers would."""
+    if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
+        return None
+    return None if _says_slow(collection_path) else True
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of several workers none is left alone in the end with a module that takes long."""
-    if hasattr(config, "workerinput"):
+    """Of several processes none is left alone in the end with a module that takes long."""
+    for module in {item.path for item in items if item.get_closest_marker("slow")}:
+        if not _says_slow(module):
+            raise pytest.UsageError(
+                f"{module} has slow tests, which `make test-slow` would not find: see _SLOW"
+            )
+    if config.getoption("forks", 0):
         items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST_FIRST))
 
 

@@ -53,19 +53,40 @@ async def test_it_fails_and_leaves_a_socket_open():
 def test_it_has_nothing_to_do_with_that():
     gc.collect()
 """
+ENDING = """
+import os
+
+def test_it_passes():
+    pass
+
+def test_it_ends_its_process():
+    os._exit(0)
+
+def test_it_would_have_passed():
+    pass
+"""
 
 
-def test_what_a_failed_test_leaves_open_fails_no_other_test(tmp_path: Path) -> None:
+def test_a_failure_is_told_of_the_test_that_failed_alone(tmp_path: Path) -> None:
+    """The next one does not fail for what that one has left open, and where a process ends no test is forgotten."""
     (tmp_path / "test_leaving.py").write_text(LEAVING)
-    options = ("-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider")
+    (tmp_path / "test_ending.py").write_text(ENDING)
+    options = ("-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider", "--tb=no")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, tmp_path / "test_leaving.py"],
+        [sys.executable, "-m", "pytest", *options, "-p", "tests.forks", "--forks=2", tmp_path],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "\n1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    failed = re.findall(r"^FAILED .*::(\w+)", done.stdout, re.MULTILINE)
+    names = [
+        "test_it_ends_its_process",
+        "test_it_fails_and_leaves_a_socket_open",
+        "test_it_would_have_passed",
+    ]
+    assert sorted(failed) == names, done.stdout + done.stderr
+    assert "\n3 failed, 2 passed" in done.stdout
 
 
 def test_what_judges_a_release_does_as_the_readme_says() -> None:
