@@ -23,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bot.config import load
+from tests.fakes import compiled
 
 _SWITCHES = ("SUTRADHAR_KILLS", "SUTRADHAR_EXTRAS")
 
@@ -50,6 +51,8 @@ os.environ |= {
 # Begun in the background of a shell, they would ignore Ctrl-C, and with them every bot that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+compiled.share()
 
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile(

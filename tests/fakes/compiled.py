@@ -1,0 +1,46 @@
+"""SQLite's dialects, with which what one database has compiled serves all later ones of this process.
+
+SQLAlchemy keeps compiled statements by database, and tests open hundreds, each of which would compile the same
+statements again. tests/conftest.py has them take the place of SQLAlchemy's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
+
+_COMPILED: LRUCache[Any, Any] = LRUCache(4_000)
+
+
+class _Shared:
+    """SQLAlchemy finds a statement by its dialect, too: all of a class count as one."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    @classmethod
+    def engine_created(cls, engine: Engine) -> None:
+        engine.update_execution_options(compiled_cache=_COMPILED)
+
+
+class Blocking(_Shared, SQLiteDialect_pysqlite):
+    supports_statement_cache = True
+
+
+class Async(_Shared, SQLiteDialect_aiosqlite):
+    supports_statement_cache = True
+
+
+def share() -> None:
+    registry.register("sqlite", __name__, Blocking.__name__)
+    registry.register("sqlite.aiosqlite", __name__, Async.__name__)
