@@ -145,7 +145,12 @@ HOMES = {
         "bot.readers.web.epub",
         "bot.readers.web.epub_contents",
     ),
-    "pypdfium2": ("bot.readers.pdf.reader", "bot.readers.pdf.page", "bot.readers.pdf.first_page"),
+    "pypdfium2": (
+        "bot.readers.pdf.reader",
+        "bot.readers.pdf.page",
+        "bot.readers.pdf.forms",
+        "bot.readers.pdf.first_page",
+    ),
     "prompt_toolkit": ("bot.adapters",),
     "rich": ("bot.adapters", "bot.cli"),
     "platformdirs": ("bot.config",),

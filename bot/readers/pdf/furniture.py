@@ -35,6 +35,11 @@ _NUMBERED: Final = (
     "página # de #",
 )
 _DIGITS: Final = re.compile(r"\d+")
+_FIRST_NUMBER: Final = re.compile(r"^(\d{1,4})(?=\s)")
+_LAST_NUMBER: Final = re.compile(r"(?<=\s)(\d{1,4})$")
+_COUNTED: Final = 4
+_COUNTED_SHARE: Final = 0.3
+"""Pages, and their share, on which such a number has to stand."""
 _APART: Final = 1.5
 """Ems to the nearest line of the text, at least."""
 _MARGIN_LINES: Final = 5
@@ -62,6 +67,7 @@ def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Lin
         for line in outer
         if not line.rank and _key(line.text) in numbered and str(line.page + 1) in _DIGITS.findall(line.text)
     }
+    removed |= _counting(outer, pages)
     for (margin, slot), group in heights.items():
         nearby = [line for near in (slot - 1, slot, slot + 1) for line in heights.get((margin, near), ())]
         repeated = sum(id(line) in repeated_ids for line in nearby)
@@ -75,6 +81,20 @@ def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Lin
     margins_removed = margins - blocks_kept
     left_out |= {id(line) for line in lines if (line.page, line.block) in margins_removed}
     return [line for line in lines if id(line) not in left_out]
+
+
+def _counting(outer: Sequence[Line], pages: int) -> set[int]:
+    """The ids of lines at a page's edge that begin or end with its printed number, whatever else they say: on so many
+    pages the number is as far from the page's place in the file."""
+    ahead: dict[int, list[Line]] = defaultdict(list)
+    for line in outer:
+        for number in {*_FIRST_NUMBER.findall(line.text), *_LAST_NUMBER.findall(line.text)}:
+            if not line.rank:
+                ahead[int(number) - line.page].append(line)
+    least = max(_COUNTED, _COUNTED_SHARE * pages)
+    return {
+        id(line) for same in ahead.values() if len({line.page for line in same}) >= least for line in same
+    }
 
 
 def _margins(lines: Sequence[Line]) -> set[tuple[int, int]]:

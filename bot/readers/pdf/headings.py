@@ -39,6 +39,24 @@ NUMBER: Final = re.compile(
     r"(?:(?:chapter|part|section|cap[ií]tulo|parte|se[cç][aã]o)\s+)?(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s+(?=\w)",
     re.I,
 )
+_ROMANS: Final = (
+    "I",
+    "II",
+    "III",
+    "IV",
+    "V",
+    "VI",
+    "VII",
+    "VIII",
+    "IX",
+    "X",
+    "XI",
+    "XII",
+    "XIII",
+    "XIV",
+    "XV",
+)
+_ROMAN: Final = re.compile(r"([IVX]{1,5})\.\s+(?=[^a-z]{3,}$)")
 LINES: Final = 4
 """The most lines of one heading."""
 
@@ -63,9 +81,39 @@ def headings(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[
     if len(by_outline) >= _COMPLETE * pages or len(by_outline) >= 0.9 * len(outline) > 3 * pages:
         return by_outline
     guessed = _guessed(lines)
+    if not by_outline and (numbered := _roman(lines)):
+        return _below(lines, numbered, guessed)
     if not by_outline:
         return _levelled(lines, guessed)
     return _merged(lines, by_outline, guessed)
+
+
+def _roman(lines: Sequence[Line]) -> list[int]:
+    """The lines "I. INTRODUCTION", "II. METHODS" and so on, which papers in two columns set no larger than their text;
+    from three on that count on from I."""
+    found: list[int] = []
+    for at, line in enumerate(lines):
+        match = _ROMAN.match(line.text)
+        if (
+            match
+            and len(found) < len(_ROMANS)
+            and match[1] == _ROMANS[len(found)]
+            and len(line.text) <= _CHARACTERS
+        ):
+            found.append(at)
+    return found if len(found) >= 3 else []
+
+
+def _below(
+    lines: Sequence[Line], numbered: Sequence[int], guessed: Sequence[tuple[int, int]]
+) -> list[Heading]:
+    """Numbered lines as headings, and the guessed ones below them; what stands before the first is the title, and who
+    wrote it."""
+    rest = [span for span in guessed if span[0] > numbered[0] and not set(numbered) & set(range(*span))]
+    ranks = _ranks(lines, rest)
+    headings = [Heading(at, at + 1, 1) for at in numbered]
+    headings += [Heading(first, last, min(ranks[lines[first].style] + 2, 6)) for first, last in rest]
+    return sorted(headings, key=lambda heading: heading.first)
 
 
 def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
@@ -77,7 +125,7 @@ def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
         share[line.style] += len(line.text)
     groups: dict[Style, list[tuple[int, int]]] = defaultdict(list)
     for first, last in _groups(lines, body):
-        if lines[first].cells and not NUMBER.match(lines[first].text):
+        if lines[first].turned or (lines[first].cells and not NUMBER.match(lines[first].text)):
             continue  # probably the head of a table
         groups[lines[first].style].append((first, last))
     spans: list[tuple[int, int]] = []

@@ -42,6 +42,8 @@ _SPACED: Final = 5
 
 _LARGER: Final = 1.8
 """Times the size of the text beside it, that an initial is."""
+_PART: Final = 1_000
+"""Blocks of one part of a page, at most; more begin the next part's numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class Line:
     """The number of rows between it and the page's nearest edge, above or below; at most 9."""
 
     @property
+    def turned(self) -> bool:
+        """Whether it is written another way than most of its page, as a stamp in the margin is."""
+        return self.block >= _PART
+
+    @property
     def style(self) -> Style:
         """The style by which headings differ from other lines: size to half a point, bold, slanted."""
         return round(self.size * 2) / 2, self.bold, self.italic
@@ -95,7 +102,7 @@ def laid_out(words: Sequence[Word], page: int, part: int = 0) -> list[Line]:
     groups = [rows] if len(words) > _WORDS else list(_cut(rows, _DEPTH))
     ranks = _ranks(rows)
     lines: list[Line] = []
-    for block, group in enumerate(groups, 1000 * part):
+    for block, group in enumerate(groups, _PART * part):
         edges = (
             min(word.left for row in group for _, word in row.words),
             max(word.right for row in group for _, word in row.words),

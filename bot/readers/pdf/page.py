@@ -10,7 +10,7 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ _ITALIC: Final = 1 << 6
 _BOLD_WEIGHT: Final = 600
 _SKEW: Final = 0.1
 """Radians that a line of text may be off a right angle; what is more is a stamp across the page."""
+_NO_WIDTH: Final = 0.01
+"""Points."""
+_FORM_DEPTH: Final = 4
 _OBJECTS: Final = 200
 """The most objects of a page without words that are checked for a picture."""
 
@@ -66,6 +69,8 @@ class PageWords:
     pictured: bool = False
     """Whether it has a picture; looked up only where there are hardly any words."""
     characters: int = 0
+    missing: int = 0
+    """Pieces of text of which PDFium gives no letter."""
     opened: bool = True
 
     def emptied(self) -> PageWords:
@@ -82,32 +87,41 @@ class _Style:
     """Right angles by which the text is turned against the page, or -1 for any other angle."""
 
 
-def read_page(pdf: PdfDocument, number: int) -> PageWords:
+Fields = Callable[[Any, tuple[float, float, float, float]], Iterable[Word]]
+"""The words in a page's form, whose corners are given."""
+
+
+def read_page(pdf: PdfDocument, number: int, fields: Fields | None = None) -> PageWords:
     """Page `number` (from 0) of a document; one that PDFium can't make out has no words."""
     try:
         page = pdf[number]
     except PdfiumError:
         return PageWords(opened=False)
     try:
-        return _read(page)
+        return _read(page, fields)
     except PdfiumError:
         return PageWords(opened=False)
     finally:
         page.close()
 
 
-def _read(page: Any) -> PageWords:
+def _read(page: Any, fields: Fields | None) -> PageWords:
     box = page.get_bbox()
+    widened = set(_widened(page.raw, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, 0))
     page_words = PageWords()
     ways: dict[int, list[Word]] = {}
     text = page.get_textpage()
     try:
-        for word, quarter, unknown in _words(text.raw, box):
+        for word, quarter, unknown in _words(text.raw, box, widened):
             page_words.unknown += unknown
             if word is not None:
                 ways.setdefault(quarter, []).append(word)
     finally:
         text.close()
+    page_words.missing = len(widened)
+    if fields is not None:
+        ways.setdefault(0, []).extend(fields(page.raw, box))
+        ways = {quarter: words for quarter, words in ways.items() if words}
     skewed = ways.pop(-1, [])
     if not ways and skewed:
         ways[0] = skewed
@@ -121,8 +135,39 @@ def _read(page: Any) -> PageWords:
     return page_words
 
 
-def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[Word | None, int, int]]:
-    """Each word inside the box, its quarter, and how many of its characters are unknown."""
+def _widened(
+    held: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], depth: int
+) -> Iterator[int]:
+    """Make pieces of text visible to PDFium's reading of a page that have no width, as those of a single glyph have in
+    a font that is not embedded: it leaves them out, but not where letters have an outline. Their addresses.
+    """
+    sides = [ctypes.c_float() for _ in range(4)]
+    for at in range(count(held)):
+        part = get(held, at)
+        kind = pdfium.FPDFPageObj_GetType(part)
+        if kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _FORM_DEPTH:
+            yield from _widened(
+                part, pdfium.FPDFFormObj_CountObjects, pdfium.FPDFFormObj_GetObject, depth + 1
+            )
+        if kind != pdfium.FPDF_PAGEOBJ_TEXT or not pdfium.FPDFPageObj_GetBounds(part, *sides):
+            continue
+        left, low, right, top = (side.value for side in sides)
+        if max(right - left, top - low) > _NO_WIDTH or pdfium.FPDFFont_GetIsEmbedded(
+            pdfium.FPDFTextObj_GetFont(part)
+        ):
+            continue
+        pdfium.FPDFTextObj_SetTextRenderMode(part, pdfium.FPDF_TEXTRENDERMODE_STROKE)
+        pdfium.FPDFPageObj_SetStrokeWidth(part, 1.0)
+        pdfium.FPDFPageObj_Transform(part, 1, 0, 0, 1, 0, 0)
+        yield ctypes.cast(part, ctypes.c_void_p).value or 0
+
+
+def _words(
+    text: Any, box: tuple[float, float, float, float], widened: set[int]
+) -> Iterator[tuple[Word | None, int, int]]:
+    """Each word inside the box, its quarter, and how many of its characters are unknown. Of `widened`, those that have
+    characters are taken away.
+    """
     styles: dict[int, _Style] = {}
     faces: dict[int, tuple[bool, bool]] = {}
     first = last = high = 0
@@ -150,6 +195,7 @@ def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[
             code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00 if high else 0xFFFD
         high = 0
         owner = ctypes.cast(pdfium.FPDFText_GetTextObject(text, at), ctypes.c_void_p).value or 0
+        widened.discard(owner)
         if not owner or code in (0x20, 0xA0, 0x09, 0x0A, 0x0D) or 0x2000 <= code <= 0x200A or code == 0x3000:
             yield from flush()
             continue

@@ -19,11 +19,12 @@ from pypdfium2 import raw as pdfium
 from rapidfuzz import fuzz
 
 from bot.events import UserError
-from bot.readers.document import Document, Progress, title_from_name
+from bot.readers.document import Document, Progress, Unread, title_from_name
+from bot.readers.pdf.forms import values
 from bot.readers.pdf.furniture import without_furniture
 from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out
-from bot.readers.pdf.page import PageWords, read_page
+from bot.readers.pdf.page import Fields, PageWords, read_page
 from bot.readers.pdf.text import Composer
 from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
@@ -44,6 +45,8 @@ _NO_TITLE: Final = re.compile(
     r"[\W\d_]*)",
     re.IGNORECASE,
 )
+_MANY_UNKNOWN: Final = 0.01
+"""From this share of unknown characters on it is said that there are some; fewer are mostly ornaments."""
 _TITLE_CHARACTERS: Final = 200
 _SAME_TITLE: Final = 80.0
 """Per cent."""
@@ -65,8 +68,9 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         lines: list[Line] = []
         pages_read: list[PageWords] = []
         scripted: list[Row] = []
+        fields = _fields(pdf)
         for number in range(pages):
-            page = read_page(pdf, number)
+            page = read_page(pdf, number, fields)
             for turned, words in enumerate((page.words, *page.turned)):
                 lines += laid_out(words, number, turned)
             scripted += rows(page.words, number)
@@ -86,7 +90,28 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     screenplay = guessed(scripted)
     if screenplay is not None and screenplay.title:
         title = screenplay.title
-    return replace(writer.document(title[:_TITLE_CHARACTERS]), screenplay=screenplay)
+    document = writer.document(title[:_TITLE_CHARACTERS])
+    return replace(document, screenplay=screenplay, unread=_unread(pages_read))
+
+
+def _fields(pdf: PdfDocument) -> Fields | None:
+    """What reads the values of the document's form, if it has one."""
+    if pdf.get_formtype() == pdfium.FORMTYPE_NONE:
+        return None
+    pdf.init_forms()
+    return (lambda page, box: values(page, pdf.formenv.raw, box)) if pdf.formenv else None
+
+
+def _unread(pages_read: Sequence[PageWords]) -> tuple[Unread, ...]:
+    """Pages that are pictures among others with words, and letters that the file does not name."""
+    unread: list[Unread] = []
+    if pictures := sum(page.pictured and not page.characters for page in pages_read):
+        unread.append(("pictures", {"n": pictures, "total": len(pages_read)}))
+    characters = sum(page.characters for page in pages_read)
+    lost = [page.missing + page.unknown for page in pages_read]
+    if sum(page.missing for page in pages_read) or sum(lost) > _MANY_UNKNOWN * characters:
+        unread.append(("characters", {"n": sum(lost), "pages": sum(map(bool, lost))}))
+    return tuple(unread)
 
 
 def _opened(name: str, data: bytes) -> PdfDocument:
@@ -142,7 +167,7 @@ def _title(named: str, largest: str) -> str:
 
 def _largest(lines: Sequence[Line]) -> str:
     """The words in the largest type of the first page that has words, where it is larger than the body's."""
-    first = [line for line in lines if line.page == lines[0].page]
+    first = [line for line in lines if line.page == lines[0].page and not line.turned]
     size = max((line.size for line in first), default=0.0)
     words = " ".join(line.text for line in first if line.size >= 0.97 * size).replace("\xad", "")
     return words if size >= 1.2 * body_style(lines)[0] and len(words) <= _TITLE_CHARACTERS else ""
