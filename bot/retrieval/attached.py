@@ -15,7 +15,7 @@ from bot.events import UserError
 from bot.retrieval.centred import centred
 from bot.retrieval.editions import OpenShelf
 from bot.retrieval.ranking import Options
-from bot.retrieval.results import ATTACHED
+from bot.retrieval.results import ATTACHED, unread_parts
 from storage.document_rows import ChunkRow, PassageRow, SectionRow
 from storage.shelves import ShelvedRow
 
@@ -58,6 +58,12 @@ class Attached:
                 rows = [_shelved(document) for document in self._documents.values()]
                 self._opened = await asyncio.to_thread(OpenShelf, 0, rows)
             return self._opened
+
+    @property
+    def unread(self) -> list[tuple[str, str, dict[str, str | int]]]:
+        """What of the files is not in their texts, as `Library.unread` says it; once they have been searched."""
+        documents = self._documents.values()
+        return [(document.source, *part) for document in documents for part in unread_parts(document.unread)]
 
     async def whole(self, space: str, most: int) -> list[PassageRow]:
         """All passages in their order, if their texts have `most` characters together; else none."""

@@ -13,6 +13,7 @@ from bot.readers.kinds import suffix_of
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.files import read_whole
 from bot.words import Words, words
+from bot.works.library.unread import unread_notices
 
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
@@ -47,6 +48,9 @@ class BookPage:
         shown = [
             line for line, heading in zip(lines, headings, strict=True) if heading.level <= _depth(headings)
         ]
+        unread = await self._library.unread(row.space, [row.id])
+        for notice in unread_notices(unread, say):
+            yield notice
         if shown:
             yield Text("\n" + "\n".join(shown[:LISTED]) + "\n")
         if len(lines) > min(len(shown), LISTED):

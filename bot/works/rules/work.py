@@ -266,7 +266,8 @@ class Asking:
                 async for event in events:
                     yield event
             cited = [result.passages[citation.n - 1].document for citation in answer.cited]
-            for notice in unread_notices(await self._library.unread(request.place.space, cited), say):
+            unread = await self._library.unread(request.place.space, cited)
+            for notice in unread_notices([*unread, *(own.attached.unread if own.attached else ())], say):
                 yield notice
         finally:
             # Also when stopped: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
