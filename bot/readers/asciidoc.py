@@ -54,6 +54,8 @@ _CHARACTERS: Final = {
     "plus": "+",
     "quot": '"',
 }
+_SUBSTITUTED: Final = 200_000
+"""Characters that attributes may put into the text, in all."""
 _DEPTH: Final = 20
 """Blocks inside one another."""
 
@@ -78,6 +80,7 @@ class _Walk:
         self._attributes: dict[str, str] = {}
         self._numbers: list[tuple[str, int]] = []
         self._literal = False
+        self._room = _SUBSTITUTED
 
     def blocks(self, at: int, last: int, depth: int, *, quoted: bool = False) -> None:
         """Write lines [at, last)."""
@@ -241,7 +244,9 @@ class _Walk:
     def _words(self, text: str) -> str:
         def value(match: re.Match[str]) -> str:
             key = match[1].lower()
-            return _CHARACTERS.get(key, self._attributes.get(key, match[0]))[:1_000]
+            words = _CHARACTERS.get(key, self._attributes.get(key, match[0]))
+            self._room -= len(words)
+            return words if self._room >= 0 else match[0]
 
         def see(match: re.Match[str]) -> str:
             target, words = match[1] or match[3] or "", match[2] or match[4]

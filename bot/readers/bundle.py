@@ -115,13 +115,14 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
             continue
         if part.matter.get("draft") is not True:
             parts[member] = part
+            unread += [(key, {**values, "name": member}) for key, values in part.document.unread]
     if not parts:
         raise UserError("library.file_empty", name=name)
     index = next((member for member in parts if _INDEX.fullmatch(member)), None) if len(parts) > 1 else None
     order = _order(archive, configs, parts, index)
     about = _about(name, options, configs, parts[index] if index else None)
     if len(order) == 1 and not index:
-        return replace(_single(about, parts[order[0]]), unread=(*parts[order[0]].document.unread, *unread))
+        return replace(_single(about, parts[order[0]]), unread=tuple(unread))
     whole = _joined(about, parts[index] if index else None, [parts[member] for member in order])
     return replace(whole, unread=tuple(unread))
 

@@ -47,7 +47,9 @@ _DEPTH: Final = 60
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The document in `data`; blocking. Raises UserError as `decode` does, "library.file_empty" for no words."""
+    """The document in `data`; blocking. Raises UserError as `decode` does, "library.file_damaged",
+    "library.file_empty" for no words.
+    """
     from docutils.core import publish_doctree
     from docutils.utils import Reporter
 
@@ -67,7 +69,10 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         "line_length_limit": 1_000_000,
         "input_encoding": "unicode",
     }
-    tree = publish_doctree(text, source_path=name, settings_overrides=settings)
+    try:
+        tree = publish_doctree(text, source_path=name, settings_overrides=settings)
+    except RecursionError as fault:  # lists in lists in lists
+        raise UserError("library.file_damaged", name=name) from fault
     writer = Writer()
     walk = _Walk(writer)
     for node in tree.children:

@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -23,6 +24,7 @@ _ROWS: Final = 50
 """Rows by which the separator is told."""
 _NAMED: Final = re.compile(r"sep=(.)\n", re.IGNORECASE)
 """Excel's own first line."""
+_EVERY: Final = 10_000
 _LONGEST: Final = 1_000_000
 """Characters of a cell."""
 
@@ -37,10 +39,20 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     writer = Writer()
     try:
         rows = csv.reader(io.StringIO(body, newline=""), delimiter=separator, skipinitialspace=True)
-        write_rows(writer, (dict(enumerate(row)) for row in rows))
+        write_rows(writer, _told(rows, len(body), progress))
     except csv.Error as fault:
         raise UserError("library.file_damaged", name=name) from fault
     return writer.document(title_from_name(name))
+
+
+def _told(rows: Iterable[list[str]], length: int, progress: Progress) -> Iterator[dict[int, str]]:
+    """The rows by column; `progress` is told of how many characters of how many."""
+    done = 0
+    for n, row in enumerate(rows):
+        if n % _EVERY == 0:
+            progress(min(done, length), length)
+        done += sum(map(len, row)) + len(row)
+        yield dict(enumerate(row))
 
 
 def _separator(text: str) -> str:

@@ -69,6 +69,13 @@ def test_asciidoc() -> None:
         assert words not in document.text
 
 
+def test_markup_that_swells_or_goes_too_deep_is_held_back() -> None:
+    swelling = b":a: " + b"x" * 900 + b"\n\n" + b"{a}" * 30_000
+    assert len(asciidoc.read("a.adoc", swelling, nobody).text) < 1_000_000
+    with pytest.raises(UserError, match="file_damaged"):
+        restructured.read("a.rst", b"".join(b" " * at + b"* x\n\n" for at in range(300)), nobody)
+
+
 def test_a_notebook_is_its_text_and_code_and_none_of_what_came_out() -> None:
     document = notebook.read("a.ipynb", (FILES / "nbformat.ipynb").read_bytes(), nobody)
     assert document.title == "Tides in Python"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
+from bot.readers.decode import decode
 from bot.readers.kinds import BUNDLE, PLAIN, SUFFIXES, suffix_of
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.files import Candidate, Refused, read_whole
@@ -153,7 +154,10 @@ class Courses:
         for file in texts or files[:1]:
             try:
                 data = await asyncio.to_thread(read_whole, file.path, self.max_bytes)
-                text = (await self.sandbox.read(file.name, data)).text
+                if texts:
+                    text = await asyncio.to_thread(decode, file.name, data)
+                else:
+                    text = (await self.sandbox.read(file.name, data)).text
             except UserError:
                 continue
             if names_course(text):

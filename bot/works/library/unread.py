@@ -13,4 +13,4 @@ Unread: TypeAlias = tuple[str, str, Mapping[str, str | int]]
 
 
 def unread_notices(unread: Iterable[Unread], say: Words) -> list[Notice]:
-    return [Notice(say(f"library.unread_{key}", **{**values, "name": name})) for name, key, values in unread]
+    return [Notice(say(f"library.unread_{key}", **{"name": name, **values})) for name, key, values in unread]

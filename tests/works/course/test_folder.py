@@ -15,6 +15,8 @@ from bot.works.course.catalogue import SHELF
 from bot.works.course.course_document import read_course, read_folder
 from bot.works.course.moments import at_moment
 from storage.document_rows import Outline
+from tests.readers.test_pdf_made import body, made
+from tests.readers.test_pdf_unread import IMAGE
 from tests.works.course.desk import opened
 
 FILES = Path(__file__).parents[2] / "readers" / "files"
@@ -110,14 +112,19 @@ def test_lessons_have_their_links_and_what_cannot_be_read_is_named() -> None:
         "2.pdf": b"%PDF-1.7\nnothing",
         OPTIONS: json.dumps({"title": "Sea", "instructor": "Bea", "link": "https://x.org"}),
         "3.md": "# Ebb\n\nIt falls.",
+        "4.pdf": made(body(1), IMAGE, body(2), title="Lamps"),
     }
     document = bundle.read("a.zip", zipped(files), nobody)
-    assert document.unread == (("file", {"file": "2.pdf"}),)
+    assert document.unread == (
+        ("file", {"file": "2.pdf"}),
+        ("pictures", {"n": 1, "total": 3, "name": "4.pdf"}),
+    )
     shaped, outline = read_folder("a.zip", document)
     assert (shaped.title, outline.link, outline.instructor) == ("Sea", "https://x.org", "Bea")
     assert [(lesson.number, lesson.title, lesson.link) for lesson in outline.lessons] == [
         (1, "Tides", "https://youtu.be/abc"),
         (3, "Ebb", ""),
+        (4, "Lamps", ""),
     ]
     assert ("Sea", "1. Tides", "High") in [section.path for section in shaped.sections]
 
