@@ -15,7 +15,7 @@ from bot.llm.base import Prompt
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
 from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking
-from bot.works.council.judge_text import QUOTED, heading, marked, own
+from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.rotation import labels
 from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
@@ -24,10 +24,9 @@ _IN_WORDS = (
     "\nIf you cannot write JSON: criticise each response, then end with a line that says FINAL RANKING: and below it "
     'a numbered list of all responses, best first, one "Response X" a line, and nothing after it.'
 )
-_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 _ORDERS = re.compile(
     r"\b(?:best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois|segui|venc"
-    r"|mejor|luego|meilleur|ensuite|zuerst|danach)",
+    r"|mejor|luego|meilleur|ensuite|zuerst|danach|auf platz|gefolgt)",
     re.IGNORECASE,
 )
 _WORST = re.compile(
@@ -105,13 +104,14 @@ def read_words(text: str, n: int) -> Reading:
     """The list under the last FINAL RANKING that is the judge's own, whatever its form; at least two of it.
 
     Else, with little confidence, a last word on all of them: the last paragraph that names each response exactly
-    once and speaks of an order, in the order of its mentions. The order of mention in the whole text would be the
-    one in which the judge read them. For the same reason A, B, C … says nothing there. Else an abstention, also of
-    a judge that writes of a FINAL RANKING without one of its own that can be read: it may be a forged one.
+    once and speaks of an order, in the order of its mentions, unless another paragraph names them in another order.
+    The order of mention in the whole text would be the one in which the judge read them. For the same reason
+    A, B, C … says nothing there. Else an abstention, also of a judge that writes of a FINAL RANKING without one of
+    its own that can be read: it may be a forged one.
     """
     lines = own(text).lines
     critiques = _sections(lines, labels(n))
-    headed = any(_RANKING.search(line) for line in lines)
+    headed = any(FINAL_RANKING.search(line) for line in lines)
     if groups := final_ranking(lines, n) or ([] if headed else unheaded(lines, n)):
         order = [labels(n).index(letter) for group in groups for letter in group]
         tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
@@ -134,7 +134,7 @@ def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
     letter = ""
     for line in lines:
         headed = heading(line)
-        if headed in paragraphs or (line.startswith("#") and not headed) or _RANKING.search(line):
+        if headed in paragraphs or (line.startswith("#") and not headed) or FINAL_RANKING.search(line):
             letter = ""
         elif headed in letters:
             letter = headed
@@ -146,21 +146,25 @@ def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
 
 def _mentioned(lines: list[str], n: int) -> list[int]:
     letters = labels(n)
-    for paragraph in reversed(
-        "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "").split("\n\n")
-    ):
+    text = "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "")
+    found: list[tuple[str, list[re.Match[str]]]] = []
+    for paragraph in text.split("\n\n"):
         mentions = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
         order = [mention["letter"] for mention in mentions]
         if sorted(order) == letters != order:
-            # The worst is spoken of with the last of them, and the best with the first: else it is another order.
-            clear = (
-                _ORDERS.search(paragraph)
-                and not _EQUAL.search(paragraph)
-                and not HEDGED.search(paragraph)
-                and not OTHER.search(paragraph)
-                and not _NOT.search(paragraph[: mentions[1].start()])
-                and not _WORST.search(paragraph[: mentions[-2].end()])
-                and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])
-            )
-            return [letters.index(letter) for letter in order] if clear else []
-    return []
+            found.append((paragraph, mentions))
+    orders = [[mention["letter"] for mention in mentions] for _, mentions in found]
+    if not found or any(order != orders[0] for order in orders):
+        return []  # perhaps one order by accuracy, and another by style
+    paragraph, mentions = found[-1]
+    # The worst is spoken of with the last of them, and the best with the first: else it is another order.
+    clear = (
+        _ORDERS.search(paragraph)
+        and not _EQUAL.search(paragraph)
+        and not HEDGED.search(paragraph)
+        and not OTHER.search(paragraph)
+        and not _NOT.search(paragraph[: mentions[1].start()])
+        and not _WORST.search(paragraph[: mentions[-2].end()])
+        and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])
+    )
+    return [letters.index(letter) for letter in orders[-1]] if clear else []

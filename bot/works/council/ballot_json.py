@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bot.llm.fields import characters
@@ -213,10 +214,10 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
             places.append(None)
             scores.append(_number(entry[name]))
             continue
-        named = [value for value in entry.values() if isinstance(value, str) and _letter(value)]
+        named = [letter for value in entry.values() if (letter := _letter_in(value))]
         if len(named) != 1:
             raise UnreadableError("`ranking` has an object that names no response, or several")
-        items.append(Item([_letter(named[0])]))
+        items.append(Item(named))
         places.append(next((_number(value) for name, value in entry.items() if _RANK.fullmatch(name)), None))
         scores.append(next((_number(value) for name, value in entry.items() if _SCORE.fullmatch(name)), None))
     for figures, sign in ((places, 1), (scores, -1)):
@@ -266,6 +267,11 @@ def _place(text: str) -> int | None:
     return int(match[1]) if match else ordinal(text.strip())
 
 
+def _letter_in(value: object) -> str:
+    """The letter that a value is, or that an object of one value holds: {"letter": "C"}."""
+    return _letter(next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value)
+
+
 def _letter(value: object) -> str:
     match = _LETTER.fullmatch(value) if isinstance(value, str) else None
     return match[1].upper() if match else ""
@@ -287,19 +293,32 @@ def _object(text: str) -> Mapping[str, Any]:
     said = own(text)
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
-    if len(said.objects) == 1:
-        at, json_text = said.objects[0]
-        for parse in (_parsed, _parsed_python):
-            try:
-                parsed = parse(json_text)
-            except (ValueError, RecursionError, SyntaxError, MemoryError):
-                continue
-            if quotes_at(said.text, at):
-                raise UnreadableError("its JSON is a quotation")
-            if isinstance(parsed, Mapping):
-                return parsed
-            return {"ranking": parsed}
+    parsed = [_parsed_object(json_text) for _, json_text in said.objects]
+    if len(parsed) == 1 and parsed[0] is not None:
+        if quotes_at(said.text, said.objects[0][0]):
+            raise UnreadableError("its JSON is a quotation")
+        return parsed[0] if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
+    if not said.text.strip():  # one object a line, and nothing else
+        voting = [paper for paper in parsed if isinstance(paper, Mapping) and _has_votes(paper)]
+        if len(voting) == 1 and None not in parsed:
+            return voting[0]
     raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _parsed_object(text: str) -> Any:
+    """JSON, or what Python writes in its place; None for anything else."""
+    for parse in (_parsed, _parsed_python):
+        with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
+            return parse(text)
+    return None
+
+
+def _has_votes(paper: Mapping[str, Any]) -> bool:
+    """Whether an object says anything of places; also where that cannot be read."""
+    try:
+        return any(True for _ in _votes(paper))
+    except UnreadableError:
+        return True
 
 
 def _parsed(json_text: str) -> Any:
@@ -319,7 +338,10 @@ def _parsed_python(text: str) -> Any:
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             _once([(ast.dump(key), None) for key in node.keys if key is not None])
-    return ast.literal_eval(tree)
+    try:  # names that are numbers as texts, and nothing that JSON has not
+        return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
+    except TypeError as error:
+        raise ValueError("it holds what JSON has not") from error
 
 
 def _pruned(json_text: str) -> str:

@@ -37,7 +37,9 @@ _BESIDE = re.compile(rf"\s*,\s*{_LETTER}(?=\s*(?:$|[(,=/&–—-]|(?:and|e|und|t
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<aside>\((?![A-Z]\))[^()]*\)|[:]\s*\d[\d.,]*(?:\s*/\s*\d+|%)?(?=\s*[,;>]|\s*$))
     |(?P<worse><+|≺|≤)|(?P<tie>[=~≈/&∼]+(?!>))|(?P<better>[>≻≥→⇒]+|[-=]+>)
-    |(?P<list>[,;、]|\b(?:and|e|und|et|y|i|en|и|ve|then|depois|dann|puis|luego|ensuite|poi|dan|potem|затем|потом|sonra|ثم)\b)
+    |(?P<list>[,;、]|\b(?:and|e|und|et|y|i|en|и|ve|then|depois|dann|puis|luego|ensuite|poi|dan|potem|затем|потом|sonra|ثم
+        |followed\ by|finally|lastly|seguid[oa]\ (?:de|por)|finalmente|por\ (?:fim|fin|último)|suivie?\ (?:de|par)|enfin
+        |gefolgt\ von|danach|schließlich|zuletzt|seguit[oa]\ da|infine)\b)
     |\#?(?P<n>\d{{1,2}})(?:st|nd|rd|th|[oa°])?[.):-]?(?=\s)|{_LETTER})""",
     re.VERBOSE,
 )
@@ -130,6 +132,12 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         number = _NUMBER.match(line)
         if line == QUOTED or re.match(r"#+\s", line):
             break
+        if number is None and at == end + 1 and line.lstrip().startswith("- ") and _depth(line) == depth:
+            item = item_of(line, alone=True)  # there are three medals
+            if item and not any(set(item.letters) & set(earlier.letters) for earlier in items):
+                items.append(Item(item.letters, [items[-1].numbers[0] + 1], item.remark))
+                end = at
+                continue
         if number is None or _depth(line) > depth + 1:
             prose = prose or bool(line.strip())
             continue
@@ -208,7 +216,8 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     if any(values != candidates[0] for values in candidates):
         return [], end
     if candidates:
-        return [Item(group) for group in by_value(rows, candidates[0])], end
+        groups = by_value(rows, candidates[0])
+        return [Item(group, [place]) for place, group in enumerate(groups, 1)], end
     scores = {at: values for at, values in whole.items() if at not in places}
     for words in (_TOTAL, SCORES, ""):
         columns_named = [values for at, values in scores.items() if not words or _headed(heads, at, words)]

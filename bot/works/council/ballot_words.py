@@ -66,7 +66,7 @@ RANKINGS = (
 FINALS = (
     r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
     r"|abschließende[rs]?|gesamt|итогов\w+"
-    r"|финальн\w+|окончательн\w+|अंतिम|最終|最终|最后|最後|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
+    r"|финальн\w+|окончательн\w+|अंतिम|最終(?:的な)?|最终的?|最后的?|最後の?|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
     r"|ostateczn[aey]|nihai|son|최종"
     r"|slutlig|endelig|lopullinen|cuối cùng|konečné|végső|akhir|τελική"
 )
@@ -78,13 +78,13 @@ VERDICTS = (
 WORSTS = (
     r"worst|weakest|bottom|lowest|pior|peor|pire|schlechtest|schwächst|peggior|slechtst|zwakst"
     r"|najgorsz|najsłabsz|худш|слабейш"
-    r"|en kötü|최악|나쁜|最差|最悪|悪い|差|劣|(?:ال)?أسوأ|सबसे खराब|sämst|terburuk|(?<!de)s?ascending"
+    r"|en kötü|최악|나쁜|最差|最悪|悪い|差|劣|坏|壞|低い?|(?:ال)?أسوأ|सबसे खराब|sämst|terburuk|(?<!de)s?ascending"
     r"|aufsteigend|(?<!de)crescente|(?<!d)ascendente|(?<!dé)croissant|moins bon|menos bo|menos buen"
     r"|meno buon|下位"
 )
 BESTS = (
     r"best|strongest|top|highest|melhor|mejor|meilleur|stärkst|miglior|beste|najleps|лучш|сильнейш"
     r"|en iyi|최고|좋은|最好|最佳|最良|良い"
-    r"|好|优|優|(?:ال)?أفضل|सबसे अच्छ|सर्वश्रेष्ठ|bäst|terbaik|descending"
+    r"|好|优|優(?:れ(?:た|ている))?|高い?|(?:ال)?أفضل|सबसे अच्छ|सर्वश्रेष्ठ|bäst|terbaik|descending"
     r"|absteigend|decrescente|descendente|décroissant|上位"
 )

@@ -10,7 +10,16 @@ from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import listed
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, VERDICTS, WORSTS
-from bot.works.council.judge_text import QUOTED, SAYS, before, heading, introduces, marked, named
+from bot.works.council.judge_text import (
+    FINAL_RANKING,
+    QUOTED,
+    SAYS,
+    before,
+    heading,
+    introduces,
+    marked,
+    named,
+)
 from bot.works.council.places import Groups, Item, by_value, figure_of, ordered, ranks
 
 _FINAL = (
@@ -33,7 +42,6 @@ _HEADER = re.compile(
 )
 DIRECTED_CHARS = 400
 _HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{VERDICTS}", re.IGNORECASE)
-_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 _BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{BESTS})", re.IGNORECASE)
 _WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{WORSTS})", re.IGNORECASE)
 OTHER = re.compile(
@@ -43,14 +51,19 @@ OTHER = re.compile(
     re.I,
 )
 """What a header says of a ranking that is not the judge's last word."""
+_SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Characters of scripts that put no spaces between words."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_])(?:{NOUNS}|(?:{BESTS}|{WORSTS})[\w\u0900-\u0963]*|from|to|on|left|of|the|all|my|in|by|order|quality"
-    rf"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
+    rf"(?<![^\W\d_{_SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{_SPACELESS}]|[\u0900-\u0963])*|from|to|on|left|of"
+    r"|the|all|my|in|by|order|quality"
+    r"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
     r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
     r"|den|dem|die|du|des|il|dalla?|alla?"
     r"|un|van|naar|de|het|od|do|от|к|up|three|four|five|six|most|least|qualität|qualité|calidad"
     r"|qualidade|qualità"
-    r"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_])|(?<![\u0900-\u097f])(?:से|तक|का|की|के|पहले)(?![\u0900-\u097f])|由|到|从|から|順|へ|まで|부터|순|것",
+    rf"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_{_SPACELESS}])"
+    r"|(?<![\u0900-\u097f])(?:से|तक|का|की|के|पहले)(?![\u0900-\u097f])"
+    r"|由|到|至|从|從|按|的|质量|質量|质|質|顺序|次序|順序|順番|顺|から|順|へ|まで|の|に|부터|순서|순으로|순|것",
     re.IGNORECASE,
 )
 """What a header may say of its list without changing what it means."""
@@ -108,7 +121,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         items, start, end = listed(lines, at, tail)
         if inside_quotes(lines, at, end) or too_early(lines, at, end):
             continue
-        if OTHER.search(how) or (not items and not _RANKING.search(lines[at])):
+        if OTHER.search(how) or (not items and not FINAL_RANKING.search(lines[at])):
             continue
         if (every and end < len(lines) - 1) or REVISED.search(" ".join(lines[end + 1 :])):
             return []

@@ -7,13 +7,16 @@ read. Knows no ranking.
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
-from bot.works.council.ballot_words import AND, NOUNS
+from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS
+from bot.works.council.places import ordinal
 
 QUOTED = "\0"
 """The line that stands for lines that are quoted."""
@@ -31,7 +34,7 @@ _UNKNOWN = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
     re.MULTILINE,
 )
-_SMALL = re.compile(rf"^\W*(?:\d{{1,2}}\W+)?(?:{NOUNS})\s+[a-z]\W*$", re.IGNORECASE)
+_SMALL = re.compile(rf"^\W*(?:\d{{1,2}}\W+)?(?:{NOUNS})\s+[(\[]?[a-z]\W*$", re.IGNORECASE)
 _HEADED = re.compile(
     r"[\s#|-]*(?:\d+[.)]\s*)?[(\[]?(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])[)\]]?(?=\s*(?:[:.–—|)-]|$)))"
 )
@@ -64,19 +67,28 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 SAYS = re.compile(
-    r"\b(?:says|writes|wrote|contains?|ends|ended|reads|appends?|appended|adds|claims|includes?"
+    r"\b(?:says|writes|wrote|contain(?:s|ed)?|ends|ended|reads|appends?|appended|adds|claims|includes?"
     r"|quoted?|quoting|dice|diz|dit|sagt"
     r"|schreibt|endet|termina|escribe|escreve|écrit|scrive|dice|schrijft|pisze|пишет|yazıyor"
     r"|following|verbatim)\b",
     re.IGNORECASE,
 )
+_FOLLOWING = re.compile(
+    r"\b(?:says|said|writes|wrote|contain(?:s|ed)?|had|ends|ended|reads|append(?:s|ed)|adds|added|include[sd]|quote[sd]"
+    r"|diz|contém|dice|contiene|dit|contient|sagt|enthält|enthielt)\b[^.\n]{0,40}"
+    r"\b(?:the following|as follows|verbatim|[ao] seguinte|lo siguiente|ce qui suit|folgende[sn]?)\b",
+    re.IGNORECASE,
+)
+"""A sentence that announces a quotation without a colon at its end."""
+_PRONOUN = re.compile(r"\W*(?:it|this|that|one of them|ela?|isso|esta|él|elle|il|sie|er)\b", re.IGNORECASE)
+FINAL_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 _MINE = re.compile(
     r"\b(?:I|my|mine|meu|minha|mi|mon|ma|mein\w*|mijn|mój|moj\w*|мой|моя|benim|mio|mia)\b", re.IGNORECASE
 )
 _GOES_ON = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
 """What follows a quotation within a sentence."""
 _MARKS = str.maketrans({
-    "🥇": "1st ", "🥈": "2nd ", "🥉": "3rd ", "🔟": "10. ", "🏆": None, "🏅": None, "\ufe0f": None,
+    "🥇": "1st ", "🥈": "2nd ", "🥉": "3rd ", "🔟": "10. ", "🏆": None, "🏅": "- ", "🎖": "- ", "\ufe0f": None,
     "\u20e3": ". ", "⟦": "[", "⟧": "]",
     "【": "[", "】": "]", "「": "“", "」": "”", "『": "“", "』": "”", "█": None, "▓": None, "▒": None, "░": None,
     "■": None, "□": None, "🌟": "★", "⭐": "★", "☆": None, "½": ".5",
@@ -103,6 +115,10 @@ _TEX_SIGNS = {
 }
 _TEX_SIGN = re.compile(rf"\\({'|'.join(_TEX_SIGNS)})(?![A-Za-z])")
 _TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
+_RANKING_TAG = re.compile(rf"(?:(?:{FINALS})[_-]?)?(?:{RANKINGS})(?:[_-]?(?:{FINALS}))?", re.IGNORECASE)
+_PLACE_TAG = re.compile(
+    r"\s*<(?P<name>[a-z][\w-]*)(?P<rest>[^<>]*)>(?P<text>[^<>]*)</(?P=name)\s*>", re.IGNORECASE
+)
 
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _RESPONSE_TAG = re.compile(
@@ -152,6 +168,9 @@ def own(text: str) -> Own:
     object in a block further up may be its ballot, too, with the same exception. Thoughts are cut off where they
     begin the text; later tags of the kind are quoted from somewhere.
     """
+    if text.lstrip().startswith('"'):  # all of it as one string of JSON
+        with suppress(ValueError):
+            text = str(json.loads(text))
     text = _LINE_ENDS.sub("\n", characters(text)).strip()
     return _scanned(text if text.startswith(("{", "[", "`")) else without_thoughts(text))
 
@@ -213,6 +232,9 @@ def _scanned(text: str, depth: int = 0) -> Own:
         else:
             add(QUOTED)
             continue
+        begins = near.rstrip(" \t")[-1:] in ("", "\n")
+        if begins and at >= whole and _RANKING_TAG.fullmatch(match["tag"] or ""):
+            inner = "FINAL RANKING:\n" + _without_place_tags(inner)
         block = Own() if depth >= _DEEPEST else _scanned(inner.strip("\n"), depth + 1)
         if introduces(line_before) or _RESPONSE_TAG.fullmatch(match["tag"] or ""):
             add(QUOTED + "\n")
@@ -224,6 +246,18 @@ def _scanned(text: str, depth: int = 0) -> Own:
             add(QUOTED + "\n")
     add(_normal(text[at:]))
     return Own("".join(pieces), objects)
+
+
+def _without_place_tags(text: str) -> str:
+    """ "<first>C</first>" or '<item rank="1">C</item>' as "1. C", where there is nothing but such tags."""
+    if _PLACE_TAG.sub("", text).strip():
+        return text
+    lines: list[str] = []
+    for match in _PLACE_TAG.finditer(text):
+        figure = re.search(r"\d{1,2}", match["name"] + match["rest"])
+        place = figure[0] if figure else ordinal(match["name"]) or len(lines) + 1
+        lines.append(f"{place}. {match['text'].strip()}")
+    return "\n".join(lines)
 
 
 def _in_quotation(text: str, at: int) -> bool:
@@ -312,9 +346,11 @@ def heading(line: str) -> str:
 
 
 def introduces(line: str) -> bool:
-    """Whether what follows this line is said to be a response's: "Response B writes:"."""
+    """Whether what follows this line is said to be a response's: "Response B writes:", or "Response B contained the
+    following, which I ignored."."""
     if not line.rstrip().endswith((":", ",", "such as", "e.g.")):
-        return False
+        about_one = len(set(named(line))) == 1 or _PRONOUN.match(line)
+        return bool(about_one and _FOLLOWING.search(line))
     spoken = SAYS.search(line) or _ASKED.search(line)
     return len(set(named(line))) == 1 or bool(spoken and not _MINE.search(line))
 

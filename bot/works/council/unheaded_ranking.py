@@ -49,7 +49,6 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     letters = [chr(ord("A") + at) for at in range(n)]
     sections: list[Item] = []
     starts: list[int] = []
-    explicit = False
     lines = [part for line in _capitals(lines, letters) for part in _pieces(line, n)]
     for at, line in enumerate(lines):
         line_read = with_number(marked(line))
@@ -77,7 +76,6 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
         inside_quotes(lines, start, starts[-1])
         or is_introduced(lines, start)
         or _around(lines, start, starts[-1])
-        or PENALTY.search("\n".join(lines))
     ):
         return []
     explicit = any(
@@ -97,6 +95,8 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     places, scores = zip(*(figures_within(item.remark) for item in last), strict=True)
     if all(len(said) == 1 for said in places) and _fits(last, values := [min(said) for said in places], n):
         ways.append(by_value(last, [value * -(better or -1) for value in values]))
+    if PENALTY.search("\n".join(lines)):
+        return ways[0] if ways and not any(_inverted(way, ways[0]) for way in ways) else []
     if all(len(said) == 1 for said in scores):
         ways.append(by_value(last, [min(said) * -(better or 1) for said in scores]))
     elif any(scores) and not ways:
@@ -163,7 +163,12 @@ def _by_table(lines: Sequence[str], n: int) -> Groups:
     rows, _ = table_items(lines, start + 1)
     text = "\n".join(lines)
     figures = any(re.search(r"\d|★", re.sub(r"⟦.⟧", "", line)) for line in lines[start + 1 : at + 1])
-    if not figures or PENALTY.search(text) or _around(lines, start + 1, at) or better_figure(text) == -1:
+    if not figures or _around(lines, start + 1, at):
+        return []
+    if all(row.numbers for row in rows):
+        if better_figure(text) == 1:
+            return []
+    elif PENALTY.search(text) or better_figure(text) == -1:
         return []
     whole = sorted(letter for row in rows for letter in row.letters) == [
         chr(ord("A") + at) for at in range(n)

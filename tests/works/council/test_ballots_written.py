@@ -23,6 +23,8 @@ AT_LEAST = {
     "seventh": 39,
     "eighth": 39,
     "ninth": 38,
+    "tenth": 39,
+    "eleventh": 37,
 }
 """How many of each batch are read as they were meant."""
 
