@@ -213,7 +213,7 @@ def test_suggested_members_may_have_settings_and_two_services_may_suggest_too_ma
 def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
     sentence = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
     assert sentence == (
-        f"{file}, line 3: `council` can't be read. “mood” is no setting of a member. It can have persona,"
+        f"{file}, line 3: `council` can't be used. “mood” is no setting of a member. It can have persona,"
         " temperature, effort, timeout, tokens, top_p, min_p, repeat_penalty, stop, logit_bias, as in effort=high or"
         ' persona="a sceptic".'
     )

@@ -5,6 +5,7 @@ It deliberately knows neither environment nor defaults: those are in `bot.config
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,8 @@ from typing import Any, Final
 from bot.config import model_spec
 from bot.config.settings import (
     BUILT_IN,
-    EFFORTS,
     EMBEDDERS,
     KEYED,
-    SAMPLED,
     BudgetConfig,
     DiscordConfig,
     EmbeddingConfig,
@@ -65,6 +64,11 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of an HTTP header (RFC 9110, 5.1)."""
 _OURS: Final = ("model", "messages", "input", "instructions", "system", "tools", "stream")
 """What a request holds of its own; a `body` may not change it."""
+_SECRET_FIELD: Final = re.compile(
+    r"^(?:.*[_-])?(?:api[_-]?key|(?:access|auth|bearer|secret)[_-]?(?:key|token)|secret|password|authorization)$",
+    re.I,
+)
+"""The name of a field of a `body` that holds a secret; OpenAI's `prompt_cache_key` holds none."""
 _URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
@@ -133,6 +137,7 @@ class ConfigFile:
         """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
         self._check_names(("suggested",), self._table(("suggested",)), list(KEYED))
         roles_by_name = {}
+        providers = self._providers()
         for name in self._table(("suggested",)):
             parts = self._fill(("suggested", name), RolesConfig, {})
             roles_by_name[name] = RolesConfig(
@@ -142,7 +147,9 @@ class ConfigFile:
                 }
             )
             for part in fields(RolesConfig):
-                self._check_members(("suggested", name, part.name), getattr(roles_by_name[name], part.name))
+                where, seats = ("suggested", name, part.name), getattr(roles_by_name[name], part.name)
+                self._check_members(where, seats)
+                self._check_kinds(where, seats, providers)
         return roles_by_name
 
     def _providers(self) -> dict[str, ProviderConfig]:
@@ -290,11 +297,10 @@ class ConfigFile:
     ) -> None:
         """Whether the services take what is set."""
         for spec in map(model_spec.parse, models):
-            kind = providers[spec.model.partition(":")[0]].kind
-            if (known := EFFORTS.get(kind)) and spec.effort and spec.effort not in known:
-                raise self._error("config.effort_kind", where, value=spec.effort, choices=", ".join(known))
-            if spec.sampling and kind not in SAMPLED:
-                raise self._error("config.sampling_kind", where, names=", ".join(spec.sampling), kind=kind)
+            try:
+                providers[spec.model.partition(":")[0]].check(spec)
+            except UserError as error:
+                raise self._error("config.member", where, reason=error) from None
 
     def _named_texts(self, where: tuple[str, ...], value: Any) -> dict[str, str]:
         """The `headers`, `headers_env` or `query` of a provider."""
@@ -328,10 +334,14 @@ class ConfigFile:
         while pending:
             part = pending.pop()
             if isinstance(part, dict | list):
+                if isinstance(part, dict) and any(map(_SECRET_FIELD.match, part)):
+                    raise self._error("config.secret", where, named="headers_env")
                 pending += part.values() if isinstance(part, dict) else part
             elif isinstance(part, str) and secret(where[-1], part):
                 raise self._error("config.secret", where, named="headers_env")
-            elif not isinstance(part, str | int | float):  # TOML's dates and times, which JSON has not
+            elif not isinstance(part, str | int | float) or (
+                isinstance(part, float) and not math.isfinite(part)
+            ):  # TOML's dates and times, nan and inf, which JSON has not
                 raise self._error("config.body_value", where, value=repr_of(part))
         return dict(value)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from bot.config import model_spec
+from bot.events import UserError
 
 T = TypeVar("T")
 
@@ -70,6 +71,17 @@ class ProviderConfig:
     headers_env: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, spec: model_spec.ModelSpec) -> None:
+        """Raises UserError ("members.effort_kind", "members.sampling_kind") for a setting that this kind of service
+        does not take."""
+        efforts = EFFORTS.get(self.kind)
+        if efforts and spec.effort and spec.effort not in efforts:
+            raise UserError(
+                "members.effort_kind", value=spec.effort, kind=self.kind, choices=", ".join(efforts)
+            )
+        if spec.sampling and self.kind not in SAMPLED:
+            raise UserError("members.sampling_kind", names=", ".join(spec.sampling), kind=self.kind)
 
 
 EFFORTS: Final = {"anthropic": ("low", "medium", "high", "xhigh", "max")}
@@ -354,6 +366,20 @@ class Config:
     def secret(self, env_name: str) -> str | None:
         """The value of an environment variable (environment before `.env`); None when unset or empty."""
         return self.secrets.get(env_name)
+
+    def key(self, provider: ProviderConfig) -> str | None:
+        """The provider's API key; None where it has none. Raises UserError ("model.key_missing")."""
+        return self._needed(provider, provider.api_key_env) if provider.api_key_env else None
+
+    def secret_headers(self, provider: ProviderConfig) -> dict[str, str]:
+        """The provider's `headers_env`, with their values. Raises UserError ("model.key_missing")."""
+        return {name: self._needed(provider, text).strip() for name, text in provider.headers_env.items()}
+
+    def _needed(self, provider: ProviderConfig, variable: str) -> str:
+        value = self.secret(variable)
+        if value is None:
+            raise UserError("model.key_missing", provider=provider.name, variable=variable)
+        return value
 
     def key_missing(self, model: str) -> str:
         """The environment variable that would have to hold the model's API key, "" where nothing is missing."""

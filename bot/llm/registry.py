@@ -359,9 +359,7 @@ def provider_of(
         from bot.llm.demo import Demo
 
         return Demo(config.models_dir, name=settings.name)
-    key = config.secret(settings.api_key_env) if settings.api_key_env else None
-    if settings.api_key_env and key is None:
-        raise UserError("model.key_missing", provider=settings.name, variable=settings.api_key_env)
+    key = config.key(settings)
     module, wire = _WIRES[settings.kind]
     provider: Provider = getattr(importlib.import_module(module), wire)(
         settings.base_url,
@@ -371,18 +369,8 @@ def provider_of(
         sleep=sleep,
         capabilities=_capabilities(settings),
         headers=settings.headers,
-        secret_headers=_secret_headers(settings, config),
+        secret_headers=config.secret_headers(settings),
         query=settings.query,
         body=settings.body,
     )
     return provider
-
-
-def _secret_headers(settings: ProviderConfig, config: Config) -> dict[str, str]:
-    headers = {}
-    for name, variable in settings.headers_env.items():
-        value = config.secret(variable)
-        if value is None:
-            raise UserError("model.key_missing", provider=settings.name, variable=variable)
-        headers[name] = value.strip()
-    return headers

@@ -190,6 +190,16 @@ base_url = "http://127.0.0.1:9/v1"
         ("box:m", '[providers.box.body]\nmodel = "other"', "Leave it out"),
         ("box:m", "[providers.box.body]\nday = 2026-11-28", "can't hold"),
         ("box:m", '[providers.box.body.provider]\nkey = "sk-12345678"', "name as headers_env"),
+        ("box:m", '[providers.box.body]\napi_key = "c0ffee"', "name as headers_env"),
+        ("box:m", '[[providers.box.body.upstream]]\nauth-token = "c0ffee"', "name as headers_env"),
+        ("box:m", "[providers.box.body]\nmin_p = nan", "can't hold NaN"),
+        ("box:m", "[providers.box.body]\nmin_p = [-inf]", "can't hold -Infinity"),
+        (
+            "box:m",
+            '[suggested.anthropic]\nwriter = "m effort=minimal"',
+            "Use one of low, medium, high, xhigh, max",
+        ),
+        ("box:m", '[suggested.openai]\ncouncil = ["m", "m min_p=0.1"]', "openai-compatible"),
         ("anthropic:m effort=minimal", "", "Use one of low, medium, high, xhigh, max"),
         ("openai:m min_p=0.1", "", "openai-compatible"),
         ("box:m top_p=2", "", "from 0 to 1"),
@@ -220,6 +230,7 @@ headers_env = { "api-key" = "AZURE_KEY" }
 query = { "api-version" = "2026-10-21" }
 [providers.box.body]
 transforms = ["middle-out"]
+prompt_cache_key = "table"
 provider = { sort = "price", allow_fallbacks = false }
 """
     file = tmp_path / "config.toml"

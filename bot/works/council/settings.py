@@ -111,6 +111,7 @@ class Settings:
                 raise UserError(
                     "council_settings.model", model=member.model, models=", ".join(self._permitted())
                 )
+            self._config.providers[provider].check(member)
         return chosen
 
     def _permitted(self) -> list[str]:

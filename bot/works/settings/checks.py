@@ -90,6 +90,7 @@ def models(resources: Resources, typed_value: str) -> str:
             raise UserError("settings.provider", provider=provider[:40], known=provider_names)
         if not permitted(config, spec.model):
             raise UserError("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
+        config.providers[provider].check(spec)
     return ", ".join(dict.fromkeys(map(str, chosen)))
 
 
