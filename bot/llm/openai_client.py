@@ -1,15 +1,44 @@
-"""The openai SDK's client for both of its wires, without any setting from the environment.
-
-Imports no SDK: whoever asks has it.
+"""The openai SDK's client for its two chat interfaces, for speech and for recordings, without any setting from the
+environment.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+    from bot.config import Config, ProviderConfig
+
+ADDRESS: Final = "https://api.openai.com/v1"
+
+
+def address_of(base_url: str | None) -> tuple[str | None, dict[str, str]]:
+    """A `base_url` without its query, as Azure's may have one, and the query."""
+    own_address, _, query = (base_url or "").partition("?")
+    return own_address or None, dict(parse_qsl(query))
+
+
+def connected(
+    config: Config, provider: ProviderConfig, timeout_s: float
+) -> tuple[AsyncOpenAI, dict[str, Any]]:
+    """A client for calls that are no chat, with the headers and the query that go with each request to the provider,
+    and `extra_headers` as of `client_of`. Imports the SDK. Raises UserError ("model.key_missing").
+    """
+    import openai
+
+    own_address, query = address_of(provider.base_url)
+    # What is asked goes to the address in the config, and to no other that this one may name.
+    http = openai.DefaultAsyncHttpxClient(
+        timeout=openai.Timeout(timeout_s),
+        follow_redirects=False,
+        headers=dict(provider.headers) | config.secret_headers(provider),
+        params=query | dict(provider.query),
+    )
+    return client_of(openai, http, own_address or ADDRESS, config.key(provider))
 
 
 def client_of(

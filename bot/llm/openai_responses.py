@@ -23,7 +23,7 @@ from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import RAW, ParameterRules, ReportedError
 from bot.llm.fields import call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
-from bot.llm.openai_client import client_of
+from bot.llm.openai_client import ADDRESS, client_of
 from bot.llm.service import Service
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ADDRESS = "https://api.openai.com/v1"
 
 LEAST_TOKENS = 16
 """The service takes no lower `max_output_tokens`."""

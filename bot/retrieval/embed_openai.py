@@ -6,8 +6,9 @@ Takes nothing from the environment but what the caller hands over. Knows no inde
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from bot import tracing
 from bot.events import UserError
@@ -34,8 +35,17 @@ class OpenAIEmbedder:
     languages: frozenset[str] | None = None
     likeness: Likeness | None = None
 
-    def __init__(self, model: str, *, api_key: str | None, base_url: str | None) -> None:
-        """Without a key none is sent, which only a `base_url` of one's own allows."""
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> None:
+        """Without a key none is sent, which only a `base_url` of one's own allows; it may have a query. `headers` and
+        `query` go with every request."""
         key = (api_key or "").strip()
         self.name = f"openai:{model}"
         if not key and not base_url:
@@ -46,11 +56,12 @@ class OpenAIEmbedder:
         except ImportError as error:
             raise UserError("embedding.extra_missing", model=self.name, extra="openai") from error
         self._sdk = openai
+        own_address, _, own_query = (base_url or _ADDRESS).partition("?")
         self._client = openai.OpenAI(
             # Whatever were left to the SDK here it would take from OPENAI_… in the environment.
             api_key=key or "-",
             admin_api_key="",
-            base_url=base_url or _ADDRESS,
+            base_url=own_address,
             organization="",
             project="",
             webhook_secret="",
@@ -61,8 +72,11 @@ class OpenAIEmbedder:
         self._query_client = self._client.with_options(timeout=15.0, max_retries=1)
         for client in (self._client, self._query_client):
             client.organization = client.project = None
-            client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another service's key
-        self._headers = None if key else {"Authorization": openai.Omit()}
+            # Those of OPENAI_CUSTOM_HEADERS may hold another service's key.
+            client._custom_headers = dict(headers or {})
+            client._custom_query = dict(parse_qsl(own_query)) | dict(query or {})
+        authorized = key or "authorization" in map(str.lower, headers or {})
+        self._headers = None if authorized else {"Authorization": openai.Omit()}
         self._model = model
         self._lock = threading.Lock()
         self.dimensions = 0

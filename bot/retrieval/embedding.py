@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -149,13 +149,16 @@ class Embedding:
     def _load(self, model: str) -> Embedder | None:
         for name in models.needed(model):
             models.check(self._config.models_dir, name)  # hashing takes a tenth of a second, once
-        # Only "openai:NAME" asks for these.
+        if not model.startswith("openai:"):
+            return embedder(model, self._config.models_dir)
         openai = self._config.providers["openai"]
         return embedder(
             model,
             self._config.models_dir,
             api_key=self._config.secret(openai.api_key_env) if openai.api_key_env else None,
             base_url=openai.base_url,
+            headers=dict(openai.headers) | self._config.secret_headers(openai),
+            query=openai.query,
         )
 
 
@@ -166,11 +169,13 @@ def embedder(
     threads: int | None = None,
     api_key: str | None = None,
     base_url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
 ) -> Embedder | None:
     """The embedder that `model` names, or None for "none".
 
-    "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
-    "openai:NAME". Raises UserError: "embedding.unknown", "models.absent", "embedding.extra_missing",
+    "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key`, `base_url`, `headers` and `query`
+    are for "openai:NAME". Raises UserError: "embedding.unknown", "models.absent", "embedding.extra_missing",
     "embedding.unusable", "embedding.key_missing".
     """
     kind, _, name = model.partition(":")
@@ -187,7 +192,7 @@ def embedder(
     if kind == "openai" and name:
         from bot.retrieval.embed_openai import OpenAIEmbedder
 
-        return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
+        return OpenAIEmbedder(name, api_key=api_key, base_url=base_url, headers=headers, query=query)
     raise UserError("embedding.unknown", model=model)
 
 

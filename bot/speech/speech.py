@@ -126,9 +126,7 @@ class Speech:
         provider = config.providers.get(name)
         if provider is None or provider.kind not in ("openai", "openai-compatible"):
             return None
-        variable = provider.api_key_env
-        key = config.secret(variable) if variable else None
-        return Service(name, provider.base_url, key, variable if variable and key is None else "")
+        return Service(provider, config)
 
     @property
     def names(self) -> list[str]:

@@ -18,13 +18,14 @@ from bot.llm.base import ModelError, ModelFault
 from bot.llm.error_report import error_report
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
     from bot.budget import Budget
     from bot.config import Config, ProviderConfig
     from bot.speech.listening.ears import Ears, Tell
     from bot.speech.recording import Recording
 
 ROLE: Final = "transcriber"
-_ADDRESS: Final = "https://api.openai.com/v1"
 TIMEOUT_S: Final = 120.0
 TOKENS_A_SECOND: Final = 10
 """Tokens for a second of audio, as OpenAI counts them; the ledger shows them."""
@@ -100,53 +101,53 @@ class Transcriber:
                 )
             )
             raise UserError("config.role_provider", role=ROLE, provider=provider, known=names)
-        key = self._config.secret(settings.api_key_env) if settings.api_key_env else None
-        if settings.api_key_env and key is None:
-            raise UserError("model.key_missing", provider=provider, variable=settings.api_key_env)
-        usage = _usage(settings, model, recording.seconds)
-        async with self._budget.spending(request, ROLE, spec.model, usage, _price) as meter:
-            text = await self._transcribed(settings, key, model, recording, data)
-            meter.usage = usage
-        return text
-
-    async def _transcribed(
-        self, settings: ProviderConfig, key: str | None, model: str, recording: Recording, data: bytes
-    ) -> str:
-        fault: ModelFault
-        sdk, client, headers = await asyncio.to_thread(self._connected, settings, key)
+        client, headers = await asyncio.to_thread(self._connected, settings)
         try:
-            async with asyncio.timeout(TIMEOUT_S):
-                answer = await client.audio.transcriptions.create(
-                    model=model, file=(recording.name, data), response_format="json", extra_headers=headers
-                )
-            if isinstance(text := getattr(answer, "text", None), str):
-                return text.strip()
-            fault, detail = "format", "no text"
-        except TimeoutError:
-            fault, detail = "timeout", "no answer in time"
-        except sdk.APIStatusError as error:
-            report = error_report(error.status_code, error.body, error.response.headers)
-            fault, detail = report.fault, f"HTTP {error.status_code} {report.code}".strip()
-        except sdk.APIConnectionError as error:
-            fault = "timeout" if isinstance(error, sdk.APITimeoutError) else "connection"
-            detail = fault
-        except (sdk.OpenAIError, ValueError) as error:
-            fault, detail = "format", type(error).__name__
+            usage = _usage(settings, model, recording.seconds)
+            async with self._budget.spending(request, ROLE, spec.model, usage, _price) as meter:
+                text = await _transcribed(client, headers, spec.model, recording, data)
+                meter.usage = usage
         finally:
             await client.close()
-        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
-        raise ModelError(fault, f"{settings.name}:{model}", detail)
+        return text
 
-    def _connected(self, settings: ProviderConfig, key: str | None) -> tuple[Any, Any, dict[str, Any]]:
-        import openai
+    def _connected(self, settings: ProviderConfig) -> tuple[AsyncOpenAI, dict[str, Any]]:
+        from bot.llm.openai_client import connected
 
-        from bot.llm.openai_client import client_of
-
-        # What is asked goes to the address in the config, and to no other that this one may name.
-        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(TIMEOUT_S), follow_redirects=False)
-        client, headers = client_of(openai, http, settings.base_url or _ADDRESS, key)
+        client, headers = connected(self._config, settings, TIMEOUT_S)
         _ = client.audio.transcriptions  # imported on first use, so: here in the thread
-        return openai, client, headers
+        return client, headers
+
+
+async def _transcribed(
+    client: AsyncOpenAI, headers: dict[str, Any], named: str, recording: Recording, data: bytes
+) -> str:
+    import openai
+
+    fault: ModelFault
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            answer = await client.audio.transcriptions.create(
+                model=named.partition(":")[2],
+                file=(recording.name, data),
+                response_format="json",
+                extra_headers=headers,
+            )
+        if isinstance(text := getattr(answer, "text", None), str):
+            return text.strip()
+        fault, detail = "format", "no text"
+    except TimeoutError:
+        fault, detail = "timeout", "no answer in time"
+    except openai.APIStatusError as error:
+        report = error_report(error.status_code, error.body, error.response.headers)
+        fault, detail = report.fault, f"HTTP {error.status_code} {report.code}".strip()
+    except openai.APIConnectionError as error:
+        fault = "timeout" if isinstance(error, openai.APITimeoutError) else "connection"
+        detail = fault
+    except (openai.OpenAIError, ValueError) as error:
+        fault, detail = "format", type(error).__name__
+    # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+    raise ModelError(fault, named, detail)
 
 
 def _usage(settings: ProviderConfig, model: str, seconds: float) -> Usage:

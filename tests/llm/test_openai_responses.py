@@ -11,7 +11,8 @@ import pytest
 from bot.budget import prompt_tokens, text_tokens
 from bot.events import Completion, Usage
 from bot.llm.base import Message, Prompt, Tool, ToolCall, ToolResult
-from bot.llm.openai_responses import ADDRESS, Responses
+from bot.llm.openai_client import ADDRESS
+from bot.llm.openai_responses import Responses
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import KEY, PROMPT, SEARCH, WITH_TOOLS, Desk, Open

@@ -18,6 +18,7 @@ from bot.speech.engines.espeak import Espeak
 from bot.speech.engines.service import Service
 from bot.speech.sound import RATE, pcm
 from tests.fakes.speech_service import SpeechService
+from tests.speech.services import service as service_at
 
 READY = (
     "import json, struct, sys, time\n"
@@ -263,7 +264,7 @@ async def test_espeak_is_given_no_strange_names(tmp_path: Path) -> None:
 
 async def test_a_service_says_it_or_says_why_not() -> None:
     async with SpeechService(key="sk-1") as service:
-        engine = Service("openai", service.base_url, "sk-1", timeout_s=30.0)
+        engine = service_at(service.base_url, "sk-1", timeout_s=30.0)
         assert await why(engine) == "said"
         assert service.requests[0]["model"] == "gpt-4o-mini-tts"
         service.answers += [
@@ -275,7 +276,7 @@ async def test_a_service_says_it_or_says_why_not() -> None:
         assert [await why(engine) for _ in range(4)] == ["refused", "silent", "noise", "refused"]
         assert await why(engine, voice="tts-9/coral") == "refused"
         await engine.close()
-        stranger = Service("openai", service.base_url, "sk-2")
+        stranger = service_at(service.base_url, "sk-2")
         with pytest.raises(Unspoken) as refused:
             await stranger.say("The door opens.", "", 1.0, "en")
         assert (refused.value.why, "sk-2" in str(refused.value), "401" in str(refused.value)) == (
@@ -284,11 +285,11 @@ async def test_a_service_says_it_or_says_why_not() -> None:
             True,
         )
         await stranger.close()
-        hasty = Service("openai", service.base_url, "sk-1", timeout_s=0.2)
+        hasty = service_at(service.base_url, "sk-1", timeout_s=0.2)
         service.answers.append(None)
         assert await why(hasty) == "hangs"
         await hasty.close()
-    assert await why(Service("openai", None, None, "OPENAI_API_KEY")) == "absent"
+    assert await why(service_at(None)) == "absent"
 
 
 def test_pipers_voices_are_files(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from bot.speech.speech import Speech, SpokenSentence
 from bot.speech.voices import Manner, Voice
 from tests.fakes.engine import FakeEngine
 from tests.fakes.speech_service import SpeechService
+from tests.speech.services import service as service_at
 
 FAKE = Manner((Voice("fake"),))
 TEXT = "The door opens, and a cold wind comes in. Mira waits. She rolls **2d6**."
@@ -182,7 +183,7 @@ async def test_an_unknown_engine_is_told() -> None:
 
 async def test_a_service_is_asked_by_its_own_names_and_paid() -> None:
     async with SpeechService(key="sk-1") as service:
-        said = speech(Service("openai", service.base_url, "sk-1"))
+        said = speech(service_at(service.base_url, "sk-1"))
         bills: list[tuple[str, int]] = []
 
         async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
@@ -205,13 +206,13 @@ async def test_a_service_is_asked_by_its_own_names_and_paid() -> None:
 
 async def test_a_cap_on_what_may_be_spent_is_raised() -> None:
     async with SpeechService() as service:
-        said = speech(Service("own", service.base_url, None))
+        said = speech(service_at(service.base_url))
 
         async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
             raise UserError("budget.run")
 
         with pytest.raises(UserError, match="budget"):
-            async with aclosing(said.say(TEXT, Manner((Voice("own"),)), paid)) as sentences:
+            async with aclosing(said.say(TEXT, Manner((Voice("openai"),)), paid)) as sentences:
                 await anext(sentences)
         assert service.requests == []
         await said.close()

@@ -1,18 +1,20 @@
 """OpenAI's speech, and any service that speaks the same way.
 
-Takes nothing from the environment but what the caller hands over. The answer is asked for as WAV, which is read here,
+The answer is asked for as WAV, which is read here,
 and not by a library that knows many formats.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
 
-_ADDRESS: Final = "https://api.openai.com/v1"
+if TYPE_CHECKING:
+    from bot.config import Config, ProviderConfig
+
 VOICES: Final = ("alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer")
 TIMEOUT_S: Final = 30.0
 MOST_BYTES: Final = 20_000_000
@@ -23,20 +25,12 @@ DEFAULT_MODEL: Final = "gpt-4o-mini-tts"
 class Service:
     """A voice is "MODEL/VOICE", or a voice of `DEFAULT_MODEL`'s. Without a key none is sent."""
 
-    def __init__(
-        self,
-        provider: str,
-        base_url: str | None,
-        key: str | None,
-        missing: str = "",
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
-        """`missing` is the name of the variable that should hold the key, where it does not."""
-        self.name = provider
-        self.voices = VOICES if base_url is None else ()
-        self._base_url = base_url
-        self._key = key
-        self._missing = missing
+    def __init__(self, provider: ProviderConfig, config: Config, timeout_s: float = TIMEOUT_S) -> None:
+        self.name = provider.name
+        self.voices = VOICES if provider.base_url is None else ()
+        self._provider = provider
+        self._config = config
+        self._missing = config.key_missing(f"{provider.name}:")
         self._timeout_s = timeout_s
         self._client: Any = None
         self._headers: dict[str, Any] = {}
@@ -102,12 +96,10 @@ class Service:
     def _connect(self) -> None:
         import openai
 
-        from bot.llm.openai_client import client_of
+        from bot.llm.openai_client import connected
 
-        # What is asked goes to the address in the config, and to no other that this one may name.
-        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(self._timeout_s), follow_redirects=False)
         self._sdk = openai
-        self._client, self._headers = client_of(openai, http, self._base_url or _ADDRESS, self._key)
+        self._client, self._headers = connected(self._config, self._provider, self._timeout_s)
         _ = self._client.audio.speech  # imported on first use, so: here in the thread
 
     async def close(self) -> None:
