@@ -45,6 +45,7 @@ LAYERS = (
         "bot.readers",
         "bot.speech",
         "bot.budget",
+        "bot.model_process",
         "bot.prompts",
         "bot.settings",
         "bot.runs.engine",

@@ -18,7 +18,7 @@ from typing import Any
 from bot import models
 from bot.events import UserError
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Usage
-from bot.llm.demo_child import Child, ProcessEnded
+from bot.model_process import ModelProcess, ProcessEnded
 
 MODEL = "smollm2"
 """The one model there is, by its name in `bot.models.MODELS`."""
@@ -58,7 +58,7 @@ class Demo:
         self._environ = os.environ if environ is None else environ
         self._command = command
         self._turn = asyncio.Lock()
-        self._child: Child | None = None
+        self._child: ModelProcess | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class Demo:
             finally:
                 self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._free_memory)
 
-    async def _ready(self, label: str) -> Child:
+    async def _ready(self, label: str) -> ModelProcess:
         """A process that has loaded the model: the one there is, or a new one."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -169,7 +169,7 @@ class Demo:
         command = self._command
         if command is None:
             command = await asyncio.to_thread(self._command_line)
-        child = self._child = await Child.start(command, self._environ, self._stop_s)
+        child = self._child = await ModelProcess.start(command, self._environ, self._stop_s)
         reply: dict[str, Any] = {}
         try:
             reply = await child.next_reply(self._start_s)

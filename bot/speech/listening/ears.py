@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import models
 from bot.events import UserError
-from bot.llm.demo_child import Child, ProcessEnded
+from bot.model_process import ModelProcess, ProcessEnded
 from bot.speech.listening.whisper import FILES
 from bot.speech.recording import SUFFIXES
 
@@ -56,7 +56,7 @@ class Ears:
         self._models_dir = config.models_dir
         self._idle_s, self._silence_s = idle_s, silence_s
         self._turn = asyncio.Lock()
-        self._child: Child | None = None
+        self._child: ModelProcess | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def __bool__(self) -> bool:
@@ -142,7 +142,7 @@ class Ears:
                     raise self._ended(ended) from None
                 used = False
 
-    async def _started(self) -> Child:
+    async def _started(self) -> ModelProcess:
         if self._child is not None and self._child.alive:
             return self._child
         for missing in await asyncio.to_thread(self.missing):
@@ -151,7 +151,7 @@ class Ears:
         command = (sys.executable, "-m", "bot.speech.listening.process", str(folder))
         child = None
         try:
-            child = await Child.start(command, os.environ, 0.0)
+            child = await ModelProcess.start(command, os.environ, 0.0)
             reply = await child.next_reply(_START_S)
         except ProcessEnded as ended:
             raise self._ended(ended) from None

@@ -1,6 +1,6 @@
-"""The bot's side of a model's process, the demo's or that which listens: its JSON lines, and its end.
+"""A process in which a model runs, the demo's or Whisper's, as the bot sees it: its JSON lines, and how it ends.
 
-Knows the lines' form (see `bot.llm.demo_process` and `bot.speech.listening.process`), not what they are about.
+Knows the form of the lines (see `bot.llm.demo_process` and `bot.speech.listening.process`), not what they are about.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bot.llm.base import ModelFault
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[1]
 _LONGEST_LINE = 1 << 20
 _REPLY_TYPES: Final[Mapping[str, type]] = {
     "id": int, "ready": int, "input": int, "cached": int, "text": str, "output": int, "finish": str,
@@ -38,7 +38,7 @@ class ProcessEnded(Exception):
         self.fault: ModelFault = fault
 
 
-class Child:
+class ModelProcess:
     """One process with one request at a time. `stop_s`: how long it may take to obey a stop."""
 
     def __init__(self, process: Process, stop_s: float) -> None:
@@ -52,7 +52,7 @@ class Child:
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, command: Sequence[str], environ: Mapping[str, str], stop_s: float) -> Child:
+    async def start(cls, command: Sequence[str], environ: Mapping[str, str], stop_s: float) -> ModelProcess:
         """Run `command` with the harmless part of `environ`. Raises ProcessEnded."""
         try:
             process = await asyncio.create_subprocess_exec(
