@@ -9,7 +9,7 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import Request, Usage, UserError
-from bot.llm.base import Meter, Prompt
+from bot.llm.base import Message, Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Caps, OverCap, UsedSoFar
 
@@ -82,32 +82,36 @@ def weighed(text: str) -> float:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """About how many tokens the service reads for `prompt`."""
-    tokens = 0
-    texts = [prompt.system]
-    for message in prompt.messages:
-        parts = [message.text]
-        for call in message.calls:
-            parts += (call.name, call.arguments)
-        for result in message.results:
-            parts.append(result.text)
-        texts.append("".join(parts))
-        for image in message.images:
-            tokens += image.tokens
-    for text in filter(None, texts):
-        tokens += text_tokens(text) + MESSAGE_TOKENS
+    tokens = _message_tokens(prompt.messages)
+    if prompt.system:
+        tokens += text_tokens(prompt.system) + MESSAGE_TOKENS
     for tool in prompt.tools:
         tokens += text_tokens(json.dumps([tool.name, tool.description, dict(tool.parameters)]))
     return tokens + (text_tokens(json.dumps(prompt.schema)) if prompt.schema is not None else 0)
 
 
+def _message_tokens(messages: Sequence[Message]) -> int:
+    tokens = 0
+    for message in messages:
+        parts = [message.text]
+        for call in message.calls:
+            parts += (call.name, call.arguments)
+        for result in message.results:
+            parts.append(result.text)
+        if text := "".join(parts):
+            tokens += text_tokens(text) + MESSAGE_TOKENS
+        tokens += sum(image.tokens for image in message.images)
+    return tokens
+
+
 def most_usage(prompt: Prompt) -> Usage:
     """About what a call may use at most. What is marked for the cache may have to be written to it, at a premium."""
-    read = prompt_tokens(prompt)
     if prompt.marked is None:
-        return Usage(read, prompt.max_tokens)
+        return Usage(prompt_tokens(prompt), prompt.max_tokens)
     written = prompt_tokens(replace(prompt, messages=prompt.messages[: prompt.marked]))
+    read = _message_tokens(prompt.messages[prompt.marked :])
     hour = written if prompt.cache_hour else 0
-    return Usage(read - written, prompt.max_tokens, cache_write_tokens=written, cache_hour_tokens=hour)
+    return Usage(read, prompt.max_tokens, cache_write_tokens=written, cache_hour_tokens=hour)
 
 
 def dollars(amount: Decimal) -> str:
@@ -229,6 +233,7 @@ class Budget:
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
         space = request.place.space
+        most_usd, input_usd = await asyncio.gather(price(most), price(replace(most, output_tokens=0)))
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
@@ -237,11 +242,11 @@ class Budget:
                 request.author.id,
                 model,
                 _tokens(most),
-                await price(most),
+                most_usd,
                 caps=self._caps(),
                 input_tokens=most.input_tokens,
                 cache_write_tokens=most.cache_write_tokens,
-                input_usd=await price(replace(most, output_tokens=0)),
+                input_usd=input_usd,
             )
         )
         try:

@@ -216,7 +216,7 @@ def error_report(status: int, body: object, headers: Mapping[str, str] | None = 
     layers = list(_layers(body))
     message = code = kind = param = ""
     named: list[object] = []
-    asked = {name.lower(): value for name, value in (headers or {}).items()}
+    limits = {name.lower(): value for name, value in (headers or {}).items()}
     delay: float | None = None
     for layer in layers:  # what is further in says more
         message = _message(layer) or message
@@ -224,9 +224,9 @@ def error_report(status: int, body: object, headers: Mapping[str, str] | None = 
         kind = _word(layer, "type") or _word(layer, "status") or kind
         named += _names(layer)
         about = layer.get("metadata")
-        told = about.get("headers") if isinstance(about, Mapping) else None
-        if isinstance(told, Mapping):  # OpenRouter repeats those of the limit that was met
-            asked = {str(name).lower(): str(value) for name, value in told.items()} | asked
+        repeated = about.get("headers") if isinstance(about, Mapping) else None
+        if isinstance(repeated, Mapping):  # OpenRouter repeats the headers of the limit that was reached
+            limits = {str(name).lower(): str(value) for name, value in repeated.items()} | limits
         delay = _delay(layer) if delay is None else delay
     message = message.partition("messages = ")[0]  # llama.cpp repeats the prompt after it
     names = names_of(*named)
@@ -235,9 +235,9 @@ def error_report(status: int, body: object, headers: Mapping[str, str] | None = 
         status = next(filter(None, numbers), 0) or next(
             (_STATUS[n] for n in _ranked(layers) if n in _STATUS), 0
         )
-    wait = retry_after(asked)
+    wait = retry_after(limits)
     for guess in (
-        (delay, _spoken(message), _reset(asked)) if status in (0, 402, 413, 429, 498, 503, 529) else ()
+        (delay, _spoken(message), _reset(limits)) if status in (0, 402, 413, 429, 498, 503, 529) else ()
     ):
         wait = guess if wait is None else wait
     return ErrorReport(status, message, code, kind, param, wait, names)

@@ -67,8 +67,8 @@ MOST = "most"
 
 
 class FaultError(Exception):
-    """A failed attempt, already without the SDK's exception, which may hold the key; `report` where the service told
-    an error."""
+    """An attempt that failed. It does not hold the SDK's exception, which may hold the key. `report` is the service's
+    error, if it sent one."""
 
     def __init__(
         self, fault: ModelFault, detail: str, wait: float | None = None, report: ErrorReport | None = None
@@ -81,7 +81,7 @@ class FaultError(Exception):
 
 
 class ReportedError(Exception):
-    """An error that the service told inside of its answer."""
+    """An error that the service sent inside its answer."""
 
     def __init__(self, report: ErrorReport) -> None:
         super().__init__(report.fault)
@@ -106,10 +106,10 @@ def safe(text: str, *secrets: str | None) -> str:
 
 @dataclass(slots=True)
 class ParameterRules:
-    """`optional` parameters may be left out; those of `other_names` may be called otherwise. `sees`: nothing has
-    said as yet that the model takes no images; `streams`: nor that it does not stream, at least for this account.
+    """What a model has refused so far, and so is not sent again. Each lesson is learnt once.
 
-    Each lesson is learnt once.
+    Parameters in `optional` may be left out, and those in `other_names` have a second name to try. `sees` and
+    `streams` are true until the model refuses images, or refuses to stream (which may hold for this account only).
     """
 
     optional: tuple[str, ...] = ()

@@ -250,9 +250,7 @@ class ChatAnswer(Answer):
         for name in _THOUGHTS:
             thought = getattr(delta, name, None)
             if isinstance(thought, str):
-                self.count_hidden(thought)
-                self.add_reasoning(thought)
-                self._set_apart(thought)
+                self._think(thought)
                 self._own[name] = self._own.get(name, "") + thought
                 break
         if isinstance(details := getattr(delta, _DETAILS, None), list):
@@ -261,9 +259,7 @@ class ChatAnswer(Answer):
             self._own[_SIGNED] = signed
         said, thought = _content(delta)
         if thought:
-            self.count_hidden(thought)
-            self.add_reasoning(thought)
-            self._set_apart(thought)
+            self._think(thought)
         yield self._part(*self._thoughts.feed(said))
         if refusal := text(delta, "refusal"):
             self._refused = True
@@ -289,7 +285,10 @@ class ChatAnswer(Answer):
                 if self.calls or self.finish == "length":
                     self._keep()
 
-    def _set_apart(self, thought: str) -> None:
+    def _think(self, thought: str) -> None:
+        """Add thoughts that come in a field of their own."""
+        self.count_hidden(thought)
+        self.add_reasoning(thought)
         if thought.strip() and not self._apart:
             self._apart = True
             self._thoughts.expected = False

@@ -29,7 +29,7 @@ from bot.llm.prices import CacheWatch
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
-    from bot.llm.service import Timeouts
+    from bot.llm.deadlines import Timeouts
     from storage.ledger import Ledger
 
 T = TypeVar("T")
@@ -293,7 +293,7 @@ class Models:
         if settings.kind == "anthropic" and member_prompt.marked is not None:
             hour = self.cache_times.hour(role, model, run.request.place)
             member_prompt = replace(member_prompt, cache_hour=hour)
-        most = most_usage(member_prompt)
+        most = await asyncio.to_thread(most_usage, member_prompt)
         price = partial(prices.cost, settings, short)
         async with self.budget.spending(run.request, key, spec.model, most, price) as meter:
             answer = provider.stream(short, member_prompt, meter)

@@ -16,20 +16,21 @@ import random
 import traceback
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Set
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from types import FrameType
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from bot.budget import prompt_tokens
 from bot.config.text import address
 from bot.llm.answer import Answer
-from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, without_images
+from bot.llm.base import Capabilities, Completion, Meter, ModelError, ModelFault, Prompt, without_images
+from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import RAW, RETRIED, FaultError, ParameterRules, ReportedError, safe
 from bot.llm.fields import field
+from bot.llm.openai_client import address_of
+from bot.llm.sdk_errors import failed_call, report_of
 
 if TYPE_CHECKING:
     import ssl
@@ -49,67 +50,6 @@ LONGEST_ERROR_BYTES = 100_000
 
 REMEMBERED = 500
 """Turns: more are in no talk that is still going on."""
-
-
-AFTER_FINISH_S = 3.0
-"""How long the usage may lag behind the finish reason before it is estimated."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds: to connect; until the first event (a local model reads its prompt); between events; in all."""
-
-    connect: float = 10.0
-    first: float = 120.0
-    idle: float = 45.0
-    total: float = 600.0
-
-
-class Deadlines:
-    """The deadlines of one question over all its attempts, counted from now.
-
-    `limits` are the timeouts, each except `connect` at least `min_timeout` seconds: see Prompt.
-    """
-
-    def __init__(self, timeouts: Timeouts, min_timeout: float | None) -> None:
-        least = min_timeout or 0.0
-        self.limits = replace(
-            timeouts,
-            first=max(timeouts.first, least),
-            idle=max(timeouts.idle, least),
-            total=max(timeouts.total, least),
-        )
-        now = asyncio.get_running_loop().time()
-        self._end = now + self.limits.total
-        # No new attempt after `min_timeout` has passed.
-        self._last_attempt = self._end if min_timeout is None else now + min_timeout
-        self._timer: asyncio.Timeout | None = None
-        self._silence = 0.0
-
-    def within(self, seconds: float) -> asyncio.Timeout:
-        """The deadline for what may take so many seconds, and not longer than what is left in all."""
-        return asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, self._end))
-
-    @asynccontextmanager
-    async def next_event(self, answer: Answer) -> AsyncIterator[asyncio.Timeout]:
-        """The deadline for the next event of `answer`; restarted by any `activity`."""
-        idle = self.limits.idle if answer.events else self.limits.first
-        async with self.within(min(idle, AFTER_FINISH_S) if answer.finish else idle) as timer:
-            # Once the answer is whole, only its usage is waited for.
-            self._timer, self._silence = None if answer.finish else timer, idle
-            try:
-                yield timer
-            finally:
-                self._timer = None
-
-    def activity(self) -> None:
-        """Bytes came from the service: restart the idle timeout. The total deadline stays."""
-        if self._timer is not None and not self._timer.expired():
-            self._timer.reschedule(min(asyncio.get_running_loop().time() + self._silence, self._end))
-
-    def allow(self, wait: float) -> bool:
-        """Whether there may be another attempt in `wait` seconds."""
-        return asyncio.get_running_loop().time() + wait < self._last_attempt
 
 
 class Service:
@@ -138,12 +78,11 @@ class Service:
         nobody is shown.
         """
         self.name = name
-        own_address, _, own_query = (base_url or "").partition("?")
-        self._base_url = own_address or None
+        self._base_url, own_query = address_of(base_url)
         self._key = api_key.strip() if api_key else None
         self._headers = dict(headers or {}) | dict(secret_headers or {})
         self._secrets = (self._key, *(secret_headers or {}).values())
-        self._query = dict(parse_qsl(own_query)) | dict(query or {})
+        self._query = own_query | dict(query or {})
         self._body = dict(body or {})
         self._timeouts = timeouts or Timeouts()
         self._retries = retries
@@ -195,7 +134,7 @@ class Service:
                 tokens = await self._count(client, request)
         except Exception as error:
             # AttributeError: what came back is no count.
-            if not isinstance(error, AttributeError) and not self._theirs(error):
+            if not isinstance(error, AttributeError) and not failed_call(self.sdk, error):
                 raise
             log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
             return None
@@ -224,16 +163,20 @@ class Service:
         overrides: dict[str, Any] = {}
         attempt = 0
         unseen = False
+        answer: Answer | None = None
         while True:
-            answer = self._answer(label, prompt, meter)
-            answer.unseen = unseen
-            current, before = prompt, meter.usage
+            if answer is None or not answer.paused:  # a paused one is gone on with
+                answer, current = self._answer(label, prompt, meter), prompt
+                answer.unseen = unseen
+            before = meter.usage
             request: dict[str, Any] = {}
             try:
                 while True:
+                    tokens = await asyncio.to_thread(prompt_tokens, current)
+                    before = meter.usage
                     request = self._fitted(model, current, overrides)
                     opened = await self._ask(request, deadlines, whole=whole)
-                    answer.begin(prompt_tokens(current))
+                    answer.begin(tokens)
                     if whole:
                         for text in answer.add(opened):
                             yield text
@@ -262,10 +205,10 @@ class Service:
                 answer.finish, failed = "refusal", None
             if failed is None:
                 break
-            if answer.text:
+            if answer.text and not answer.paused:
                 raise ModelError("cut", label, failed.detail, partial=answer.completion("cut"))
             if failed.report is not None:
-                if prompt.images and (why := failed.report.images):
+                if prompt.images and not answer.paused and (why := failed.report.images):
                     rules.sees = rules.sees and why != "none"
                     log.info("%s refuses the images; asking without them", label)
                     prompt, unseen, meter.usage = without_images(prompt), True, before
@@ -288,11 +231,10 @@ class Service:
             retry = attempt < self._retries and failed.fault in RETRIED and wait <= LONGEST_WAIT_S
             if not retry or not deadlines.allow(wait):
                 partial = answer.completion("cut") if answer.begun else None
-                raise ModelError(
-                    failed.fault, label, failed.detail, partial=partial, retry_after_s=failed.wait
-                )
+                kind: ModelFault = "cut" if answer.text else failed.fault
+                raise ModelError(kind, label, failed.detail, partial=partial, retry_after_s=failed.wait)
             attempt += 1
-            if answer.begun:
+            if answer.begun and not answer.paused:  # what goes on with a paused answer is set aside already
                 await _again(meter)
             await self._sleep(wait)
         completion = answer.completion()
@@ -321,7 +263,7 @@ class Service:
                 try:
                     self._client = await asyncio.to_thread(self._make)
                 except Exception as error:
-                    if not self._theirs(error):
+                    if not failed_call(self.sdk, error):
                         raise
                     fault = self._fault(error, None)
                 else:
@@ -381,9 +323,9 @@ class Service:
                     response.stream = ActivityStream(response.stream, deadlines.activity, filtered=plain)
                     return opened
         except Exception as error:
-            if not self._theirs(error):
+            if not failed_call(self.sdk, error):
                 raise
-            fault = self._fault(error, self._error_report(error))
+            fault = self._fault(error, report_of(self.sdk, error))
         else:
             # An error with status 200. A response of OpenAI's that has failed is one, and is billed.
             reported = None if field(body, "object") == "response" else field(body, "error")
@@ -404,27 +346,12 @@ class Service:
                 event: object | None = await anext(stream, None)
                 return event
         except Exception as error:
-            if not self._theirs(error):
+            if not failed_call(self.sdk, error):
                 raise
             if answer.finish:
                 return None  # whole already; only the usage is missing, and gets estimated
-            fault = self._fault(error, self._error_report(error))
+            fault = self._fault(error, report_of(self.sdk, error))
         raise fault
-
-    def _theirs(self, error: Exception) -> bool:
-        """Whether the call failed: as a call may, or by a mistake of the SDK's. One of ours is raised on."""
-        named = (importlib.import_module(self.sdk).APIError, TimeoutError, ValueError, RecursionError)
-        if isinstance(error, named):
-            return True
-        return any(_package(frame) == self.sdk for frame, _ in traceback.walk_tb(error.__traceback__))
-
-    def _error_report(self, error: BaseException) -> ErrorReport | None:
-        sdk = importlib.import_module(self.sdk)
-        if isinstance(error, sdk.APIStatusError) and error.status_code >= 300:
-            return error_report(error.status_code, error.body, error.response.headers)
-        if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIConnectionError):
-            return error_report(0, error.body)
-        return None
 
     def _told(self, report: ErrorReport) -> FaultError:
         """The fault that a service has told, in its own words."""
@@ -481,8 +408,3 @@ async def _read(opened: Any) -> object:
         await opened.close()
     # Gemini's errors are lists.
     return found[0] if isinstance(found, list) and found else found
-
-
-def _package(frame: FrameType) -> str:
-    """The name of the package whose code runs in the frame."""
-    return str(frame.f_globals.get("__name__")).partition(".")[0]

@@ -14,8 +14,8 @@ from bot.budget import Budget, prompt_tokens
 from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
 from bot.events import Completion, Usage
 from bot.llm.base import Message, ModelError, Prompt, Provider, Tool
+from bot.llm.deadlines import Timeouts
 from bot.llm.registry import provider_of
-from bot.llm.service import Timeouts
 from storage.ledger import Ledger, LedgerRow
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply

@@ -12,8 +12,8 @@ from typing import Any
 from bot.config import Config, ProviderConfig, RolesConfig, Secrets
 from bot.events import Completion
 from bot.llm.base import Prompt
+from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
-from bot.llm.service import Timeouts
 from storage.ledger import Ledger, LedgerRow
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply, Script

@@ -14,7 +14,7 @@ from aiohttp import web
 from bot.budget import prompt_tokens
 from bot.events import ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolResult
-from bot.llm.service import Timeouts
+from bot.llm.deadlines import Timeouts
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.model_service import Turn
 from tests.fakes.reply import Reply
@@ -233,6 +233,25 @@ async def test_a_paused_turn_is_gone_on_with_as_if_nothing_were(desk: Open, whol
     kinds = [block["type"] for block in handed_back[0]["content"]]
     assert kinds == ["thinking", "text", "server_tool_use", "text", "server_tool_use"]
     assert handed_back[0]["content"][2]["input"] == {"query": "fireball"}
+
+
+@both
+async def test_a_paused_turn_is_gone_on_with_where_a_parameter_is_refused_meanwhile(
+    desk: Open, whole: bool
+) -> None:
+    """What was paid for the first part stays paid, and is not asked for again."""
+    refused = Reply(
+        status=400, error={"message": "output_config.effort: not supported", "type": "invalid_request_error"}
+    )
+    paused = Reply(pieces=["A fireball "], finish="pause")
+    at = await desk(paused, refused, Reply(status=529), Reply(pieces=["reaches 150."]))
+    texts, completion = await at.ask(replace(PROMPT, effort="low"), whole=whole)
+    assert "".join(texts) == completion.text == "A fireball reaches 150."
+    first, *others = at.service.requests
+    assert [len(request["messages"]) for request in others] == [2, 2, 2]
+    assert ["output_config" in request for request in (first, *others)] == [True, True, False, False]
+    assert completion.usage == Usage(at.service.input_tokens, 2)
+    assert await at.paid() == ("settled", at.service.input_tokens, 2, 0, 0)
 
 
 @both

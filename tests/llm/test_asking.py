@@ -12,7 +12,7 @@ import pytest
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Usage, UserError
 from bot.llm.base import Capabilities, ModelError
-from bot.llm.service import Deadlines, Timeouts
+from bot.llm.deadlines import Deadlines, Timeouts
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open
 from tests.llm.table import Set, Table, busy, good

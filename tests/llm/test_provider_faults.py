@@ -18,10 +18,10 @@ from httpx2 import AsyncByteStream
 from bot.budget import prompt_tokens
 from bot.llm.activity import ActivityStream, Events
 from bot.llm.base import Meter, ModelError, ModelFault
+from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import ParameterRules
 from bot.llm.openai_chat import ChatAnswer
-from bot.llm.service import Deadlines, Timeouts
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.fakes.wires import Wire

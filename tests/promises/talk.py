@@ -22,8 +22,8 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.outputs import JsonLines
 from bot.app import App
 from bot.config import Config, load
+from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
-from bot.llm.service import Timeouts
 from bot.resources import Resources
 from storage.ledger import Ledger
 from tests.fakes import migrated
