@@ -169,6 +169,11 @@ async def test_a_stop_is_obeyed_at_once_and_idle_ears_are_let_go(tmp_path: Path)
     begun = asyncio.Event()
     assert await ears.text(SHORT, ogg(2.0), "") == "Hello"
     await _until(lambda: ears.pid is None)
+    patient = Ears(config(tmp_path, str(tmp_path / "m")), idle_s=0.01)
+    with pytest.raises(UserError, match="recording_unread"):
+        await patient.text(SHORT, b"OggS", "")
+    await _until(lambda: patient.pid is None)
+    await patient.close()
     ears._idle_s = 60.0
     assert await ears.text(SHORT, ogg(2.0), "") == "Hello"
     hanging = asyncio.create_task(ears.text(SHORT, ogg(2.0), "", lambda percent: begun.set()))

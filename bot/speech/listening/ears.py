@@ -111,10 +111,10 @@ class Ears:
                 whole = True
                 raise
             finally:
-                # In the middle of a recording there is no other way to stop it.
-                if not whole:
+                if whole:
+                    self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
+                else:  # in the middle of a recording there is no other way to stop it
                     await asyncio.shield(self._end())
-            self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
             return text
 
     async def _exchange(self, recording: Recording, data: bytes, language: str, tell: Tell) -> str:
