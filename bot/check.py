@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from bot.config import DEMO
 
 if TYPE_CHECKING:
-    from bot.config import Config
+    from bot.config import Config, RolesConfig
     from bot.words import Words
     from storage.documents import Documents
 
@@ -51,9 +51,9 @@ async def library_check(
     return Check(True, say("welcome.check_books", n=len(shelved), shelves=names))
 
 
-def model_check(config: Config, say: Words) -> Check:
-    """The model that writes the answers."""
-    answers = config.roles.chain("answerer")
+def model_check(config: Config, roles: RolesConfig, say: Words) -> Check:
+    """The model that writes the answers; `roles` are the space's own."""
+    answers = roles.chain("answerer")
     if not answers:
         return Check(None, say("welcome.check_model_none"))
     if answers[0] == DEMO:

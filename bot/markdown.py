@@ -26,6 +26,17 @@ def harmless(words_of_a_file: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
 
 
+def code(text: str) -> str:
+    """The text as code, on one line; "" for none."""
+    line = " ".join(text.split()).replace("`", "´")
+    return f"`{line}`" if line else ""
+
+
+def table_row(*cells: str) -> str:
+    """A row of a table."""
+    return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
+
+
 def harmless_link(link: str) -> str:
     """An address for use between parentheses."""
     return link.replace("(", "%28").replace(")", "%29")

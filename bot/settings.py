@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from bot.events import Place, Request, UserError
 from storage.settings import Scope, SettingRow, SettingsStore
 
 if TYPE_CHECKING:
-    from bot.config import Config
+    from bot.config import Config, RolesConfig
     from bot.config.model_spec import ModelSpec
 
 LANGUAGE: Final = "language"
@@ -65,14 +66,22 @@ class Settings:
         return {row.name.removeprefix(prefix): row for row in here}
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
+        await self.set_all(place, person, {name: value}, scope)
+
+    async def set_all(self, place: Place, person: str, values: Mapping[str, str], scope: Scope) -> None:
+        """Write all of these, or none."""
         async with self._turn:
-            await self.store.set(place.space, name, value, person, scope, of(scope, place, person))
+            await self.store.set_all(place.space, values, person, scope, of(scope, place, person))
             await self._remember(place.space)
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
         """Remove the setting of this scope; whether there was one."""
+        return await self.reset_all(place, person, [name], scope)
+
+    async def reset_all(self, place: Place, person: str, names: Sequence[str], scope: Scope) -> bool:
+        """Remove these settings of this scope; whether there was any."""
         async with self._turn:
-            was = await self.store.reset(place.space, name, scope, of(scope, place, person))
+            was = await self.store.reset_all(place.space, names, scope, of(scope, place, person))
             await self._remember(place.space)
             return was
 
@@ -115,12 +124,27 @@ class Settings:
         chosen: dict[str, list[str]] = {}
         for role in ROLES:
             for row in await self.nearest(request.place, request.author.id, MODEL + role):
-                models = _models(row.value)
-                may = permitted_to_person if row.scope == "person" else _permitted
-                if models and all(may(self._config, model) for model in models):
-                    chosen[role] = list(map(str, models))
+                if models := self._permitted_models(row):
+                    chosen[role] = models
                     break
         return chosen
+
+    async def roles_of_space(self, space: str) -> RolesConfig:
+        """Who plays each part in the space, where no channel and no person has chosen another model."""
+        chosen = {
+            role: tuple(models)
+            for row in await self._of(space)
+            if row.scope == "space"
+            and row.name.startswith(MODEL)
+            and (role := row.name.removeprefix(MODEL)) in ROLES
+            and (models := self._permitted_models(row))
+        }
+        return replace(self._config.roles, **chosen)
+
+    def _permitted_models(self, row: SettingRow) -> list[str]:
+        models = _models(row.value)
+        may = permitted_to_person if row.scope == "person" else _permitted
+        return list(map(str, models)) if all(may(self._config, model) for model in models) else []
 
     async def _of(self, space: str) -> Sequence[SettingRow]:
         if (remembered := self._remembered.get(space)) is not None:

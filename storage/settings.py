@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from storage.db import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement
 
@@ -66,18 +66,38 @@ class SettingsStore:
     async def set(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:
+        await self.set_all(space, {name: value}, author_id, scope, of)
+
+    async def set_all(
+        self, space: str, values: Mapping[str, str], author_id: str, scope: Scope = "space", of: str = ""
+    ) -> None:
+        """All of these, or none."""
         from storage.tables import settings as t
 
-        values = {"value": value, "author_id": author_id, "updated_at": datetime.now(UTC)}
-        new = self._db.insert(t).values(space=space, scope=scope, of=of, name=name, **values)
+        at = {
+            "space": space,
+            "scope": scope,
+            "of": of,
+            "author_id": author_id,
+            "updated_at": datetime.now(UTC),
+        }
+        new = self._db.insert(t).values(
+            [at | {"name": name, "value": value} for name, value in values.items()]
+        )
+        changed = {name: new.excluded[name] for name in ("value", "author_id", "updated_at")}
         key = ["space", "scope", "of", "name"]
-        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
+        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=changed))
 
     async def reset(self, space: str, name: str, scope: Scope = "space", of: str = "") -> bool:
         """Keep nothing of it there; whether there was anything."""
+        return await self.reset_all(space, [name], scope, of)
+
+    async def reset_all(self, space: str, names: Sequence[str], scope: Scope = "space", of: str = "") -> bool:
+        """Keep nothing of them there; whether there was anything."""
         from storage.tables import settings as t
 
-        return await self._db.run(t.delete().where(*_at(space, name, scope, of))) == 1
+        here = (t.c.space == space, t.c.scope == scope, t.c.of == of, t.c.name.in_(names))
+        return await self._db.run(t.delete().where(*here)) > 0
 
 
 def _at(space: str, name: str, scope: Scope, of: str) -> tuple[ColumnElement[bool], ...]:

@@ -9,7 +9,7 @@ import asyncio
 import http.client
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -41,19 +41,27 @@ class LocalServer:
     models: tuple[str, ...]
 
 
-async def local_servers(providers: Mapping[str, ProviderConfig]) -> list[LocalServer]:
-    """Those that are there now, in the order of `LOCAL`."""
+async def local_servers(
+    providers: Mapping[str, ProviderConfig], names: Iterable[str] = LOCAL
+) -> list[LocalServer]:
+    """Those of `names` that are there now, in their order."""
     looked = await asyncio.gather(
-        *(asyncio.to_thread(_look, name, providers[name].base_url or "") for name in LOCAL)
+        *(asyncio.to_thread(_look, name, providers[name].base_url or "") for name in names)
     )
     return [server for server in looked if server is not None]
 
 
-def _look(name: str, base_url: str) -> LocalServer | None:
+def on_this_machine(base_url: str) -> bool:
+    """Whether a server at this address is looked for."""
     parts = urlsplit(base_url)
-    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+    return parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def _look(name: str, base_url: str) -> LocalServer | None:
+    if not on_this_machine(base_url):
         return None
-    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
+    parts = urlsplit(base_url)
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
     # No library that would read a proxy from the environment or follow a redirect.
     connection = http.client.HTTPConnection(host, parts.port or 80, timeout=CONNECT_S)
     try:

@@ -101,7 +101,7 @@ async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, o
     listed = await desk.models()
     assert "I found Ollama on this machine with `ollama:qwen3:8b`, `ollama:llama3.2`." in listed
     assert "embed" not in listed
-    assert "| answerer | – | config.toml |" in listed
+    assert "| answerer | – | – |" in listed
     assert (await desk.roles(), ollama.calls) == ({}, 0)
 
     assert "now uses `ollama:qwen3:8b`" in await desk.models("use ollama")
@@ -135,6 +135,8 @@ async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> Non
         ("use", "Type `/models` to list"),
         ("drop all", "Type `/models` to list"),
         ("use ollama:m effort=hardest", "effort"),
+        ("try anthropic:m effort=minimal", "Use one of low, medium, high, xhigh, max"),
+        ("use openai:m min_p=0.1", "openai-compatible"),
     ):
         assert sentence in await desk.models(text), text
     assert await desk.roles() == {}
@@ -142,6 +144,23 @@ async def test_what_cannot_be_used_is_refused_with_what_to_do(desk: Desk) -> Non
         with pytest.raises(UserError) as caught:
             await desk.models(text, ANA)
         assert caught.value.key == "app.admins"
+
+
+async def test_a_choice_is_written_whole_and_looks_at_its_own_server_only(
+    desk: Desk, ollama: ChatService
+) -> None:
+    settings, database = desk.app.resources.settings, desk.app.resources.records.database
+    before = database.writes
+    await settings.set_all(
+        HERE, BOSS.id, dict.fromkeys(("model.answerer", "model.writer"), "ollama:m"), "space"
+    )
+    await settings.set_all(HERE, ANA.id, {"model.writer": "ollama:n"}, "space")
+    assert await desk.roles() == {"answerer": ["ollama:m"], "writer": ["ollama:n"]}
+    assert await settings.reset_all(HERE, BOSS.id, ["model.answerer", "model.writer"], "space")
+    assert database.writes == before + 3
+    assert not await settings.reset_all(HERE, BOSS.id, ["model.answerer"], "space")
+    await desk.models("use lmstudio")
+    assert ollama.listed == 0
 
 
 async def test_nothing_but_this_machine_is_looked_at(tmp_path: Path, ollama: ChatService) -> None:

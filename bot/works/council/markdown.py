@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from bot.markdown import code
 from bot.words import Words
 from bot.works.council import formatting
 from bot.works.council.rotation import label, labels
@@ -43,7 +44,7 @@ def ballots(council: Council, say: Words, seat: int | None = None) -> str:
 
 def key(council: Council, say: Words) -> str:
     """Whose answer each judge saw under which letter, and which model sits in each seat."""
-    seats = [f"- {_called(seat)}: {_code(seat.settings or seat.model)}" for seat in council.seats]
+    seats = [f"- {_called(seat)}: {code(seat.settings or seat.model)}" for seat in council.seats]
     if not council.ballots:
         return "\n\n".join([say("council_show.no_ballots"), "\n".join(seats)])
     names = _names(council)
@@ -161,7 +162,7 @@ def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
 
 
 def _bill(seat: SeatRow, say: Words) -> Iterable[str]:
-    yield _code(seat.settings or seat.model)
+    yield code(seat.settings or seat.model)
     if seat.place is not None:
         score = "" if seat.score is None else f"{seat.score:.2f}"
         yield say("council_show.place" if score else "council_show.place_only", place=seat.place, score=score)
@@ -216,7 +217,7 @@ def _facts(council: Council, say: Words) -> Iterable[str]:
     yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M %Z}', run=row.alias)}"
     yield f"- {say('council_show.who', n=answered, m=len(council.seats), level=row.level)}"
     if row.chair and row.kind == "synthesis":
-        yield f"- {say('council_show.chair', chair=_code(row.chair))}"
+        yield f"- {say('council_show.chair', chair=code(row.chair))}"
     if council.ballots:
         yield f"- {say('council_show.criteria', criteria=_plain(row.criteria))}"
 
@@ -276,7 +277,3 @@ def _raw(text: str) -> str:
 def _plain(text: str) -> str:
     """One line without markup, for a heading or a cell."""
     return _MARKUP.sub("", " ".join(text.split())).strip()
-
-
-def _code(text: str) -> str:
-    return f"`{' '.join(text.replace('`', '').split())}`"

@@ -14,6 +14,7 @@ from bot import models
 from bot.config import model_spec
 from bot.config.model_spec import ModelSpec, model_of
 from bot.events import Event, Run, Stage, Text, Usage, UserError
+from bot.markdown import table_row
 from bot.words import Words, words
 from bot.works.council import formatting
 from bot.works.council.config import CouncilConfig
@@ -170,7 +171,7 @@ class Settings:
             settings = str(member).removeprefix(member.model).strip() or "–"
             price = await self._price(member.model, _of_member(len(sitting)))
             state = await asyncio.to_thread(self._state, member.model, say)
-            lines.append(_row(str(n), member.model, settings, state, _dollars(price, say)))
+            lines.append(table_row(str(n), member.model, settings, state, _dollars(price, say)))
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
 
     async def _chair_table(self, seats: Seats, say: Words) -> str:
@@ -180,7 +181,7 @@ class Settings:
         for n, model in enumerate(seats.chair, 1):
             price = await self._price(model, _of_chair(len(seats.members)))
             state = await asyncio.to_thread(self._state, model, say)
-            lines.append(_row(str(n), model, state, _dollars(price, say)))
+            lines.append(table_row(str(n), model, state, _dollars(price, say)))
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
 
     async def _price(self, model: str, usage: Usage) -> Decimal | None:
@@ -228,7 +229,3 @@ def _of_chair(n: int) -> Usage:
 
 def _dollars(price: Decimal | None, say: Words) -> str:
     return say("council_settings.price_unknown") if price is None else formatting.dollars(price, say)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bot.config.model_spec import ModelSpec, parse
 from bot.events import Event, Picture, Request, Run, Stage, Text, UserError
+from bot.markdown import table_row
 from bot.words import Words, words
 from bot.works.council import chart, formatting
 
@@ -112,7 +113,7 @@ def table(records: Sequence[Record], councils: int, say: Words) -> str:
             _spent(record, say),
             formatting.duration(_median(record), say) if record.seconds else "–",
         ]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append(table_row(*cells))
     return "\n".join([*lines, "", say("council_stats.meaning", n=councils)])
 
 

@@ -7,13 +7,14 @@ own setting goes before it. Looks for servers on this machine only where it is a
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bot.config import model_spec
 from bot.events import UserError
 from bot.llm.base import Message, Prompt
-from bot.llm.local_servers import TITLES, local_servers
-from bot.markdown import harmless
+from bot.llm.local_servers import MOST_MODELS, TITLES, local_servers, on_this_machine
+from bot.markdown import code, harmless, table_row
 from bot.settings import MODEL, ROLES
 from bot.words import words
 from bot.works.settings import checks
@@ -59,29 +60,42 @@ class ModelChoice:
     async def _list(self, request: Request, say: Words) -> str:
         lines = [say("models_chat.header"), "|---|---|---|"]
         chosen = await self._resources.settings.roles(request)
+        roles = replace(self._config.roles, **{role: tuple(models) for role, models in chosen.items()})
         for role in ROLES:
-            own = chosen.get(role)
-            chain = own or self._config.roles.chain(role)
-            whose = "models_chat.by_chat" if own else "models_chat.by_config"
-            lines.append(f"| {role} | {_code(', '.join(chain)) if chain else '–'} | {say(whose)} |")
+            chain = roles.chain(role)
+            by_chat = role in chosen or ("answerer" in chosen and not getattr(roles, role))
+            whose = say("models_chat.by_chat" if by_chat else "models_chat.by_config") if chain else "–"
+            lines.append(table_row(role, code(", ".join(chain)) or "–", whose))
         notes = []
-        for server in await local_servers(self._config.providers):
-            models = ", ".join(_code(f"{server.name}:{model}") for model in server.models[:LISTED])
+        servers = await local_servers(self._config.providers)
+        found = {server.name for server in servers}
+        used = {model_spec.model_of(model).partition(":")[0] for role in ROLES for model in roles.chain(role)}
+        for name in TITLES:
+            address = self._config.providers[name].base_url or ""
+            if name in used and name not in found and on_this_machine(address):
+                notes.append(say("models_chat.gone", server=TITLES[name], address=address))
+        for server in servers:
+            models = ", ".join(code(f"{server.name}:{model}") for model in server.models[:LISTED])
             notes.append(say("models_chat.found_here", server=server.title, name=server.name, models=models))
         keyed = [name for name, provider in self._config.providers.items() if _keyed(self._resources, name)]
         if keyed:
-            notes.append(say("models_chat.keyed", names=", ".join(map(_code, keyed))))
+            notes.append(say("models_chat.keyed", names=", ".join(map(code, keyed))))
         notes.append(say("models_chat.how"))
         return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
     async def _use(self, request: Request, model: str, say: Words) -> str:
-        for role in ROLES:
-            await self._resources.settings.set(request.place, request.author.id, MODEL + role, model, "space")
-        return say("models_chat.used", model=_code(model))
+        provider, _, name = model_spec.model_of(model).partition(":")
+        for server in await local_servers(self._config.providers, [provider] if provider in TITLES else []):
+            if len(server.models) < MOST_MODELS and not {name, f"{name}:latest"} & {*server.models}:
+                models = ", ".join(server.models[:LISTED])
+                raise UserError("models_chat.not_among", server=server.title, model=name, models=models)
+        chosen = {MODEL + role: model for role in ROLES}
+        await self._resources.settings.set_all(request.place, request.author.id, chosen, "space")
+        return say("models_chat.used", model=code(model))
 
     async def _reset(self, request: Request, say: Words) -> str:
-        for role in ROLES:
-            await self._resources.settings.reset(request.place, request.author.id, MODEL + role, "space")
+        names = [MODEL + role for role in ROLES]
+        await self._resources.settings.reset_all(request.place, request.author.id, names, "space")
         return say("models_chat.back")
 
     async def _try(self, run: Run, model: str, say: Words) -> str:
@@ -89,7 +103,7 @@ class ModelChoice:
         answer = await self._resources.models.ask(run, "answerer", "try", _TRIAL, chain=[model])
         seconds = f"{time.monotonic() - began:.1f}"
         text = harmless(" ".join(answer.text.split())[:300])
-        return say("models_chat.tried", model=_code(model), seconds=seconds, text=text)
+        return say("models_chat.tried", model=code(model), seconds=seconds, text=text)
 
     async def _model(self, named: str) -> str:
         """ "provider:model" with its settings, as people may name it. Raises UserError where it cannot be asked."""
@@ -105,9 +119,8 @@ class ModelChoice:
         """The first model of the server of this name."""
         if name not in TITLES:
             raise UserError("models_chat.which", name=name[:60])
-        for server in await local_servers(self._config.providers):
-            if server.name == name:
-                return f"{name}:{server.models[0]}"
+        for server in await local_servers(self._config.providers, [name]):
+            return f"{name}:{server.models[0]}"
         raise UserError(
             "models_chat.not_there", server=TITLES[name], address=self._config.providers[name].base_url or ""
         )
@@ -116,7 +129,3 @@ class ModelChoice:
 def _keyed(resources: Resources, name: str) -> bool:
     variable = resources.config.providers[name].api_key_env
     return bool(variable and resources.config.secret(variable))
-
-
-def _code(text: str) -> str:
-    return f"`{text.replace('`', '´').replace('|', '¦')}`"

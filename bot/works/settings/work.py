@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.markdown import code, table_row
 from bot.runs.requests import request_from_json
 from bot.settings import TIMEZONE
 from bot.words import Words, words
@@ -150,7 +151,7 @@ class SettingsWork:
             else:
                 value, by = self._unset(request, setting)
                 whose = say(f"settings.by_{by}")
-            lines.append(_row(_code(setting.name), _short(value) or "–", whose))
+            lines.append(table_row(_code(setting.name), _short(value) or "–", whose))
         notes = [say("settings.barred", names=", ".join(barred))] if barred else []
         return "\n".join([*lines, "", *notes, say("settings.how")])
 
@@ -163,10 +164,10 @@ class SettingsWork:
             called = _strong(say(f"settings.for_{scope}"), effective.scope == scope)
             row = rows.get(scope)
             value = _one_line(setting.shown(row.value)) if row is not None else "–"
-            lines.append(_row(called, value, await self._by(row, reader) if row is not None else ""))
+            lines.append(table_row(called, value, await self._by(row, reader) if row is not None else ""))
         value, by = self._unset(request, setting)
         called = _strong(say(f"settings.for_{by}"), effective.scope == by)
-        lines.append(_row(called, _one_line(value) or "–", ""))
+        lines.append(table_row(called, _one_line(value) or "–", ""))
         notes = []
         if not all(self._valid(setting, row) for row in rows.values()):
             notes.append(say("settings.barred", names=setting.name))
@@ -255,7 +256,7 @@ def _effect(effective: EffectiveValue, say: Words) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{_one_line(text).replace('`', '´')}`" if text else "–"
+    return code(text) or "–"
 
 
 def _one_line(text: str) -> str:
@@ -269,7 +270,3 @@ def _short(text: str) -> str:
 
 def _strong(text: str, holds: bool) -> str:
     return f"**{text}**" if holds else text
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

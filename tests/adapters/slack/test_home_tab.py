@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
@@ -12,7 +13,9 @@ from bot.accounts import Accounts
 from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received import home_tab, windows
 from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME
+from bot.check import model_check
 from bot.config import BudgetConfig
+from bot.events import Place
 from bot.words import LOCALES, words
 from storage.buttons import Feedback
 from storage.ledger import Ledger
@@ -82,6 +85,28 @@ async def test_who_is_in_charge_sees_more(at: Table) -> None:
     for said in ("Everybody, in the last", "You are in charge here", "judged an answer"):
         assert said in more
         assert said not in own
+
+
+async def test_the_models_are_those_that_the_workspace_has_chosen_and_the_one_that_listens(at: Table) -> None:
+    app, here = at.app, Place(PLATFORM, at.space, at.channel.id, "")
+    config = app.config
+    before = [await home(at, who) for who in (at.ana, at.bia)]
+    assert all("No language model is set up" in view.shown for view in before)
+    await app.settings.set_all(here, at.bia.id, {"model.answerer": "ollama:qwen3"}, "space")
+    app.config = replace(config, speech=replace(config.speech, transcriber="whisper"))
+    try:
+        for who, view in zip((at.ana, at.bia), before, strict=True):
+            await press(at, who, view, REFRESH)
+        own, more = _now(at, at.ana).shown, _now(at, at.bia).shown
+        checks = model_check(config, await app.settings.roles_of_space(at.space), words("en"))
+    finally:
+        app.config = config
+        await app.settings.reset_all(here, at.bia.id, ["model.answerer"], "space")
+    assert "ollama:qwen3 writes the answers." in own
+    assert checks.text == "ollama:qwen3 writes the answers."
+    for line in ("answerer: ollama:qwen3", "writer: ollama:qwen3", "transcriber: whisper (on this machine)"):
+        assert line in more
+        assert line not in own
 
 
 async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:

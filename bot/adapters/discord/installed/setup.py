@@ -221,7 +221,7 @@ async def examine(
         await library_check(
             client.app.records.documents, space, say, none="welcome.check_books_none", escaped=escape_markdown
         ),
-        model_check(client.config, say),
+        model_check(client.config, await client.app.settings.roles_of_space(space), say),
         await _commands(client, guild, say),
         *_latency(client, guild, say),
     ]

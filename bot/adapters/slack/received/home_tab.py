@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.accounts import Report
     from bot.adapters.slack.received.intake import Intake
     from bot.app import App
-    from bot.config import Config
+    from bot.config import Config, RolesConfig
     from storage.sessions import SessionRow
 
 MOST = 8_192
@@ -179,9 +179,13 @@ def _spent(key: str, report: Report, say: Words) -> str:
 
 
 async def _settings(app: App, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
-    yield _answerer(app.config, say)
+    roles = await app.settings.roles_of_space(space)
+    yield _answerer(app.config, roles, say)
     for role in ROLES if admin else ():
-        if chain := app.config.roles.chain(role):  # with who steps in
+        chain = roles.chain(role)
+        if role == "transcriber" and app.config.speech.transcriber:  # it listens first
+            chain = (say("slack_home.ears", model=app.config.speech.transcriber), *chain)
+        if chain:  # with who steps in
             yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
     async for line in app.overview(space, say, lambda name: literal(name, TITLE_CHARS)):
         yield line
@@ -189,8 +193,8 @@ async def _settings(app: App, space: str, say: Words, *, admin: bool) -> AsyncIt
         yield say("slack_home.admin")
 
 
-def _answerer(config: Config, say: Words) -> str:
-    answers = config.roles.chain("answerer")
+def _answerer(config: Config, roles: RolesConfig, say: Words) -> str:
+    answers = roles.chain("answerer")
     if not answers:
         return say("slack_home.model_none")
     if answers[0] == DEMO:

@@ -94,7 +94,7 @@ async def _checks(
     if not location.direct:
         yield await _channel(client, location, bot, scopes, say)
     yield await library_check(intake.app.records.documents, location.space, say, none="slack_home.no_books")
-    yield model_check(intake.config, say)
+    yield model_check(intake.config, await intake.app.settings.roles_of_space(location.space), say)
     # The request itself shows that events arrive.
     settings = intake.config.slack
     if settings.mode == "http":
