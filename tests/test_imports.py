@@ -95,7 +95,7 @@ ROOMS = {
     "log": ("nodes", "turn", "story", "logs"),
 }
 CONSTANTS = ("config", "limits")
-TOGETHER = ("", "work", "completions", "command_line")
+TOGETHER = ("", "verbs", "work", "completions", "command_line")
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
     "aiohttp": ("bot.adapters.download", "bot.adapters.discord", "bot.adapters.slack"),
