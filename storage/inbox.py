@@ -83,6 +83,9 @@ class Inbox:
         An id that is missing there was kept before: the platform delivered it twice.
         """
         values = [{**asdict(row), "state": "received"} for row in rows]
+        if len(values) == 1:  # nearly always; one statement is cheaper than a transaction
+            fresh = await self._db.execute(self._receive, **values[0])
+            return dict(map(tuple, fresh))
         async with self._db.write() as connection:
             fresh = await connection.execute(self._receive, values)
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
@@ -103,10 +106,14 @@ class Inbox:
         running, ended = list[dict[str, str]](), list[dict[str, str]]()
         for id, state in states.items():
             (running if state in UNFINISHED else ended).append({"of": id, "to": state})
+        changes = [(change, rows) for change, rows in ((self._go_on, running), (self._end, ended)) if rows]
+        match changes:
+            case [(change, [row])]:  # nearly always; one statement is cheaper than a transaction
+                await self._db.run(change, **row)
+                return
         async with self._db.write() as connection:
-            for change, rows in ((self._go_on, running), (self._end, ended)):
-                if rows:
-                    await connection.execute(change, rows)
+            for change, rows in changes:
+                await connection.execute(change, rows)
 
     async def reword(self, id: str, payload: str) -> None:
         """Keep another wording of the request, because the person changed or took back what they wrote."""

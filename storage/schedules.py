@@ -105,6 +105,8 @@ class Schedules:
 
     async def remove(self, space: str, *ids: str) -> bool:
         """Whether there was any of them; nobody follows them any more."""
+        if not ids:
+            return False
         from storage.tables import schedule_followers as f
         from storage.tables import schedules as t
 

@@ -6,8 +6,8 @@ withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -134,7 +134,41 @@ class CardRow:
 
 class Stories:
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import and_, bindparam, func, literal_column, select
+
+        from storage.tables import stories as s
+        from storage.tables import story_nodes as n
+        from storage.tables import story_places as p
+
         self._db = db
+        # Every turn asks these: to build a statement costs more than to execute it.
+        in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
+        self._played = select(s, p).join_from(p, s).where(*in_place)
+        played = (p.c.story_id == bindparam("of_story"), p.c.branch_id == bindparam("of_branch"))
+        elsewhere = (p.c.space == bindparam("in_space"), *played, ~and_(*in_place))
+        self._elsewhere = p.select().where(*elsewhere)
+        self._taken = p.update().where(*elsewhere).values(away=True)
+        new_place = db.insert(p)
+        here = {name: new_place.excluded[name] for name in ("story_id", "branch_id", "run_id", "away")}
+        key = ["space", "platform", "channel", "thread"]
+        self._play = new_place.on_conflict_do_update(index_elements=key, set_=here)
+        of_run = (n.c.space == bindparam("in_space"), n.c.run_id == bindparam("of_run"))
+        self._of_run = n.select().where(*of_run).order_by(n.c.seq)
+        this_story = (s.c.space == bindparam("in_space"), s.c.id == bindparam("of_story"))
+        self._opened = s.update().where(*this_story).values(offered=False)
+        self._touch = s.update().where(*this_story).values(updated_at=bindparam("now"))
+        new = db.insert(n)
+        self._append = new.on_conflict_do_update(
+            index_elements=["id"], set_={"body": new.excluded.body}, where=n.c.body != ""
+        ).returning(n.c.seq)
+        of_story = (n.c.space == bindparam("in_space"), n.c.story_id == bindparam("of_story"))
+        blank = select(func.count()).select_from(n).where(*of_story, n.c.body == literal_column("''"))
+        self._withdrawn = blank
+        # One statement sees one moment, and one row is there also where the branch has no news.
+        withdrawn = select(blank.scalar_subquery().label("withdrawn")).subquery()
+        branches = n.c.branch_id.in_((bindparam("of_branch"), ""))
+        added = and_(*of_story, branches, n.c.seq > bindparam("after"))
+        self._news = select(withdrawn, n).select_from(withdrawn.outerjoin(n, added)).order_by(n.c.seq)
 
     async def create(self, spot: Spot, id: str, title: str, author_id: str) -> None:
         """A story with its first branch, played in this thread; again the same does nothing."""
@@ -150,39 +184,22 @@ class Stories:
 
     async def play(self, spot: Spot, story: str, branch: str, run: str) -> list[PlaceRow]:
         """From now on this thread plays that branch, and no other one does: those that have until now."""
-        from sqlalchemy import and_
-
-        from storage.tables import stories, story_places
-
+        place = {f"in_{name}": value for name, value in asdict(spot).items()}
+        which = {"of_story": story, "of_branch": branch}
         now = {"story_id": story, "branch_id": branch, "run_id": run, "away": False}
-        new = self._db.insert(story_places).values(**asdict(spot), **now)
-        in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
-        elsewhere = (
-            story_places.c.space == spot.space,
-            story_places.c.story_id == story,
-            story_places.c.branch_id == branch,
-            ~and_(*in_place),
-        )
-        opened = stories.update().where(stories.c.space == spot.space, stories.c.id == story)
         async with self._db.write() as connection:
-            await connection.execute(opened.values(offered=False))
-            await connection.execute(story_places.update().where(*elsewhere).values(away=True))
-            await connection.execute(
-                new.on_conflict_do_update(index_elements=["space", "platform", "channel", "thread"], set_=now)
-            )
-            rows = await connection.execute(story_places.select().where(*elsewhere))
+            await connection.execute(self._opened, {"in_space": spot.space, "of_story": story})
+            await connection.execute(self._taken, {**place, **which})
+            await connection.execute(self._play, {**asdict(spot), **now})
+            rows = await connection.execute(self._elsewhere, {**place, **which})
             return [PlaceRow(**row._mapping) for row in rows]
 
     async def played(self, spot: Spot) -> tuple[StoryRow, PlaceRow] | None:
         """The story that this thread plays, and how."""
-        from sqlalchemy import select
+        from storage.tables import stories
 
-        from storage.tables import stories, story_places
-
-        in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
-        query = select(stories, story_places).join_from(story_places, stories).where(*in_place)
-        row = (await self._db.execute(query)).one_or_none()
-        width = len(stories.c)
+        place = {f"in_{name}": value for name, value in asdict(spot).items()}
+        row, width = (await self._db.execute(self._played, **place)).one_or_none(), len(stories.c)
         return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
 
     async def seated(self, space: str, author_id: str, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
@@ -384,9 +401,8 @@ class Stories:
         """Keep a new branch; again the same does nothing."""
         from storage.tables import story_branches
 
-        async with self._db.write() as connection:
-            new = self._db.insert(story_branches).values(asdict(branch))
-            await connection.execute(new.on_conflict_do_nothing())
+        new = self._db.insert(story_branches).values(asdict(branch))
+        await self._db.run(new.on_conflict_do_nothing())
 
     async def append(self, space: str, story: str, branch: str, nodes: Sequence[Node]) -> int:
         """Append nodes in this order: the number of the last one.
@@ -396,24 +412,17 @@ class Stories:
         """
         from sqlalchemy import select
 
-        from storage.tables import stories, story_nodes
+        from storage.tables import story_nodes
 
         now, seq = datetime.now(UTC), 0
+        of_story = {"space": space, "story_id": story, "branch_id": branch, "created_at": now}
         async with self._db.write() as connection:
-            this_story = (stories.c.space == space, stories.c.id == story)
             # Also a lock on it: on Postgres numbers would else not be in the order in which others see them.
-            touched = await connection.execute(stories.update().where(*this_story).values(updated_at=now))
-            if touched.rowcount != 1:
+            which = {"in_space": space, "of_story": story, "now": now}
+            if (await connection.execute(self._touch, which)).rowcount != 1:
                 raise KeyError(story)
             for node in nodes:
-                new = self._db.insert(story_nodes).values(
-                    **asdict(node), space=space, story_id=story, branch_id=branch, created_at=now
-                )
-                inserted = await connection.execute(
-                    new.on_conflict_do_update(
-                        index_elements=["id"], set_={"body": node.body}, where=story_nodes.c.body != ""
-                    ).returning(story_nodes.c.seq)
-                )
+                inserted = await connection.execute(self._append, {**asdict(node), **of_story})
                 if (number := inserted.scalar_one_or_none()) is None:  # it was withdrawn
                     query = select(story_nodes.c.seq).where(story_nodes.c.id == node.id)
                     number = (await connection.execute(query)).scalar_one()
@@ -430,11 +439,15 @@ class Stories:
                 await connection.execute(table.update().where(*this_node).values(body=body))
 
     async def nodes(
-        self, space: str, story: str, branches: Sequence[tuple[str, int | None]]
+        self,
+        space: str,
+        story: str,
+        branches: Sequence[tuple[str, int | None]],
+        kinds: Collection[str] = (),
     ) -> list[NodeRow]:
         """The nodes of these branches, of each up to its number (None: all), and those of no branch, "".
 
-        These are of the whole story.
+        These are of the whole story. `kinds`: of these alone; all where none is named.
         """
         from sqlalchemy import and_, or_
 
@@ -444,7 +457,9 @@ class Stories:
         for branch, until in branches:
             part = table.c.branch_id == branch
             parts.append(part if until is None else and_(part, table.c.seq <= until))
-        on_branches = (table.c.space == space, table.c.story_id == story, or_(*parts))
+        on_branches = [table.c.space == space, table.c.story_id == story, or_(*parts)]
+        if kinds:
+            on_branches.append(table.c.kind.in_(sorted(kinds)))
         rows = await self._db.execute(table.select().where(*on_branches).order_by(table.c.seq))
         return [NodeRow(*row) for row in rows]
 
@@ -467,10 +482,7 @@ class Stories:
 
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
         """What a run has appended."""
-        from storage.tables import story_nodes as table
-
-        query = table.select().where(table.c.space == space, table.c.run_id == run)
-        return [NodeRow(*row) for row in await self._db.execute(query.order_by(table.c.seq))]
+        return [NodeRow(*row) for row in await self._db.execute(self._of_run, in_space=space, of_run=run)]
 
     @property
     def writes(self) -> int:
@@ -482,18 +494,8 @@ class Stories:
 
         Another number of the former than before means another story.
         """
-        from sqlalchemy import func, select
-
-        from storage.tables import story_nodes as table
-
-        this_story = (table.c.space == space, table.c.story_id == story)
-        blank = select(func.count()).select_from(table).where(*this_story, table.c.body == "")
-        async with self._db.read() as connection:
-            withdrawn = int(await connection.scalar(blank) or 0)
-            if after is None:
-                return withdrawn, []
-            added = table.select().where(
-                *this_story, table.c.branch_id.in_((branch, "")), table.c.seq > after
-            )
-            rows = await connection.execute(added.order_by(table.c.seq))
-            return withdrawn, [NodeRow(*row) for row in rows]
+        which = {"in_space": space, "of_story": story}
+        if after is None:
+            return int((await self._db.execute(self._withdrawn, **which)).scalar_one()), []
+        rows = (await self._db.execute(self._news, **which, of_branch=branch, after=after)).all()
+        return rows[0][0], [NodeRow(*row[1:]) for row in rows if row.seq is not None]
