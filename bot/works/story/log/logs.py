@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bot.events import Place, Request, UserError
-from bot.works.story.log.nodes import OF_ALL, Kind, lineage
+from bot.works.story.log.nodes import OF_ALL, SHARED_UP_TO_CUT, Kind, lineage
 from bot.works.story.log.story import Story, cut_at, folded
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
@@ -147,9 +147,10 @@ class Logs:
         return past.story
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
-        folded, writes = self._folded.pop((space, branch), None), self.stories.writes
+        # It stays there meanwhile: a fork goes by it, and a call that is cancelled must not lose it.
+        folded, writes = self._folded.get((space, branch)), self.stories.writes
         if folded is not None and folded.writes == writes:
-            self._folded[space, branch] = folded
+            self._folded.move_to_end((space, branch))
             return folded
         after = folded.story.seq if folded is not None else None
         withdrawn, nodes = await self.stories.news(space, story, branch, after)
@@ -161,6 +162,7 @@ class Logs:
                 folded.story.add(node)
                 folded.chars += len(node.body)
         self._folded[space, branch] = folded
+        self._folded.move_to_end((space, branch))
         _shorten(self._folded, KEPT, self._chars)
         return folded
 
@@ -216,19 +218,29 @@ class Logs:
             author,
             datetime.now(UTC),
         )
+        parent = self._folded.get((row.space, played.branch))
+        # Before the next await, since the parent goes on.
+        begun = parent.story.branched(turn) if parent is not None and parent.story is story else None
         await self.stories.fork(branch)
-        self._begin(branch)
+        if parent is not None and begun is not None and (row.space, id) not in self._folded:
+            if begun.shared_at > branch.cut:
+                begun = await self._set_back(branch, begun)
+            if begun is not None:
+                self._folded[row.space, id] = _Folded(parent.withdrawn, begun, parent.chars, writes=-1)
+                _shorten(self._folded, KEPT, self._chars)
         return branch
 
-    def _begin(self, branch: BranchRow) -> None:
-        """Fold a new branch from its parent in memory, where nothing was set there behind the cut."""
-        parent = self._folded.get((branch.space, branch.parent))
-        known = (branch.space, branch.id) in self._folded
-        if parent is None or known or parent.story.seq != branch.until or parent.story.shared_at > branch.cut:
-            return
-        story = parent.story.branched(branch.turn)
-        self._folded[branch.space, branch.id] = _Folded(parent.withdrawn, story, parent.chars, writes=-1)
-        _shorten(self._folded, KEPT, self._chars)
+    async def _set_back(self, branch: BranchRow, story: Story) -> Story | None:
+        """The story without what was set behind the cut; None where its log has to be folded for that."""
+        if story.cards:  # they withdraw what was set
+            return None
+        branches = {row.id: row for row in await self.stories.branches(branch.space, branch.story_id)}
+        parts = lineage(branches, branch.id)
+        on_branches = [(part.branch, part.until) for part in parts]
+        kinds = SHARED_UP_TO_CUT | OF_ALL
+        nodes = await self.stories.nodes(branch.space, branch.story_id, on_branches, kinds)
+        story.set_as(folded(parts, nodes))
+        return story
 
 
 class Unwritten(Logs):

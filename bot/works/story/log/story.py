@@ -27,6 +27,22 @@ T = TypeVar("T")
 
 PINNED: Final = ("memory", "idea")
 """Kinds of nodes that are withdrawn by what their bodies name, and not by their own ids."""
+SET: Final = (
+    "settings",
+    "sheets",
+    "lore",
+    "lore_nodes",
+    "lore_seqs",
+    "memories",
+    "ideas",
+    "presets",
+    "forgotten",
+    "chapters",
+    "party",
+    "whispers",
+    "shared_at",
+)
+"""The fields that nodes of SHARED_UP_TO_CUT make, but for intents, which turns include."""
 QUOTED: Final = 12
 """Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
 
@@ -199,6 +215,14 @@ class Story:
         story.kept = {}
         story.leave(turn)
         return story
+
+    def set_as(self, shared: Story) -> None:
+        """Have what is set be as in `shared`, which was folded from the nodes of SHARED_UP_TO_CUT and OF_ALL alone."""
+        for name in SET:
+            setattr(self, name, getattr(shared, name))
+        included = {id for turn in self.turns.values() for id in turn.intended}
+        self.intents = {id: intent for id, intent in shared.intents.items() if id not in included}
+        self._cast = None
 
     def add(self, node: Node) -> None:
         """Apply the next node. Kinds of later releases are ignored."""
