@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from bot.events import Place, Request, UserError
 from bot.works.story.log.nodes import OF_ALL, SHARED_UP_TO_CUT, Kind, lineage
 from bot.works.story.log.story import Story, cut_at, folded
+from bot.works.story.log.turn import Excerpt
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
@@ -180,6 +181,19 @@ class Logs:
         chars = sum(len(node.body) for node in nodes)
         fold = await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
         return _Folded(withdrawn, fold, chars, writes)
+
+    async def searched(self, space: str, scene: str) -> tuple[list[Excerpt] | None, list[str] | None]:
+        """What the writer of a version was told of long ago, and the entries of the lorebook that were near in meaning;
+        None where nobody has looked for any.
+
+        Only another version asks for it, so it is not kept with the story.
+        """
+        node = await self.stories.node(space, scene)
+        body = json.loads(node.body) if node is not None and node.body else {}
+        recalled, lore = body.get("recalled"), body.get("lore")
+        if recalled is not None:
+            recalled = [Excerpt(tuple(turns), start, chars) for turns, start, chars in recalled]
+        return recalled, lore
 
     async def append(self, played: PlayedStory, *nodes: Node) -> int:
         """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.

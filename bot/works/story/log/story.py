@@ -15,7 +15,6 @@ from bot.works.story.log.turn import (
     Act,
     Chapter,
     Correction,
-    Excerpt,
     Scene,
     Tick,
     Turn,
@@ -343,7 +342,6 @@ class Story:
         if (turn := self.turns.get(node.turn)) is None:
             return
         body = json.loads(node.body) if node.body else {}
-        recalled = body.get("recalled")
         turn.scenes.append(
             Scene(
                 node.id,
@@ -355,10 +353,6 @@ class Story:
                 bool(body.get("stopped")),
                 bool(body.get("edited")),
                 withdrawn=not node.body,
-                recalled=tuple(Excerpt(tuple(turns), start, chars) for turns, start, chars in recalled)
-                if recalled is not None
-                else None,
-                lore=tuple(body["lore"]) if "lore" in body else None,
                 acts_for=tuple(body.get("acts_for", ())),
                 lore_tokens=int(body.get("lore_tokens", 0)),
                 timed_lore=tuple(body.get("timed_lore", ())),
@@ -448,8 +442,7 @@ def _turn_copied(turn: Turn) -> Turn:
     scenes = [
         Scene(
             own.id, own.text, own.run, own.author, own.at, own.stage, own.stopped, own.edited, own.withdrawn,
-            own.choices, own.recalled, own.lore, own.extracted, own.failed, own.settled, own.acts_for,
-            own.lore_tokens, own.timed_lore,
+            own.choices, own.extracted, own.failed, own.settled, own.acts_for, own.lore_tokens, own.timed_lore,
         )
         for own in turn.scenes
     ]  # fmt: skip

@@ -148,8 +148,8 @@ class Scene:
     """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote: the
     `author`, "" where the writer did.
 
-    `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
-    ago, and `lore` the entries of the lorebook that were near in meaning; None where nobody has looked for anything.
+    `run` is the run whose message shows it, as its `stage`. What was searched for its writer is in its node alone
+    (`Logs.searched`).
     """
 
     id: str
@@ -162,8 +162,6 @@ class Scene:
     edited: bool = False
     withdrawn: bool = False
     choices: tuple[str, ...] = ()
-    recalled: tuple[Excerpt, ...] | None = None
-    lore: tuple[str, ...] | None = None
     extracted: Extracted | None = None
     failed: int = 0
     """How often no answer of the extractor's about it could be used."""

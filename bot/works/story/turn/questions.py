@@ -178,7 +178,8 @@ class Questions:
         if head is None or head.scene is None:
             raise UserError("story.nothing_yet")
         plan = await self._scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
-        return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
+        recalled, lore = await self._logs.searched(request.place.space, head.scene.id)
+        return replace(plan, recalled=recalled or [], lore=lore or [])
 
 
 def _as_json(prompt: Prompt) -> bytes:

@@ -239,10 +239,9 @@ class SceneVerbs:
         plan = await self.plan(request, played, head.id, at or played.story.seq)
         plan = replace(plan, soften=bool(request.options.get("soften")))
         scene = head.scene
-        if at is not None and scene is not None and scene.recalled is not None:
-            plan = replace(plan, recalled=list(scene.recalled))
         if at is not None and scene is not None:
-            plan = replace(plan, lore=list(scene.lore or ()))
+            recalled, lore = await self._logs.searched(played.row.space, scene.id)
+            plan = replace(plan, recalled=recalled, lore=lore or [])
         if scene is None or head.shown_by == request.id:
             return plan
         by = request.author.name
