@@ -1,20 +1,20 @@
-"""A cache for what is computed from texts, bounded by their characters, since they differ in length."""
+"""A cache for what is computed from texts, bounded by their characters or by the results, which differ in length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def cached(chars: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep a function's results while their arguments have at most `chars` characters in all; the oldest go first.
+def cached(most: int, size: Callable[[Any], int] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep a function's results while they add up to `most` at the most; the oldest go first.
 
-    The arguments are positional.
+    What adds up is the `size` of each result or, without one, the characters of its arguments, which are positional.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
@@ -28,12 +28,12 @@ def cached(chars: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
             if (known := results.get(arguments)) is not None:
                 return known[0]
             result = function(*arguments, **named)
-            size = len(repr(arguments))
+            length = len(repr(arguments)) if size is None else size(result)
             with lock:
-                if size <= chars and arguments not in results:
-                    results[arguments] = result, size
-                    held += size
-                while held > chars:
+                if length <= most and arguments not in results:
+                    results[arguments] = result, length
+                    held += length
+                while held > most:
                     held -= results.pop(next(iter(results)))[1]
             return result
 

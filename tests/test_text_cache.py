@@ -30,6 +30,19 @@ def test_texts_are_looked_up_until_they_are_too_long_in_all() -> None:
     assert computed == ["a", "b", "c", "d", "a", "e", "e"]
 
 
+def test_results_may_be_what_is_counted() -> None:
+    computed: list[int] = []
+
+    @cached(100, len)
+    def numbers(count: int) -> range:
+        computed.append(count)
+        return range(count)
+
+    for count in (60, 30, 60, 30, 20, 60, 200, 200):
+        assert len(numbers(count)) == count
+    assert computed == [60, 30, 20, 60, 200, 200], "the oldest goes where they are more than 100 together"
+
+
 def test_an_empty_result_is_a_result() -> None:
     computed: list[str] = []
 

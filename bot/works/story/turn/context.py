@@ -313,7 +313,7 @@ def _messages(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tup
     return _user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…")
 
 
-_told = cached(8_000_000)(_messages)
+_told = cached(500_000)(_messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
+from sys import intern
 from typing import Final
 
 from bot.budget import text_tokens
@@ -39,6 +40,8 @@ CONTENT_WORDS: Final = 2
 """Words of a phrase that say something: "out of the" is no manner of writing."""
 MOST: Final = 6
 """The most phrases in the prompt."""
+PHRASES: Final = 50_000
+"""How many phrases of scenes stay in memory: a scene has hundreds, which take thirty times its own memory."""
 
 _CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -248,7 +251,7 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
     return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
 
 
-@cached(2_000_000)
+@cached(PHRASES, len)
 def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
     """A scene's phrases of so many words, once each. Kept, since each turn brings only one new scene."""
     return frozenset[tuple[str, ...]]().union(
@@ -257,15 +260,15 @@ def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
 
 
 def _is_distinctive(phrase: tuple[str, ...]) -> bool:
-    return all(phrase) and sum(word not in _BINDING for word in phrase) >= CONTENT_WORDS
+    return all(phrase) and len(phrase) - sum(map(_BINDING.__contains__, phrase)) >= CONTENT_WORDS
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _clauses(scene: str) -> tuple[tuple[str, ...], ...]:
     """The words of a scene between its marks of punctuation; "" for one with a capital within a clause, a name."""
     clauses = (_WORD.findall(clause) for clause in _CLAUSE.split(scene))
     return tuple(
-        tuple(word.casefold() if n == 0 or word[0].islower() else "" for n, word in enumerate(words))
+        tuple(intern(word.casefold()) if n == 0 or word[0].islower() else "" for n, word in enumerate(words))
         for words in clauses
         if len(words) >= SHORTEST
     )
