@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bot.speech.sentences import Sentences
+from bot.text_cache import cached
 from bot.works.story.memory.index import About, Piece
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _lines_before(story: Story, path: Sequence[str], at: int) -> Iterator[str]:
             yield f"{act.name}: {act.text}"
 
 
-def paragraphs(text: str) -> list[str]:
+@cached(200_000)  # a turn's search and its excerpts split the same scenes
+def paragraphs(text: str) -> tuple[str, ...]:
     """A scene's paragraphs; long ones split between sentences, short ones joined."""
     cut: list[str] = []
     for part in _sentences(text):
@@ -131,7 +133,7 @@ def paragraphs(text: str) -> list[str]:
             cut[-1] = f"{cut[-1]}\n{part}"
         else:
             cut.append(part)
-    return cut
+    return tuple(cut)
 
 
 def _sentences(text: str) -> Iterator[str]:
