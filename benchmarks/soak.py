@@ -286,6 +286,9 @@ async def opened() -> AsyncIterator[Soak]:
                 await discord.connected()
                 await slack.connected()
                 await discord.settled()
+                async with asyncio.timeout(PATIENCE_S):
+                    while not fake_discord.commands.everywhere:  # noqa: ASYNC110 - a process shows no more
+                        await asyncio.sleep(0.1)
                 await soak.begin_stories()
                 yield soak
             finally:
