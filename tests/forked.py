@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from multiprocessing import reduction
+from multiprocessing import forkserver, reduction
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -22,6 +22,14 @@ from threading import Lock, Thread
 from typing import Any
 
 multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preloaded"])
+
+
+def share() -> None:
+    """Start the process that bots are forked from for all that are forked from this one: each would start its own."""
+    server: Any = forkserver._forkserver
+    server.ensure_running()
+    # It asks after its child, which it is of this process alone.
+    os.register_at_fork(after_in_child=lambda: setattr(server, "ensure_running", lambda: None))
 
 
 class BotFork(ForkServerProcess):

@@ -22,6 +22,8 @@ from typing import Any
 import pytest
 from _pytest.config import create_terminal_writer
 
+from tests import forked
+
 FOLDER = "process-"
 """How the folder for a process's temporary files begins, in the run's."""
 _NUMBER_BYTES = 2
@@ -41,8 +43,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config.pluginmanager.get_plugin("terminalreporter").showfspath = False
     config._tmp_path_factory.getbasetemp()  # that of the processes is in it
     modules = [list(items) for _, items in groupby(session.items, key=lambda item: item.path)]
-    for heavy in _HEAVY if len(modules) > _MANY else ():
-        importlib.import_module(heavy)
+    if len(modules) > _MANY:
+        forked.share()
+        for heavy in _HEAVY:
+            importlib.import_module(heavy)
     left, numbers = os.pipe()
     os.write(numbers, b"".join(number.to_bytes(_NUMBER_BYTES) for number in range(len(modules))))
     os.close(numbers)
