@@ -30,7 +30,7 @@ from bot.works.library.jobs import PHASES
 from bot.works.privacy.work import COUNTED
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
-from bot.works.story.memory.index import Reason
+from bot.works.story.memory.branch import Reason
 from bot.works.story.turn.context import Parts
 from bot.works.story.turn.session_zero import BEGIN, STEPS
 from bot.works.story.world.agreement import AGREED

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from bot.works.story.memory.index import BranchPieces, Pieces
+from bot.works.story.memory.branch import BranchPieces
+from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.pieces import about, nodes_of, noted, noted_at, pieces_of
 from bot.works.story.world import state
 

@@ -1,48 +1,34 @@
-"""The pieces of a story by their words: pieces are appended, and a branch's own are ranked.
+"""The pieces of a story by their words: pieces are appended, and each term knows which pieces contain it.
 
-All branches of a story share one index. What a branch sees (`BranchPieces`) is a list of its pieces in order, and
-every figure that a score is made of, how rare a word is included, counts these pieces alone: a branch never feels its
-siblings. Knows no database, no model and no prompt. Synchronous: callers hop to a thread.
+All branches of a story share one index; `branch.BranchPieces` is what one of them sees. Knows no database, no model
+and no prompt. Synchronous: callers hop to a thread.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from bot.retrieval.cognates import MOST, Cognates
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.lexical import fold, terms
-from bot.retrieval.ranking import min_max
-from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.works.story.config import RecallConfig
-
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]
 
-_K1, _B = 0.9, 0.4
-"""Of BM25 over short texts (Anserini's defaults for passages)."""
+COUNT, NUMBER, MOST_COUNTED, CAPITAL = 24, 2**24 - 1, 2**7 - 1, 2**31
+"""Of a posting: how far left its count is, and masks of its parts (see `Pieces`)."""
 
-_MANY = 12
-"""So many words of a query in one scene cover it, however long it is."""
-
-_COUNT, _NUMBER, _MOST, _CAPITAL = 24, 2**24 - 1, 2**7 - 1, 2**31
-_TIMED, _ASKING = 1, 2
+TIMED, ASKING = 1, 2
 """Of a piece: that it says when, and that it is a question."""
-
-FEW = 3
-"""A name that is in more scenes is not rare, however long the story is."""
 
 _WORD = re.compile(r"\w+")
 
@@ -60,15 +46,6 @@ _TIME_WORDS = {
 }
 TIME_WORDS = {language: frozenset(words.split()) for language, words in _TIME_WORDS.items()}
 """By which a piece says when something was; accents folded."""
-
-_WHEN = {
-    "en": re.compile(r"\b(?:when|what (?:date|day|month|year))\b", re.I),
-    "pt": re.compile(r"\b(?:quando|em que (?:data|dia|m[eê]s|ano))\b", re.I),
-}
-
-
-Reason: TypeAlias = Literal["words", "meaning", "time", "person"]
-"""Why a piece is found."""
 
 About: TypeAlias = tuple[str, str]
 """When and where a node's pieces are: a date or a chapter, and a place, "" where that is not known."""
@@ -174,8 +151,8 @@ class Pieces:
             for term, count in Counter(terms_of_piece).items():
                 if (postings := self._postings.get(term)) is None:
                     postings = self._postings[term] = array("I")
-                capital = _CAPITAL if term in with_capital else 0
-                postings.append(capital | min(count, _MOST) << _COUNT | number)
+                capital = CAPITAL if term in with_capital else 0
+                postings.append(capital | min(count, MOST_COUNTED) << COUNT | number)
             self._node.append(number_of_node)
             self._lengths.append(len(terms_of_piece))
             speaker = frozenset(terms(piece.speaker, self.language))
@@ -186,12 +163,12 @@ class Pieces:
             self._speaker.append(self._speakers[speaker])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)
-                for word in _date_words(piece.when, self.language):
+                for word in date_words(piece.when, self.language):
                     self._dated.setdefault(word, []).append(number_of_date)
             self._date.append(self._dates[piece.when])
             timed = not time_words.isdisjoint(_WORD.findall(fold(piece.text)))
             questions = piece.text.rstrip().endswith(("?", "？"))
-            self._flags.append(timed * _TIMED | questions * _ASKING)
+            self._flags.append(timed * TIMED | questions * ASKING)
         return range(first, len(self))
 
     def nodes_of(self, numbers: Ints) -> Ints:
@@ -222,248 +199,7 @@ class Pieces:
         return self._dates.get(when, -1)
 
 
-class BranchPieces:
-    """The pieces of one branch in their order, each in the scene of that number; `numbers` are theirs in the index."""
-
-    def __init__(self, index: Pieces, numbers: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
-        import numpy as np
-
-        self.index = index
-        self.numbers: Ints = np.array(numbers, dtype=np.int32)
-        self.scenes: Ints = np.array(scenes, dtype=np.int32)
-        self.scene_count = int(self.scenes.max()) + 1 if len(self.scenes) else 0
-        self._place = np.full(len(index), -1, dtype=np.int32)
-        self._place[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
-        lengths = self._of(index._lengths).astype(np.float32)
-        self._norm = _norm(lengths)
-        scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
-        self._scene_norm = _norm(scene_lengths.astype(np.float32))
-
-    def _of(self, column: array[int] | bytearray) -> NDArray[Any]:
-        """A column of the index at the branch's pieces."""
-        import numpy as np
-
-        kind = np.uint8 if isinstance(column, bytearray) else np.int32
-        return np.frombuffer(column, dtype=kind)[self.numbers] if len(column) else np.zeros(0, dtype=kind)
-
-    def nodes(self) -> Ints:
-        """The numbers of the pieces' nodes."""
-        import numpy as np
-
-        return self._of(self.index._node).astype(np.int32, copy=False)
-
-    def names(self) -> frozenset[str]:
-        """The terms of all speakers' names."""
-        import numpy as np
-
-        cast_verbs = np.zeros(len(self.index._speakers), dtype=np.bool_)
-        cast_verbs[self._of(self.index._speaker)] = True
-        names = (names for names, number in self.index._speakers.items() if cast_verbs[number])
-        return frozenset[str]().union(*names)
-
-    def holding(self, term: str) -> tuple[Ints, Floats]:
-        """The places of the pieces that contain the term, and how often each does."""
-        import numpy as np
-
-        places, postings = self._held(term)
-        return places, (postings >> _COUNT & _MOST).astype(np.float32)
-
-    def naming(self, term: str) -> Ints:
-        """The places of the pieces that contain the term, if it is a rare name: never written without a capital, and in
-        one scene, or in one in a hundred up to FEW.
-        """
-        import numpy as np
-
-        places, postings = self._held(term)
-        few = min(FEW, max(1, self.scene_count // 100))
-        if not (postings >= _CAPITAL).all() or len(np.unique(self.scenes[places])) > few:
-            return places[:0]
-        return places
-
-    def _held(self, term: str) -> tuple[Ints, NDArray[np.uint32]]:
-        """The places of the pieces that contain the term, and their postings."""
-        import numpy as np
-
-        postings = np.frombuffer(self.index._postings.get(term, array("I")), dtype=np.uint32)
-        numbers = postings & _NUMBER
-        new = numbers >= len(self._place)
-        if new.any():  # pieces that were added since are not of this branch
-            postings, numbers = postings[~new], numbers[~new]
-        places = self._place[numbers]
-        known = places >= 0
-        return places[known], postings[known]
-
-    def has(self, term: str) -> bool:
-        """Whether a piece contains the term."""
-        return bool(len(self.holding(term)[0]))
-
-    def alike(self, word: str, language: str) -> dict[str, float]:
-        """The terms that look like a word of that language, and how much."""
-        terms = (pair for pair in self.index.alike(word, language) if self.has(pair[0]))
-        return {term: likeness**1.5 for term, likeness in islice(terms, MOST)}
-
-    def scenes_holding(self, term: str) -> Ints:
-        """The numbers of the scenes that contain the term, ascending."""
-        import numpy as np
-
-        holds_term = np.zeros(self.scene_count, dtype=np.bool_)
-        holds_term[self.scenes[self.holding(term)[0]]] = True
-        return np.flatnonzero(holds_term).astype(np.int32)
-
-    def by_scene(self, scores: Floats) -> Floats:
-        """The score of each scene's best piece."""
-        import numpy as np
-
-        best = np.zeros(self.scene_count, dtype=np.float32)
-        np.maximum.at(best, self.scenes, scores)
-        return best
-
-    def of_date(self, when: str) -> NDArray[np.bool_]:
-        """Which scenes are of this date or chapter."""
-        import numpy as np
-
-        same = self.index.date(when)
-        of = np.zeros(self.scene_count, dtype=np.bool_)
-        of[self.scenes[self._of(self.index._date) == same]] = True
-        return of
-
-    def words(self, query: str, by: RecallConfig) -> tuple[Floats, Floats, float]:
-        """The score of each piece by the query's words, in order; what terms of one scene in a hundred or fewer are
-        of it; and the share of the query that one scene covers at most.
-        """
-        import numpy as np
-
-        (by_words, by_rare), by_scene, covers = self._by_words(query_terms(self, query))
-        lent = (by.after_one, by.after_two), (by.before_one, by.before_two)
-        words = self._beside(by_words, *lent)
-        best = max(float(words.max(initial=0.0)), 1e-9)
-        words, rare = words / best, self._beside(by_rare, *lent) / best
-        if self.scene_count:
-            words += np.float32(by.scene) * _of_best(by_scene)[self.scenes]
-        if "?" in query and by.questions:  # an answer is no question
-            words -= np.float32(by.questions) * (self._of(self.index._flags) & _ASKING > 0)
-        return words, rare, covers
-
-    def scores(
-        self,
-        query: str,
-        by: RecallConfig,
-        nearest: Mapping[int, float] | None = None,
-    ) -> dict[Reason, Floats]:
-        """The scores of the pieces, in order, by reason; their sum ranks them.
-
-        `nearest`: cosine similarities by numbers of pieces, of as many as are known."""
-        import numpy as np
-
-        language, index = self.index.language, self.index
-        speakers = [
-            number for word in set(terms(query, language)) for number in index._cast_verbs.get(word, ())
-        ]
-        person = np.zeros(len(index._speakers), dtype=np.float32)
-        person[speakers] = by.speaker
-        of_date = np.zeros(len(index._dates), dtype=np.float32)
-        dates = [number for word in _date_words(query, language) for number in index._dated.get(word, ())]
-        of_date[dates] = by.date
-        time = of_date[self._of(index._date)]
-        pattern = _WHEN.get(language)
-        if pattern is not None and pattern.search(query):
-            time += np.float32(by.time) * (self._of(index._flags) & _TIMED > 0)
-        words, rare, covers = self.words(query, by)
-        meaning = np.float32(by.meaning) * self._near(nearest or {}, by)
-        if nearest and covers < by.covered:  # the query uses other words than the story
-            share = covers / by.covered
-            words = np.maximum(words * share, rare)
-            meaning += np.float32((1 - share) * (1 + by.scene)) * self._near_scenes(nearest)
-        return {
-            "words": words,
-            "meaning": meaning,
-            "time": time,
-            "person": person[self._of(index._speaker)],
-        }
-
-    def _near(self, nearest: Mapping[int, float], by: RecallConfig) -> Floats:
-        """The pieces' closeness to the query in meaning, 0..1, with a part of their neighbours'."""
-        cosines = self._close(nearest)
-        return min_max(self._beside(cosines, (by.meaning_beside,), (by.meaning_beside,)))
-
-    def _near_scenes(self, nearest: Mapping[int, float]) -> Floats:
-        """How many pieces of each piece's scene are close to the query, and how close, 0..1."""
-        import numpy as np
-
-        of_scenes = np.bincount(self.scenes, weights=self._close(nearest), minlength=self.scene_count)
-        return min_max(of_scenes.astype(np.float32))[self.scenes]
-
-    def _close(self, nearest: Mapping[int, float]) -> Floats:
-        """The closeness of the nearest pieces, 0..1; 0 for the others."""
-        import numpy as np
-
-        cosines = np.zeros(len(self.numbers), dtype=np.float32)
-        numbers = np.fromiter(nearest, dtype=np.int32, count=len(nearest))
-        close = np.fromiter(nearest.values(), dtype=np.float32, count=len(nearest))
-        places = self._place[numbers]
-        known = places >= 0
-        cosines[places[known]] = min_max(close[known])
-        return cosines
-
-    def _by_words(self, weights: Mapping[str, float]) -> tuple[Floats, Floats, float]:
-        """BM25 (Robertson and Zaragoza 2009) of the pieces by all terms and by rare ones, and of whole scenes.
-
-        And the largest share of the query that one scene covers, 0..1: each term by its rarity, or many terms of any.
-        """
-        import numpy as np
-
-        size, count = len(self.numbers), self.scene_count
-        scores, scene_scores = np.zeros((2, size), dtype=np.float32), np.zeros(count, dtype=np.float32)
-        covered, every = np.zeros((2, count), dtype=np.float32), 0.0
-        for term, counted in weights.items():
-            places, counts = self.holding(term)
-            if not len(places):
-                every += _rarity(0, count)
-                continue
-            weight = counted * _rarity(len(places), size)
-            added = weight * counts * (_K1 + 1) / (counts + self._norm[places])
-            in_scenes = np.bincount(self.scenes[places], weights=counts, minlength=count).astype(np.float32)
-            scenes = np.flatnonzero(in_scenes)
-            scores[: 2 if 100 * len(scenes) <= count else 1, places] += added
-            rarity, counts = _rarity(len(scenes), count), in_scenes[scenes]
-            every += rarity
-            covered[:, scenes] += min(1.0, counted) * np.array(((rarity,), (1 / _MANY,)), dtype=np.float32)
-            scene_scores[scenes] += (
-                counted * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
-            )
-        covered[0] /= every or 1.0
-        return scores, scene_scores, min(1.0, float(covered.max(initial=0.0)))
-
-    def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
-        """Scores plus a part of those of the pieces before and after, within the same scene."""
-        smoothed = scores.copy()
-        for distance, weight in enumerate(before, 1):
-            same = self.scenes[distance:] == self.scenes[:-distance]
-            smoothed[distance:] += weight * scores[:-distance] * same
-        for distance, weight in enumerate(after, 1):
-            same = self.scenes[distance:] == self.scenes[:-distance]
-            smoothed[:-distance] += weight * scores[distance:] * same
-        return smoothed
-
-
-def _of_best(scores: Floats) -> Floats:
-    """Scores divided by the largest, 0..1: no score above 0 becomes 0."""
-    best: Floats = scores / max(float(scores.max(initial=0.0)), 1e-9)
-    return best
-
-
-def _norm(lengths: Floats) -> Floats:
-    mean = float(lengths.mean()) if len(lengths) else 1.0
-    norm: Floats = _K1 * (1 - _B + _B * lengths / (mean or 1.0))
-    return norm
-
-
-def _rarity(holding: int, of: int) -> float:
-    """Inverse document frequency, kept above zero."""
-    return math.log1p((of - holding + 0.5) / (holding + 0.5))
-
-
-def _date_words(text: str, language: str) -> frozenset[str]:
+def date_words(text: str, language: str) -> frozenset[str]:
     """The words that may identify a date: names and years, not "8" or "pm"."""
     idle = FUNCTION_WORDS.get(language, frozenset())
     return frozenset(

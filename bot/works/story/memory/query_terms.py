@@ -13,7 +13,7 @@ from bot.retrieval.language import FUNCTION_WORDS, detect_question
 from bot.retrieval.lexical import content_terms
 
 if TYPE_CHECKING:
-    from bot.works.story.memory.index import BranchPieces
+    from bot.works.story.memory.branch import BranchPieces
 
 COMPARED: Final = 32
 """So many words of a query in another language are compared with the story's: a question has fewer."""

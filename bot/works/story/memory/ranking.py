@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.works.story.config import RecallConfig
-    from bot.works.story.memory.index import BranchPieces, Reason
+    from bot.works.story.memory.branch import BranchPieces, Reason
 
     Floats = NDArray[np.float32]
 

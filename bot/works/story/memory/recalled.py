@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.retrieval.lexical import terms
-from bot.works.story.memory.index import Piece, Reason
+from bot.works.story.memory.branch import Reason
+from bot.works.story.memory.index import Piece
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import (

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.works.story.config import RecallConfig
-from bot.works.story.memory.index import BranchPieces, Piece, Pieces
+from bot.works.story.memory.branch import BranchPieces
+from bot.works.story.memory.index import Piece, Pieces
 
 TEXTS = st.lists(
     st.sampled_from(["lamp", "door", "sea", "bell", "stairs", "key", "Mira", "Bo", "runs"]), max_size=6

@@ -11,7 +11,8 @@ import pytest
 from benchmarks.planted import Rows
 from benchmarks.planted_story import planted
 from bot.works.story.config import RecallConfig
-from bot.works.story.memory.index import BranchPieces, Piece, Pieces
+from bot.works.story.memory.branch import BranchPieces
+from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import Query, first_by_name
