@@ -36,12 +36,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]
+    Rows = NDArray[np.intp]
 
 _K1, _B = 0.9, 0.4
 """Of BM25 over short texts (Anserini's defaults for passages)."""
 
 _MANY = 12
 """So many words of a query in one scene cover it, however long it is."""
+
+_TERMS = 64
+"""For so many terms a branch remembers which scenes contain them: a search asks several times."""
+
+_NONE = array("I")
 
 FEW = 3
 """A name that is in more scenes is not rare, however long the story is."""
@@ -67,10 +73,14 @@ class BranchPieces:
         self.scene_count = int(self.scenes.max()) + 1 if len(self.scenes) else 0
         self._place = np.full(len(index), -1, dtype=np.int32)
         self._place[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
+        self._every = len(self.numbers) == len(index)
+        """Whether all pieces that there were are of this branch."""
         lengths = self._of(index._lengths).astype(np.float32)
         self._norm = _norm(lengths)
         scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
         self._scene_norm = _norm(scene_lengths.astype(np.float32))
+        self._names: frozenset[str] | None = None
+        self._scenes_of: dict[str, Ints] = {}
 
     def _of(self, column: array[int] | bytearray) -> NDArray[Any]:
         """A column of the index at the branch's pieces."""
@@ -89,46 +99,59 @@ class BranchPieces:
         """The terms of all speakers' names."""
         import numpy as np
 
-        cast_verbs = np.zeros(len(self.index._speakers), dtype=np.bool_)
-        cast_verbs[self._of(self.index._speaker)] = True
-        names = (names for names, number in self.index._speakers.items() if cast_verbs[number])
-        return frozenset[str]().union(*names)
+        if self._names is None:
+            speaks = np.zeros(len(self.index._speakers), dtype=np.bool_)
+            speaks[self._of(self.index._speaker)] = True
+            names = (names for names, number in self.index._speakers.items() if speaks[number])
+            self._names = frozenset[str]().union(*names)
+        return self._names
 
-    def holding(self, term: str) -> tuple[Ints, Floats]:
+    def holding(self, term: str) -> tuple[Rows, Floats]:
         """The places of the pieces that contain the term, and how often each does."""
         import numpy as np
 
         places, postings = self._held(term)
-        return places, (postings >> COUNT & MOST_COUNTED).astype(np.float32)
+        return places.astype(np.intp), (postings >> COUNT & MOST_COUNTED).astype(np.float32)
 
     def naming(self, term: str) -> Ints:
         """The places of the pieces that contain the term, if it is a rare name: never written without a capital, and in
         one scene, or in one in a hundred up to FEW.
         """
-        import numpy as np
-
         places, postings = self._held(term)
         few = min(FEW, max(1, self.scene_count // 100))
-        if not (postings >= CAPITAL).all() or len(np.unique(self.scenes[places])) > few:
+        if not (postings >= CAPITAL).all() or len(self.scenes_holding(term)) > few:
             return places[:0]
         return places
+
+    def containing(self, term: str, places: Rows) -> Rows:
+        """Those of these places whose pieces contain the term."""
+        import numpy as np
+
+        numbers = np.frombuffer(self.index._postings.get(term, _NONE), dtype=np.uint32) & NUMBER
+        asked = self.numbers[places].astype(np.uint32)
+        at = numbers.searchsorted(asked)
+        inside = at < len(numbers)
+        inside[inside] = numbers[at[inside]] == asked[inside]
+        return places[inside]
 
     def _held(self, term: str) -> tuple[Ints, NDArray[np.uint32]]:
         """The places of the pieces that contain the term, and their postings."""
         import numpy as np
 
-        postings = np.frombuffer(self.index._postings.get(term, array("I")), dtype=np.uint32)
+        postings = np.frombuffer(self.index._postings.get(term, _NONE), dtype=np.uint32)
         numbers = postings & NUMBER
-        new = numbers >= len(self._place)
-        if new.any():  # pieces that were added since are not of this branch
-            postings, numbers = postings[~new], numbers[~new]
+        if len(self.index) > len(self._place):  # pieces that were added since are not of this branch
+            numbers = numbers[: numbers.searchsorted(np.uint32(len(self._place)))]
+            postings = postings[: len(numbers)]
         places = self._place[numbers]
-        known = places >= 0
-        return places[known], postings[known]
+        if not self._every:
+            known = places >= 0
+            places, postings = places[known], postings[known]
+        return places, postings
 
     def has(self, term: str) -> bool:
         """Whether a piece contains the term."""
-        return bool(len(self.holding(term)[0]))
+        return bool(len(self._held(term)[0]))
 
     def alike(self, word: str, language: str) -> dict[str, float]:
         """The terms that look like a word of that language, and how much."""
@@ -137,11 +160,27 @@ class BranchPieces:
 
     def scenes_holding(self, term: str) -> Ints:
         """The numbers of the scenes that contain the term, ascending."""
+        if term not in self._scenes_of:
+            self._counted(term, *self.holding(term))
+        return self._scenes_of[term]
+
+    def _counted(self, term: str, places: Rows, counts: Floats) -> Floats:
+        """How often each scene of `scenes_holding` contains the term, given the places that do."""
         import numpy as np
 
-        holds_term = np.zeros(self.scene_count, dtype=np.bool_)
-        holds_term[self.scenes[self.holding(term)[0]]] = True
-        return np.flatnonzero(holds_term).astype(np.int32)
+        scenes = self.scenes[places]
+        first = np.flatnonzero(np.concatenate([[True], scenes[1:] != scenes[:-1]])) if len(scenes) else places
+        of_runs = scenes[first]
+        in_runs = np.add.reduceat(counts, first) if len(first) else counts
+        if not (
+            of_runs[1:] > of_runs[:-1]
+        ).all():  # pieces were added in another order than that of the scenes
+            of_runs, run = np.unique(of_runs, return_inverse=True)
+            in_runs = np.bincount(run, weights=in_runs).astype(np.float32)
+        if len(self._scenes_of) >= _TERMS:
+            self._scenes_of.clear()
+        self._scenes_of[term] = of_runs
+        return in_runs
 
     def by_scene(self, scores: Floats) -> Floats:
         """The score of each scene's best piece."""
@@ -169,10 +208,12 @@ class BranchPieces:
         (by_words, by_rare), by_scene, covers = self._by_words(query_terms(self, query))
         lent = (by.after_one, by.after_two), (by.before_one, by.before_two)
         words = self._beside(by_words, *lent)
-        best = max(float(words.max(initial=0.0)), 1e-9)
-        words, rare = words / best, self._beside(by_rare, *lent) / best
+        rare = self._beside(by_rare, *lent) if by_rare.any() else by_rare
+        best = np.float32(max(float(words.max(initial=0.0)), 1e-9))
+        words /= best
+        rare /= best
         if self.scene_count:
-            words += np.float32(by.scene) * _of_best(by_scene)[self.scenes]
+            words += (np.float32(by.scene) * _of_best(by_scene))[self.scenes]
         if "?" in query and by.questions:  # an answer is no question
             words -= np.float32(by.questions) * (self._of(self.index._flags) & ASKING > 0)
         return words, rare, covers
@@ -189,41 +230,36 @@ class BranchPieces:
         import numpy as np
 
         language, index = self.index.language, self.index
-        speakers = [
-            number for word in set(terms(query, language)) for number in index._cast_verbs.get(word, ())
-        ]
-        person = np.zeros(len(index._speakers), dtype=np.float32)
-        person[speakers] = by.speaker
-        of_date = np.zeros(len(index._dates), dtype=np.float32)
-        dates = [number for word in date_words(query, language) for number in index._dated.get(word, ())]
-        of_date[dates] = by.date
-        time = of_date[self._of(index._date)]
+        person, time = np.zeros((2, len(self.numbers)), dtype=np.float32)
+        if speakers := [at for word in set(terms(query, language)) for at in index._cast_verbs.get(word, ())]:
+            of_speaker = np.zeros(len(index._speakers), dtype=np.float32)
+            of_speaker[speakers] = by.speaker
+            person = of_speaker[self._of(index._speaker)]
+        if dates := [at for word in date_words(query, language) for at in index._dated.get(word, ())]:
+            of_date = np.zeros(len(index._dates), dtype=np.float32)
+            of_date[dates] = by.date
+            time = of_date[self._of(index._date)]
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
             time += np.float32(by.time) * (self._of(index._flags) & TIMED > 0)
         words, rare, covers = self.words(query, by)
-        meaning = np.float32(by.meaning) * self._near(nearest or {}, by)
-        if nearest and covers < by.covered:  # the query uses other words than the story
-            share = covers / by.covered
-            words = np.maximum(words * share, rare)
-            meaning += np.float32((1 - share) * (1 + by.scene)) * self._near_scenes(nearest)
-        return {
-            "words": words,
-            "meaning": meaning,
-            "time": time,
-            "person": person[self._of(index._speaker)],
-        }
+        meaning = np.zeros(len(self.numbers), dtype=np.float32)
+        if nearest:
+            close = self._close(nearest)
+            meaning = np.float32(by.meaning) * min_max(
+                self._beside(close, (by.meaning_beside,), (by.meaning_beside,))
+            )
+            if covers < by.covered:  # the query uses other words than the story
+                share = covers / by.covered
+                words = np.maximum(words * np.float32(share), rare)
+                meaning += np.float32((1 - share) * (1 + by.scene)) * self._of_scenes(close)
+        return {"words": words, "meaning": meaning, "time": time, "person": person}
 
-    def _near(self, nearest: Mapping[int, float], by: RecallConfig) -> Floats:
-        """The pieces' closeness to the query in meaning, 0..1, with a part of their neighbours'."""
-        cosines = self._close(nearest)
-        return min_max(self._beside(cosines, (by.meaning_beside,), (by.meaning_beside,)))
-
-    def _near_scenes(self, nearest: Mapping[int, float]) -> Floats:
+    def _of_scenes(self, close: Floats) -> Floats:
         """How many pieces of each piece's scene are close to the query, and how close, 0..1."""
         import numpy as np
 
-        of_scenes = np.bincount(self.scenes, weights=self._close(nearest), minlength=self.scene_count)
+        of_scenes = np.bincount(self.scenes, weights=close, minlength=self.scene_count)
         return min_max(of_scenes.astype(np.float32))[self.scenes]
 
     def _close(self, nearest: Mapping[int, float]) -> Floats:
@@ -253,29 +289,33 @@ class BranchPieces:
             if not len(places):
                 every += _rarity(0, count)
                 continue
-            weight = counted * _rarity(len(places), size)
-            added = weight * counts * (_K1 + 1) / (counts + self._norm[places])
-            in_scenes = np.bincount(self.scenes[places], weights=counts, minlength=count).astype(np.float32)
-            scenes = np.flatnonzero(in_scenes)
-            scores[: 2 if 100 * len(scenes) <= count else 1, places] += added
-            rarity, counts = _rarity(len(scenes), count), in_scenes[scenes]
+            in_scenes = self._counted(term, places, counts)
+            scenes = self._scenes_of[term].astype(np.intp)
+            added = counts / (counts + self._norm[places])
+            added *= np.float32(counted * _rarity(len(places), size) * (_K1 + 1))
+            scores[0, places] += added
+            if 100 * len(scenes) <= count:
+                scores[1, places] += added
+            rarity = _rarity(len(scenes), count)
             every += rarity
-            covered[:, scenes] += min(1.0, counted) * np.array(((rarity,), (1 / _MANY,)), dtype=np.float32)
-            scene_scores[scenes] += (
-                counted * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
-            )
+            covered[0, scenes] += np.float32(min(1.0, counted) * rarity)
+            covered[1, scenes] += np.float32(min(1.0, counted) / _MANY)
+            in_scenes /= in_scenes + self._scene_norm[scenes]
+            scene_scores[scenes] += np.float32(counted * rarity * (_K1 + 1)) * in_scenes
         covered[0] /= every or 1.0
         return scores, scene_scores, min(1.0, float(covered.max(initial=0.0)))
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
         """Scores plus a part of those of the pieces before and after, within the same scene."""
+        import numpy as np
+
         smoothed = scores.copy()
-        for distance, weight in enumerate(before, 1):
+        for distance in range(1, max(len(before), len(after)) + 1):
             same = self.scenes[distance:] == self.scenes[:-distance]
-            smoothed[distance:] += weight * scores[:-distance] * same
-        for distance, weight in enumerate(after, 1):
-            same = self.scenes[distance:] == self.scenes[:-distance]
-            smoothed[:-distance] += weight * scores[distance:] * same
+            if distance <= len(before) and before[distance - 1]:
+                smoothed[distance:] += scores[:-distance] * (np.float32(before[distance - 1]) * same)
+            if distance <= len(after) and after[distance - 1]:
+                smoothed[:-distance] += scores[distance:] * (np.float32(after[distance - 1]) * same)
         return smoothed
 
 

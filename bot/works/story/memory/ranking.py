@@ -6,7 +6,8 @@ docs/retrieval-lab.md has what each is worth alone; those that add nothing to ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ def scored(
     if by.chapter and query.chapter:
         boost += by.chapter * branch.of_date(query.chapter)
     if by.decomposition and len(query.parts) > 1:
-        rankings = [np.sum(list(branch.scores(part, by).values()), axis=0) for part in query.parts]
+        rankings = [functools.reduce(np.add, branch.scores(part, by).values()) for part in query.parts]
         words += np.float32(by.decomposition) * rrf(rankings, by)
     parts = query.parts or (query.text,)
     names = branch.names() if by.anchors or by.phrases else frozenset[str]()
@@ -96,7 +97,7 @@ def add_extracted(
     """Add to the scores of each turn's pieces the best score of what was extracted from it (`noted`)."""
     import numpy as np
 
-    total = np.sum(list(noted.values()), axis=0)
+    total = functools.reduce(np.add, noted.values())
     order = np.argsort(total, kind="stable")
     best = np.full(max(int(turn_of.max()), int(noted_of.max())) + 1, -1, dtype=np.int64)
     best[noted_of[order]] = order  # the last one of a turn overwrites the others, and is the best
@@ -214,7 +215,7 @@ def rrf(rankings: Sequence[Floats], by: RecallConfig) -> Floats:
 def phrases(
     branch: BranchPieces,
     scenes: NDArray[np.intp],
-    pairs: Collection[tuple[str, str]],
+    pairs: Set[tuple[str, str]],
     terms_of: Callable[[int], Sequence[str]],
     by: RecallConfig,
 ) -> dict[int, float]:
@@ -224,15 +225,18 @@ def phrases(
     """
     import numpy as np
 
+    if not pairs:
+        return {}
     among = np.zeros(branch.scene_count, dtype=np.bool_)
     among[scenes] = True
-    among_pieces = among[branch.scenes]
-    holding = dict[str, set[int]]()
-    for term in {term for pair in pairs for term in pair}:
-        places = branch.holding(term)[0]
-        holding[term] = set(places[among_pieces[places]].tolist())
+    places = np.flatnonzero(among[branch.scenes])
+    every = {term for pair in pairs for term in pair}
+    holding = {term: set(branch.containing(term, places).tolist()) for term in every}
     matched = dict[int, set[tuple[str, str]]]()
-    for place in sorted(set[int]().union(*(holding[first] & holding[second] for first, second in pairs))):
+    may_hold = {pair: holding[pair[0]] & holding[pair[1]] for pair in pairs}
+    for place in sorted(set[int]().union(*may_hold.values())):
         matches = matched.setdefault(int(branch.scenes[place]), set())
-        matches.update(pair for pair in pairwise(terms_of(place)) if pair in pairs)
+        missing = (pair for pair in pairs - matches if place in may_hold[pair])
+        if by.phrase_boost * len(matches) < by.phrase_cap and any(missing):  # a text takes long to read
+            matches.update(pairs & set(pairwise(terms_of(place))))
     return {scene: min(by.phrase_cap, by.phrase_boost * len(matches)) for scene, matches in matched.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -79,7 +80,7 @@ def found(
         add_extracted(
             by_reason, history.turn_of, history.noted.scores(query.text, by, nearest), history.noted_for, by
         )
-    scores = np.sum(list(by_reason.values()), axis=0)
+    scores = functools.reduce(np.add, by_reason.values())
     if by.age:
         scores[too_old(branch.by_scene(scores), by)[branch.scenes]] = 0.0
     asked = query_terms(branch, query.text)

@@ -29,6 +29,9 @@ CROWD, CLOSEST = 512, 10
 _STEP: Final = 2
 """Bytes of a vector's step, in front of its numbers."""
 
+_IN_A_BYTE = 3
+"""The ones of so many words are counted in a byte."""
+
 _AT_ONCE = 32_768
 """How many signs are compared at a time: so many stay in a processor's cache."""
 
@@ -120,13 +123,20 @@ class PieceVectors:
 
         if not len(pieces) or not self._count:
             return np.zeros(0, dtype=np.intp)
-        wanted = self._wanted(pieces)[self._piece[: self._count]]
-        if (count := int(np.count_nonzero(wanted))) <= CANDIDATES:
-            return np.flatnonzero(wanted)
+        wanted, count = self._wanted(pieces), self._count
+        if every := bool(wanted.all()):
+            rows = np.arange(count) if count <= CANDIDATES else None
+        else:
+            wanted = wanted[self._piece[: self._count]]
+            count = int(np.count_nonzero(wanted))
+            rows = np.flatnonzero(wanted) if count <= CANDIDATES else None
+        if rows is not None:
+            return rows
         padded = np.zeros(self._words * 64, dtype=np.float32)
         padded[: len(query)] = query
         apart = self._apart(_words((padded >= 0).astype(np.uint8)[None])[0])
-        apart[~wanted] = len(padded) + 1
+        if not every:
+            apart[~wanted] = len(padded) + 1
         within = np.cumsum(np.bincount(apart, minlength=len(padded) + 2))
         rows = np.flatnonzero(apart <= np.searchsorted(within, min(count, SHORTLIST)))
         by_signs = self._by_signs(padded, rows)
@@ -144,10 +154,18 @@ class PieceVectors:
         import numpy as np
 
         apart = np.zeros(self._count, dtype=np.uint16)
+        differing = np.empty(_AT_ONCE, dtype=np.uint64)
+        counts, counted = np.empty((2, _AT_ONCE), dtype=np.uint8)
         for number, block in enumerate(self._signs):
             some = apart[number * _AT_ONCE : (number + 1) * _AT_ONCE]
-            for word, bits in zip(block, signs, strict=True):
-                some += np.bitwise_count(word[: len(some)] ^ bits)
+            size = len(some)
+            for first in range(0, self._words, _IN_A_BYTE):
+                counts[:size] = 0
+                for word, bits in zip(block[first : first + _IN_A_BYTE], signs[first:], strict=False):
+                    np.bitwise_xor(word[:size], bits, out=differing[:size])
+                    np.bitwise_count(differing[:size], out=counted[:size])
+                    counts[:size] += counted[:size]
+                some += counts[:size]
         return apart
 
     def _by_signs(self, query: Floats, rows: Rows) -> Floats:

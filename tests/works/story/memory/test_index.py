@@ -113,6 +113,25 @@ def test_what_a_sibling_tells_changes_no_score(
         np.testing.assert_array_equal(scores, after[reason])
 
 
+def test_pieces_that_were_added_in_another_order_than_their_scenes_score_alike() -> None:
+    texts = ("The bell rang.", "Mira rang the bell, the bell of the sea.", "No bell.", "The sea.", "A key.")
+    pieces, scenes = [Piece("Bo", text) for text in texts], [0, 0, 1, 2, 2]
+    in_order, mixed = branch_of(*pieces, scenes=scenes), Pieces("en")
+    for at in (3, 0, 4, 2, 1):
+        mixed.add(f"node-{at}", [pieces[at]])
+    mixed.add("of another branch", pieces)
+    branch = BranchPieces(mixed, [1, 4, 3, 0, 2], scenes)
+    assert branch.scenes_holding("bell").tolist() == in_order.scenes_holding("bell").tolist() == [0, 1]
+    assert branch.scenes_holding("sea").tolist() == [0, 2]
+    assert branch.containing("bell", np.array([1, 3])).tolist() == [1]
+    nearest = {1: 0.9, 4: 0.4}
+    for query in ("the bell of the sea", "Where did Bo put some key of the harbour office?"):
+        scored = in_order.scores(query, RecallConfig(), nearest)
+        again = branch.scores(query, RecallConfig(), {4: 0.9, 2: 0.4})
+        for reason, scores in scored.items():
+            np.testing.assert_array_equal(scores, again[reason])
+
+
 @pytest.mark.slow
 def test_two_hundred_thousand_pieces_are_searched_in_little_time() -> None:
     words = [f"word{number}" for number in range(5_000)]
