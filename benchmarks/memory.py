@@ -42,7 +42,7 @@ from bot.retrieval.lexical import content_terms
 from bot.works.story import command_line
 from bot.works.story.command_line import PIECES, MemoryQuery, Scores, read_queries, scores_of
 from bot.works.story.config import COMPONENTS, RecallConfig
-from bot.works.story.exchange.chat import read_chat_log
+from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, folded

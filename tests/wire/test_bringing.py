@@ -15,7 +15,7 @@ from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
 from tests.works.story.exchange.test_card import V3, a_png, b64
-from tests.works.story.exchange.test_chat import CHAT, lines
+from tests.works.story.exchange.test_sillytavern import CHAT, lines
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

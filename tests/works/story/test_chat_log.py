@@ -14,7 +14,8 @@ from bot.cli import main
 from bot.config import Config
 from bot.events import UserError
 from bot.works.story.command_line import take_in
-from bot.works.story.exchange.chat import TURNS, is_chat_log, read_chat_log
+from bot.works.story.exchange.chat_log import is_chat_log, read_chat_log
+from bot.works.story.exchange.rows import TURNS
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, folded
 

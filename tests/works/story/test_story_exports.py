@@ -20,7 +20,7 @@ from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
-from tests.works.story.exchange.test_chat import CHAT, lines
+from tests.works.story.exchange.test_sillytavern import CHAT, lines
 from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
 from tests.works.story.test_story_imports import put
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.exchange.chat import read_chat_log
+from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.extraction.stretches import STRETCH_CHARS, lines_back, stretches

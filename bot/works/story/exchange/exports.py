@@ -18,10 +18,10 @@ from bot.verb import PRIVATE
 from bot.words import Words, words
 from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, epub, markdown
-from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.lorebook import world_info
 from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.logs import Logs
 from bot.works.story.table.safety import check_rating
 from bot.works.story.world import cast, state

@@ -21,12 +21,12 @@ from bot.retrieval.files import Refused, read_whole
 from bot.words import Words, words
 from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
-from bot.works.story.exchange.chat import Rows
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, why_none
 from bot.works.story.exchange.numbers import written
 from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of, story_of_book
+from bot.works.story.exchange.rows import Rows
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.world import cast
 from bot.works.story.world.lorebook import LORE

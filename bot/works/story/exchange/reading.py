@@ -22,18 +22,12 @@ from bot.readers.document import Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
 from bot.works.story.exchange import png
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
-from bot.works.story.exchange.chat import (
-    Rows,
-    is_chat_log,
-    is_sillytavern,
-    read_chat_log,
-    read_plain,
-    read_sillytavern,
-    titled,
-)
+from bot.works.story.exchange.chat_log import is_chat_log, read_chat_log, read_plain
 from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported, imported, tree_of
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
 from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.rows import Rows, titled
+from bot.works.story.exchange.sillytavern import is_sillytavern, read_sillytavern
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 

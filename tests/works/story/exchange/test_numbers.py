@@ -7,9 +7,9 @@ import json
 import pytest
 
 from bot.works.story.exchange.card import card, card_of
-from bot.works.story.exchange.chat import read_sillytavern, sillytavern
 from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.exchange.numbers import read, value_of, written
+from bot.works.story.exchange.sillytavern import read_sillytavern, sillytavern
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
 

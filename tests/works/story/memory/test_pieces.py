@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.exchange.chat import read_chat_log
+from bot.works.story.exchange.chat_log import read_chat_log
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
 from bot.works.story.memory.pieces import BEFORE_CHARS, LONGEST, embedded, paragraphs, pieces_of

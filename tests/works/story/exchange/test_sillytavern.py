@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.events import UserError
-from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, folded
 from bot.works.story.log.turn import Scene

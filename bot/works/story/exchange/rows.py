@@ -1,0 +1,119 @@
+"""The nodes of a new story as a reader of another program's file makes them, and what all such readers share.
+
+Knows no format and no database.
+"""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any, Final
+from uuid import NAMESPACE_OID, uuid5
+
+from bot.events import UserError
+from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from bot.works.story.exchange.numbers import read, written
+from storage.stories import BranchRow, NodeRow, StoryRow
+
+SPEAKER_CHARS: Final = 80
+
+TURNS = 200_000
+"""The most lines of a log: the memory of so many turns takes some 125 MB."""
+
+LINE_CHARS = 100_000
+
+BEGINNING = 1_000_000
+"""How many bytes are read to tell a log from a story: more than its first line may have."""
+
+
+class Rows:
+    """The nodes of a new story, as they come."""
+
+    def __init__(self, id: str, space: str, title: str) -> None:
+        self._id, self._space, self._title = id, space, title
+        self._now = datetime.now(UTC)
+        self.nodes: list[NodeRow] = []
+        self.turns = 0
+
+    def add(
+        self, kind: str, body: Mapping[str, Any], turn: str = "", author: str = "", at: datetime | None = None
+    ) -> str:
+        """The new node's id. An act without a turn begins one."""
+        seq = len(self.nodes) + 1
+        id = f"{self._id}/{seq}"
+        if kind == "act" and not turn:
+            turn, self.turns = id, self.turns + 1
+        self.nodes.append(
+            NodeRow(
+                seq,
+                id,
+                self._space,
+                self._id,
+                self._id,
+                kind,
+                turn,
+                "",
+                author,
+                json.dumps(body, ensure_ascii=False),
+                at or self._now,
+            )
+        )
+        return id
+
+    def versions(
+        self, turn: str, texts: Sequence[str], shown: int, at: datetime | None = None, source: str = ""
+    ) -> None:
+        """Scenes of the turn, of which that one counts; the first has the `source` of all."""
+        more = [{"source": source} if source and not n else {} for n in range(len(texts))]
+        ids = [self.add("scene", {"text": text, **more[n]}, turn, at=at) for n, text in enumerate(texts)]
+        if 0 <= shown < len(ids) - 1:
+            self.add("flip", {"scene": ids[shown]}, turn, at=at)
+
+    def imported(self, author: str = "", bad: Sequence[BadLine] = ()) -> Imported:
+        story = StoryRow(self._id, self._space, self._title, author, self._now, self._now, offered=True)
+        branch = BranchRow(self._id, self._space, self._id, "", "", "", 0, 0, author, self._now)
+        return Imported(story, [branch], self.nodes, {}, self.turns, list(bad))
+
+
+def story_id(space: str, data: bytes) -> str:
+    """The id of the story of a log with these contents."""
+    return str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}"))
+
+
+def lines_of(data: bytes, file: str) -> Iterator[str]:
+    if len(data) > LARGEST_MB * 1_000_000:
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
+    lines = data.removeprefix(BOM_UTF8).split(b"\n")
+    if len(lines) > TURNS + 1:
+        raise UserError("story.import_long", file=file, limit=TURNS)
+    return (decoded(line).removesuffix("\r").replace("\0", "") for line in lines)
+
+
+def decoded(line: bytes) -> str:
+    """Each by itself: where a file is cut in the middle of a character, the lines before are what they were."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace")  # what older programs write
+
+
+def json_object(line: str) -> dict[str, Any] | None:
+    """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
+    try:
+        tree = read(line)
+        written(tree).encode()
+    except (ValueError, RecursionError):
+        return None
+    return tree if isinstance(tree, dict) else None
+
+
+def name_of(value: Any) -> str:
+    return " ".join(value.replace("\0", "").split())[:SPEAKER_CHARS] if isinstance(value, str) else ""
+
+
+def titled(file: str) -> str:
+    return PurePath(file).stem[:NAME_CHARS] or file[:NAME_CHARS]
