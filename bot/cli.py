@@ -268,6 +268,7 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from bot.adapters import termination
     from bot.adapters.markdown import clean
     from bot.works.story.command_line import take_in, write
+    from bot.works.story.exchange.imports import left_out_key
 
     space = asked.get("space") or "local"
     if asked["verb"] == "export":
@@ -277,8 +278,10 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
         return OK
     out = json_stream() if asked.get("json") else None
     imported = termination.run(take_in(config, space, Path(asked["file"]), _counted))
+    for key, n in imported.counts.items():
+        print(clean(say(key, n=n, name=asked["file"])), file=sys.stderr)
     for line in imported.left_out[:BAD_LINES]:
-        print(clean(say("story.import_line", line=line.number, reason=say(line.key))), file=sys.stderr)
+        print(clean(say(left_out_key(line.key), line=line.number, reason=say(line.key))), file=sys.stderr)
     if (more := len(imported.left_out) - BAD_LINES) > 0:
         print(clean(say("story.import_lines_more", n=more)), file=sys.stderr)
     if out is not None:

@@ -23,7 +23,8 @@ from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import LARGEST_MB, Imported
 from bot.works.story.exchange.lorebook import Lorebook, why_none
-from bot.works.story.exchange.reading import Whose, found_in, story_of, story_of_book
+from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.reading import found_in, story_of, story_of_book
 from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query

@@ -23,7 +23,8 @@ from bot.words import words
 from bot.works.story.command_line import take_in, write
 from bot.works.story.exchange.json_export import FIELDS, WITHIN, exported
 from bot.works.story.exchange.json_import import LARGEST_MB, Imported, imported
-from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.reading import found_in
 from bot.works.story.log import nodes
 from bot.works.story.log.logs import Logs
 from bot.works.story.log.nodes import lineage

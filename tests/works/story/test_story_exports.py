@@ -15,7 +15,8 @@ from typing import Any
 from bot.events import Author, Place, Request
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.json_import import imported
-from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.reading import found_in
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
 from tests.promises.talk import Events, Talk, of

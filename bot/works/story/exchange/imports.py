@@ -24,9 +24,11 @@ from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.json_import import Imported
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields, why_none
 from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.png import SIGNATURE
-from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of, story_of_book
+from bot.works.story.exchange.reading import KINDS, Strangers, story_of, story_of_book
 from bot.works.story.exchange.rows import Rows
+from bot.works.story.exchange.webp import is_webp
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.world import cast
 from bot.works.story.world.lorebook import LORE
@@ -70,8 +72,8 @@ class ImportResult:
     bad: list[tuple[int, str]] = field(default_factory=list)
     bad_count: int = 0
     refused: Refused | None = None
-    book: bool = False
-    """`bad` are entries of a lorebook."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How much was left out that has no number, by the key of a sentence."""
     plain: bool = False
     """A card's own picture was too large to be kept."""
 
@@ -129,13 +131,13 @@ class Imports:
         yield Text(say(result.key, **result.values) + "\n\n")
         if result.plain:
             yield Notice(say("story.import_plain", name=name, limit=CARD_MB, all=CARDS_MB))
+        for key, n in result.counts.items():
+            yield Notice(say(key, n=n, name=name))
         for number, key in result.bad:
-            left_out = "story.import_entry" if result.book else "story.import_line"
-            yield Notice(say(left_out, line=number, reason=say(key)))
+            yield Notice(say(left_out_key(key), line=number, reason=say(key)))
         if (more := result.bad_count - len(result.bad)) > 0:
-            yield Notice(
-                say("story.import_entries_more" if result.book else "story.import_lines_more", n=more)
-            )
+            entries = left_out_key(result.bad[-1][1]) == "story.import_entry"
+            yield Notice(say("story.import_entries_more" if entries else "story.import_lines_more", n=more))
         if result.key == "story.import_card_greets":
             await run.begin(f"{step}/posted", "posted", for_all=True)
         if result.story:
@@ -206,7 +208,8 @@ class Imports:
         else:
             keeps_file = await self._keep_file(run, played.row.id, imported, data)
             result = await self._card(run, n, played, imported, progress)
-        return replace(result, plain=not keeps_file)
+        counts = {"story.import_left_webp": 1} if is_webp(data) else {}
+        return replace(result, plain=not keeps_file, counts=counts)
 
     async def _keep_file(self, run: Run, story: str, card: Card, data: bytes) -> bool:
         """Keep the picture that a card came in, or its archive; False where it is too large."""
@@ -225,9 +228,11 @@ class Imports:
         if await self._logs.stories.story(space, row.id) is None:
             cards = await asyncio.to_thread(imported.card_rows, run.id, author)
             await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies, cards)
-        bad = [(line.number, line.key) for line in imported.left_out[:NAMED]]
+        bad, counts = [(line.number, line.key) for line in imported.left_out[:NAMED]], imported.counts
         values: dict[str, str | int] = {"title": harmless(row.title), "n": imported.turns, "code": row.alias}
-        return ImportResult("story.imported", values, row.id, row.alias, bad, len(imported.left_out))
+        return ImportResult(
+            "story.imported", values, row.id, row.alias, bad, len(imported.left_out), counts=counts
+        )
 
     async def _story_of_card(self, run: Run, id: str, card: Card) -> ImportResult:
         whose = Whose(run.request.place.space, id, run.request.author.name)
@@ -332,7 +337,12 @@ def _refused(name: str, error: UserError) -> ImportResult:
 
 def _told(key: str, values: dict[str, Any], book: Lorebook) -> ImportResult:
     bad = [(entry.number, entry.key) for entry in book.left_out[:NAMED]]
-    return ImportResult(key, values, bad=bad, bad_count=len(book.left_out), book=True)
+    return ImportResult(key, values, bad=bad, bad_count=len(book.left_out))
+
+
+def left_out_key(reason: str) -> str:
+    """The key of the sentence that says that a line, or an entry of a lorebook, was left out."""
+    return "story.import_entry" if reason.startswith("story.import_entr") else "story.import_line"
 
 
 def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:

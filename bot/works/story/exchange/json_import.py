@@ -52,7 +52,8 @@ class Imported:
     """A story as `storage.stories.Stories.take_in` keeps it: branches and scenes name places among the nodes.
 
     `scenes` are those whose bodies hold a place, by id: the body, and the place. `turns` counts those of all branches.
-    `cards` are the files of characters' cards, in base64, by their `key_of`.
+    `cards` are the files of characters' cards, in base64, by their `key_of`. `counts` says by the keys of sentences how
+    much was left out that has no number.
     """
 
     story: StoryRow
@@ -62,6 +63,7 @@ class Imported:
     turns: int
     left_out: list[BadLine] = field(default_factory=list)
     cards: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     def card_rows(self, run_id: str = "", author: str = "") -> list[CardRow]:
         """As rows of `run_id`, for whoever brings the story."""

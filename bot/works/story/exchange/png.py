@@ -6,6 +6,7 @@ at, so that a picture that would unpack to gigabytes costs nothing.
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -99,6 +100,12 @@ def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
 
 def _texts(of: Mapping[str, bytes]) -> list[bytes]:
     return [_chunk(b"tEXt", f"{key}\0".encode() + text) for key, text in of.items()]
+
+
+def from_base64(text: bytes) -> bytes:
+    """What base64 says, with its padding or without, in either alphabet. Raises binascii.Error."""
+    clean = b"".join(text.split()).translate(bytes.maketrans(b"-_", b"+/")).rstrip(b"=")
+    return base64.b64decode(clean + b"=" * (-len(clean) % 4))
 
 
 def portrait(name: str, of: Mapping[str, bytes]) -> bytes:

@@ -10,7 +10,9 @@ import asyncio
 import base64
 import binascii
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -20,34 +22,30 @@ from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.document import Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
-from bot.works.story.exchange import png
+from bot.works.story.exchange import agnai, ai_dungeon, png, webp
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
 from bot.works.story.exchange.chat_log import is_chat_log, read_chat_log, read_plain
+from bot.works.story.exchange.discord_export import is_discord_export, read_discord_export
 from bot.works.story.exchange.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported, imported, tree_of
+from bot.works.story.exchange.kobold import is_kobold, read_kobold
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
+from bot.works.story.exchange.novelai import is_novelai, read_novelai
 from bot.works.story.exchange.numbers import written
+from bot.works.story.exchange.other_files import seems_to_be
+from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.rows import Rows, titled
 from bot.works.story.exchange.sillytavern import is_sillytavern, read_sillytavern
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 
-KINDS: Final = (".json", ".jsonl", ".png", ".charx", ".lorebook", ".txt", ".md")
+KINDS: Final = (
+    ".json", ".jsonl", ".png", ".webp", ".charx", ".lorebook", ".story", ".scenario", ".txt", ".md",
+)  # fmt: skip
 Found: TypeAlias = Imported | Card | Lorebook
 NO_LANGUAGE: Final = "zxx"
 """ISO 639-2's code of what is in none, so that nobody looks for it."""
 _TOLD: Final = 2_000
 """Nodes between two words about how far it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Whose:
-    """What a story gets that is read: its space and its id, "" for what its contents say; `player` is who a card's
-    greeting speaks to.
-    """
-
-    space: str
-    id: str = ""
-    player: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +58,67 @@ class _Head:
     turns: int
     left_out: list[tuple[int, str]]
     cards: dict[str, str]
+    counts: dict[str, int]
 
 
 def found_in(data: bytes, file: str, whose: Whose) -> Found:
     """What the file holds, by its name and its contents. Raises UserError, which names `file`."""
     if len(data) > LARGEST_MB * 1_000_000:
         raise UserError("story.import_large", file=file, limit=LARGEST_MB)
-    match PurePath(file).suffix.lower():
-        case ".png":
-            return card_of(_card_of_png(data, file), file, whose.player)
-        case ".charx":
-            return card_of(_card_of_zip(data, file), file, whose.player)
-        case ".txt" | ".md":
-            return read_plain(data, file, whose.space, whose.id)
-        case ".jsonl":
-            if is_sillytavern(data):
-                return read_sillytavern(data, file, whose.space, whose.id)
-            if is_chat_log(data):
-                return read_chat_log(data, file, whose.space, whose.id)
-            raise UserError("story.import_header", file=file)
-        case _:
-            if is_chat_log(data):
-                return read_chat_log(data, file, whose.space, whose.id)
-            tree = tree_of(data, file)
-            if isinstance(tree, dict) and is_card(tree):
-                return card_of(_sound(tree, file), file, whose.player)
-            if isinstance(tree, dict) and "format" not in tree and is_lorebook(tree):
-                return lorebook_of(_sound(tree, file))
-            story = imported(data, file, whose.space, whose.id)
-            for card_file in map(base64.b64decode, story.cards.values()):
-                (_card_of_png if card_file.startswith(png.SIGNATURE) else _card_of_zip)(card_file, file)
-            return story
+    suffix = PurePath(file).suffix.lower()
+    if webp.is_webp(data):
+        if not (text := webp.card_text(data)):
+            raise UserError("story.import_no_card", file=file)
+        return card_of(_card(text.encode("utf-8", "replace"), file), file, whose.player)
+    if suffix in (".png", ".webp") or data.startswith(png.SIGNATURE):
+        return card_of(_card_of_png(data, file), file, whose.player)
+    if suffix == ".charx" or data.startswith(b"PK"):
+        return card_of(_card_of_zip(data, file), file, whose.player)
+    if is_chat_log(data):
+        return read_chat_log(data, file, whose.space, whose.id)
+    if is_sillytavern(data):
+        return read_sillytavern(data, file, whose.space, whose.id)
+    is_json = data.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"[")
+    if suffix in (".txt", ".md"):
+        if is_json:
+            with suppress(UserError):
+                return _of_tree(tree_of(data, file), data, file, whose)
+        return read_plain(data, file, whose.space, whose.id)
+    if suffix == ".jsonl":
+        raise UserError("story.import_header", file=file)
+    return _of_tree(tree_of(data, file), data, file, whose)
+
+
+def _of_tree(tree: Any, data: bytes, file: str, whose: Whose) -> Found:
+    """What a file of JSON holds, by its fields."""
+    if ai_dungeon.are_story_cards(tree):
+        return ai_dungeon.cards_of(_sound(tree, file))
+    if isinstance(tree, dict) and "format" not in tree:
+        if "spec" not in tree and agnai.is_character(tree):
+            return card_of(agnai.card_tree(_sound(tree, file)), file, whose.player)
+        if agnai.is_chat(tree):
+            return agnai.read_chat(_sound(tree, file), data, file, whose)
+        if agnai.is_book(tree):
+            return agnai.book_of(_sound(tree, file))
+        if is_novelai(tree):
+            return read_novelai(_sound(tree, file), data, file, whose)
+        if is_kobold(tree):
+            return read_kobold(_sound(tree, file), data, file, whose)
+        if is_discord_export(tree):
+            return read_discord_export(_sound(tree, file), data, file, whose)
+    if isinstance(tree, dict) and is_card(tree):
+        return card_of(_sound(tree, file), file, whose.player)
+    if isinstance(tree, dict) and "format" not in tree:
+        if is_lorebook(tree):
+            return lorebook_of(_sound(tree, file))
+        if (adventure := ai_dungeon.found_within(tree)) is not None:
+            return ai_dungeon.read_ai_dungeon(_sound(dict(adventure), file), data, file, whose)
+    if not isinstance(tree, dict) or "format" not in tree:
+        raise UserError(seems_to_be(tree), file=file)
+    story = imported(data, file, whose.space, whose.id)
+    for card_file in map(base64.b64decode, story.cards.values()):
+        (_card_of_png if card_file.startswith(png.SIGNATURE) else _card_of_zip)(card_file, file)
+    return story
 
 
 def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
@@ -116,7 +144,7 @@ def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
     return rows.imported()
 
 
-def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
+def _sound(tree: Any, file: str) -> Any:
     """Half a pair of surrogates may stand in it as an escape, and no database takes it."""
     try:
         written(tree).encode()
@@ -138,7 +166,7 @@ def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
     if not text:
         raise UserError("story.import_no_card", file=file)
     try:
-        return _card(base64.b64decode(text), file)
+        return _card(png.from_base64(text), file)
     except binascii.Error as fault:
         raise UserError("story.import_broken_card", file=file) from fault
 
@@ -162,7 +190,8 @@ def _card(text: bytes, file: str) -> dict[str, Any]:
         raise UserError("story.import_broken_card", file=file) from error
     if not isinstance(tree, dict) or not is_card(tree):
         raise UserError("story.import_broken_card", file=file)
-    return _sound(tree, file)
+    sound: dict[str, Any] = _sound(tree, file)
+    return sound
 
 
 class Strangers:
@@ -212,7 +241,13 @@ def _lines_of(imported: Found, progress: Progress) -> Iterator[Any]:
         "kind": "story",
         "head": asdict(
             _Head(
-                imported.story, imported.branches, imported.scenes, imported.turns, left_out, imported.cards
+                imported.story,
+                imported.branches,
+                imported.scenes,
+                imported.turns,
+                left_out,
+                imported.cards,
+                imported.counts,
             )
         ),
     }
@@ -240,4 +275,4 @@ def parse_lines(text: str) -> Found:
     adapter = TypeAdapter(NodeRow)
     nodes = [adapter.validate_json(line) for line in lines]
     bad = [BadLine(number, key) for number, key in head.left_out]
-    return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad, head.cards)
+    return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad, head.cards, head.counts)

@@ -45,19 +45,19 @@ _DATES: Final = (
 
 
 def is_sillytavern(data: bytes) -> bool:
-    """Whether its first line is the header of such a chat."""
+    """Whether its first line is the header of such a chat, or one of its messages."""
     return _header(data) is not None
 
 
 def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
-    """The story of a chat. Raises UserError ("story.import_…") where it has no header, or no line is a message."""
+    """The story of a chat. Raises UserError ("story.import_…") where it is none, or no line is a message."""
     if (header := _header(data)) is None:
         raise UserError("story.import_header", file=file)
     character = name_of(header.get("character_name"))
     rows, bad, cast = Rows(id or story_id(space, data), space, titled(file)), list[BadLine](), set[str]()
     turn, entries = "", [_Message(header)]
     for number, line in enumerate(lines_of(data, file), 1):
-        if number == 1 or not line.strip():
+        if (number == 1 and header) or not line.strip():
             continue
         message, key = _message(line)
         if message is None:
@@ -67,10 +67,17 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         else:
             entries.append(_Message(message))
     note = _note(header)
-    rows.add("set", {"source": entries[0].source} | ({"note": note} if note else {}))
+    if header or entries[0].hidden:
+        rows.add("set", {"source": entries[0].source} | ({"note": note} if note else {}))
+    said_by = (
+        name_of(entry.message.get("name"))
+        for entry in entries[1:]
+        if entry.message.get("is_user") is not True
+    )
+    character = character or next(said_by, "")
     for entry in entries[1:]:
         message, source = entry.message, entry.source
-        name, at, text = name_of(message["name"]), _moment(message.get("send_date")), str(message["mes"])
+        name, at, text = name_of(message["name"]), moment(message.get("send_date")), str(message["mes"])
         if message.get("is_user") is True:
             turn = rows.add("act", {"mode": "act", "text": text, "name": name, "source": source}, at=at)
             continue
@@ -98,10 +105,9 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
     start = turns[0].made if turns else datetime.now(UTC)
     player = next((turn.act.name for turn in turns if turn.act.name and turn.act.text), player)
     header: dict[str, Any] = {"user_name": player, "character_name": character}
-    chat = _source(sources.get("", "")) or _Message(
-        header | {"create_date": start.isoformat(), "chat_metadata": {}}
-    )
-    lines = [_noted(chat.message, str(story.settings.get("note") or "")), *chat.hidden]
+    header |= {"create_date": start.isoformat(), "chat_metadata": {}}
+    chat = _source(sources.get("", "")) or _Message(header)
+    lines = [_noted(chat.message or header, str(story.settings.get("note") or "")), *chat.hidden]
     for turn in turns:
         act, plain = turn.act, {"is_system": False, "send_date": turn.made.isoformat()}
         source = _source(sources.get(turn.id, ""))
@@ -161,9 +167,12 @@ def _source(text: str) -> _Message | None:
 
 
 def _header(data: bytes) -> dict[str, Any] | None:
+    """None of another file; empty where the messages begin at once, as some programs write them."""
     first = data[:BEGINNING].removeprefix(BOM_UTF8).partition(b"\n")[0]
     row = json_object(decoded(first))
-    is_header = row is not None and "mes" not in row and sum(name in row for name in _HEADER) > 1
+    if row is not None and "mes" in row and "name" in row:
+        return {}
+    is_header = row is not None and sum(name in row for name in _HEADER) > 1
     return row if is_header else None
 
 
@@ -221,7 +230,7 @@ def _swipes(message: Mapping[str, Any], text: str) -> tuple[list[str], int]:
     return swipes, swipes.index(text)
 
 
-def _moment(value: Any) -> datetime | None:
+def moment(value: Any) -> datetime | None:
     try:
         if (number := value_of(value)) is not None:
             return datetime.fromtimestamp(number / 1000, UTC)

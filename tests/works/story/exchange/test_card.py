@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import struct
@@ -19,7 +20,8 @@ from bot.words import words
 from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
-from bot.works.story.exchange.reading import Strangers, Whose, found_in, parse_lines, read
+from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.reading import Strangers, found_in, parse_lines, read
 from bot.works.story.world.lorebook import LORE_CHARS, LoreEntry, triggered
 
 WHOSE = Whose("local", "story", "Ana")
@@ -112,6 +114,16 @@ def card_in(data: bytes, file: str) -> Card:
     return imported
 
 
+def a_webp(kind: bytes, text: bytes) -> bytes:
+    """A picture with a chunk of pixels, and Exif's user comment or XMP behind it."""
+    chunks = b"".join(
+        name + struct.pack("<I", len(body)) + body + b"\0" * (len(body) % 2)
+        for name, body in ((b"VP8 ", b"pixels!"), (kind, text))
+    )
+    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WEBP" + chunks
+
+
+EXIF = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x86\x92\x07\0"
 FORMS: dict[str, Callable[[Any], tuple[str, bytes]]] = {
     "json": lambda tree: ("mira.json", json.dumps(tree).encode()),
     "tEXt": lambda tree: ("mira.PNG", a_png((b"tEXt", b"chara\0" + b64(tree)))),
@@ -120,6 +132,20 @@ FORMS: dict[str, Callable[[Any], tuple[str, bytes]]] = {
     "packed iTXt": lambda tree: (
         "mira.png",
         a_png((b"iTXt", b"ccv3\0\1\0en\0name\0" + zlib.compress(b64(tree)))),
+    ),
+    "tEXt without padding": lambda tree: ("mira.png", a_png((b"tEXt", b"chara\0" + b64(tree).rstrip(b"=")))),
+    "WebP": lambda tree: (
+        "mira.webp",
+        a_webp(b"EXIF", EXIF + b"ASCII\0\0\0" + json.dumps(tree).encode() + b"\0"),
+    ),
+    "WebP in UTF-16": lambda tree: (
+        "mira.webp",
+        a_webp(b"EXIF", EXIF + b"UNICODE\0" + json.dumps(tree).encode("utf-16-le")),
+    ),
+    "WebP in base64": lambda tree: ("mira.webp", a_webp(b"EXIF", EXIF + b"ASCII\0\0\0" + b64(tree))),
+    "WebP with XMP": lambda tree: (
+        "mira.webp",
+        a_webp(b"XMP ", f"<x:xmpmeta><rdf:li>{html.escape(json.dumps(tree))}</rdf:li></x:xmpmeta>".encode()),
     ),
     "charx": lambda tree: (
         "mira.charx",
@@ -327,6 +353,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
         png.SIGNATURE + (b"\0\0\0\0tEXt" + b"\0" * 4) * (png.CHUNKS + 1),
         "library.file_bomb",
     ),
+    "a WebP without a card": ("a.webp", a_webp(b"EXIF", EXIF), "story.import_no_card"),
     "a picture without a card": ("a.png", a_png((b"tEXt", b"Software\0x")), "story.import_no_card"),
     "a picture that is none": ("a.png", b"GIF89a", "story.import_no_png"),
     "a picture that is cut off": (

@@ -9,7 +9,8 @@ import pytest
 
 from bot.events import UserError
 from bot.works.story.exchange.json_import import Imported
-from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.exchange.passages import Whose
+from bot.works.story.exchange.reading import found_in
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import Story, folded
@@ -175,7 +176,6 @@ def test_a_number_that_names_no_swipe_does_not_change_what_is_shown() -> None:
     ("rows", "key"),
     [
         ([{"user": "Ana"}, *CHAT[1:]], "import_header"),
-        (CHAT[1:], "import_header"),
         ([HEADER], "import_no_messages"),
         ([HEADER, {"name": "Ana"}], "import_no_messages"),
     ],
@@ -184,6 +184,15 @@ def test_a_chat_without_a_header_or_without_a_message_is_refused(rows: list[Any]
     with pytest.raises(UserError) as refused:
         story_in(lines(*rows), "a.jsonl")
     assert refused.value.key == f"story.{key}"
+
+
+def test_a_chat_without_its_header_comes_in_and_goes_out_with_one() -> None:
+    story, imported = story_in(lines(*CHAT[1:]), "storm.jsonl")
+    assert told(story) == told(story_in(lines(*CHAT), "storm.jsonl")[0])
+    assert not imported.left_out
+    out = [json.loads(line) for line in went_out(story, imported).splitlines()]
+    assert out[0].keys() >= {"user_name", "character_name", "chat_metadata"}
+    assert out[1:] == CHAT[1:]
 
 
 PLAIN = """\ufeffFound on a beach.

@@ -1,0 +1,131 @@
+"""Stories of KoboldAI and Kobold Lite.
+
+Version 1 has `prompt` and `actions`, a list of texts; version 2 (`file_version`) has `actions.actions` by number, with
+`Selected Text`. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story, 2 adventure, 3 chat, 4
+instruct). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from bot.works.story.exchange.json_import import Imported
+from bot.works.story.exchange.lorebook import lorebook_of
+from bot.works.story.exchange.passages import Passage, Telling, Whose, text_of
+from bot.works.story.exchange.rows import name_of
+
+_MARKS: Final = (
+    "gamestarted",
+    "actions_metadata",
+    "worldinfo",
+    "worldinfo_v2",
+    "savedsettings",
+    "authorsnote",
+)
+_ADVENTURE, _CHAT, _INSTRUCT = 2, 3, 4
+_TAG = re.compile(r"\{\{\[(INPUT|OUTPUT|SYSTEM)(_END)?\]\}\}")
+_PICTURE = re.compile(r"<\|([pd])\|[^|<>]*\|\1\|>")
+_DONE = re.compile(r"^[ \t]*> ?(.+)$", re.MULTILINE)
+
+
+def is_kobold(tree: Mapping[str, Any]) -> bool:
+    return "actions" in tree and "prompt" in tree and any(name in tree for name in _MARKS)
+
+
+def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
+    """Raises UserError ("story.import_…")."""
+    telling = Telling(
+        title=text_of(tree.get("gamename")),
+        premise=text_of(tree.get("memory")),
+        note=text_of(tree.get("authorsnote")) or text_of(tree.get("authornote")),
+        lore=lorebook_of({"entries": list(map(_entry, _world_info(tree)))}),
+    )
+    texts = list[str]()
+    for value in _actions(tree):
+        if not isinstance(value, str):
+            telling.counts["story.import_left_broken"] += 1
+            continue
+        text, pictures = _PICTURE.subn("", value)
+        telling.counts["story.import_left_pictures"] += pictures
+        texts.append(text)
+    telling.counts += type(telling.counts)()  # without those that are 0
+    settings = tree.get("savedsettings")
+    telling.passages = list(_passages(texts, settings if isinstance(settings, dict) else {}))
+    return telling.imported(data, file, whose)
+
+
+def _actions(tree: Mapping[str, Any]) -> Iterator[Any]:
+    yield text_of(tree.get("prompt"))
+    actions = tree.get("actions")
+    if isinstance(actions, dict):  # version 2
+        listed = actions.get("actions")
+        for row in (
+            listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ()
+        ):
+            yield row.get("Selected Text") if isinstance(row, dict) else row
+    elif isinstance(actions, list):
+        yield from actions
+
+
+def _world_info(tree: Mapping[str, Any]) -> list[Any]:
+    newer = tree.get("worldinfo_v2")
+    listed = newer.get("entries") if isinstance(newer, dict) else tree.get("worldinfo")
+    rows = list(listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ())
+    # The editor keeps a row that nobody has filled in.
+    return [row for row in rows if not isinstance(row, dict) or row.get("key") or row.get("content")]
+
+
+def _entry(row: Any) -> Any:
+    """By the names of a card's book: under World Info's own ones it would go out as it came, with texts for lists."""
+    if not isinstance(row, dict):
+        return row
+    names = {"key": "keys", "keysecondary": "secondary_keys"}
+    entry = {names.get(name, name): value for name, value in row.items()}
+    return entry | ({"enabled": False} if row.get("widisabled") is True else {})
+
+
+def _passages(texts: list[str], settings: Mapping[str, Any]) -> Iterator[Passage]:
+    mode, whole = settings.get("opmode"), "".join(texts)
+    begin, end = text_of(settings.get("instruct_starttag")), text_of(settings.get("instruct_endtag"))
+    if mode == _INSTRUCT and begin.strip() and end.strip():
+        whole = whole.replace(begin, "{{[INPUT]}}").replace(end, "{{[OUTPUT]}}")
+    if mode == _CHAT:
+        return _chat(whole, settings)
+    if _TAG.search(whole):
+        return _instructed(whole)
+    if mode == _ADVENTURE or (mode is None and any(text.lstrip().startswith(">") for text in texts)):
+        return _adventure(whole)
+    return (Passage(text) for text in texts)
+
+
+def _instructed(whole: str) -> Iterator[Passage]:
+    by_player, at = False, 0
+    for tag in _TAG.finditer(whole):
+        yield Passage(whole[at : tag.start()], by_player)
+        by_player, at = tag[1] == "INPUT" and not tag[2], tag.end()
+    yield Passage(whole[at:], by_player)
+
+
+def _adventure(whole: str) -> Iterator[Passage]:
+    at = 0
+    for done in _DONE.finditer(whole):
+        yield Passage(whole[at : done.start()])
+        yield Passage(done[1], by_player=True)
+        at = done.end()
+    yield Passage(whole[at:])
+
+
+def _chat(whole: str, settings: Mapping[str, Any]) -> Iterator[Passage]:
+    player = name_of(settings.get("chatname")) or "User"
+    others = {name_of(name) for name in text_of(settings.get("chatopponent")).split("||$||")} - {""}
+    name, lines = "", list[str]()
+    for line in whole.split("\n"):
+        speaker, colon, said = line.partition(":")
+        if colon and name_of(speaker) in {player, *(others or {"KoboldAI"})}:
+            yield Passage("\n".join(lines), name == player, name)
+            name, lines = name_of(speaker), [said]
+        else:
+            lines.append(line)
+    yield Passage("\n".join(lines), name == player, name)
