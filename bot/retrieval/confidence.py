@@ -78,6 +78,9 @@ _MATCH = 0.7
 _MANY = (4, 6)
 """Words of a question: above the first it is long, from the last on entirely."""
 
+_SMALL = (100, 300)
+"""Chunks of a shelf: up to the first it is small, from the last on not at all."""
+
 _START = 0.05  # added to the worth before its logarithm: what nothing at all is worth
 _SHORT = 2
 
@@ -94,6 +97,7 @@ HOME: Mapping[str, float] = {
     "name": -0.22,
     "short name": -0.1,
     "one word": -0.1,
+    "small shelf": 0.12,
     "phrase": 0.25,
     "about": 0.2,
     "bar": -0.02,
@@ -132,7 +136,8 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
 
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
     words are easily said, so a short question asks for more; so does a name that no heading bears, and most of
-    all one that no passage holds. A single word counts as mentioned only where a passage is about it.
+    all one that no passage holds. A single word counts as mentioned only where a passage is about it. A small shelf
+    says each name once or twice, and few names of other books: it asks for less.
     """
     near = ahead = 0.0
     if likeness is not None and evidence.likeness is not None:
@@ -140,6 +145,7 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
         ahead = 0.0 if evidence.lead is None else evidence.lead - likeness.lead
     name, single = evidence.name, evidence.words == 1
     short, long = _MANY
+    small, large = _SMALL
     return {
         "bar": 1.0,
         "share": evidence.share,
@@ -158,6 +164,7 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
         "name": name,
         "short name": name and evidence.words <= _SHORT,
         "one word": name and single and not evidence.about,
+        "small shelf": name * min(max((large - evidence.size) / (large - small), 0.0), 1.0),
         "phrase": name and evidence.phrase,
         "about": name and evidence.about,
     }

@@ -22,6 +22,12 @@ _ITEM = re.compile(r"[\n.!?:;|,()\[\]\"“”*_•–—]+|\s{2,}")
 
 _SHORT_FORM = re.compile(r"(?<=\w )\(([^\W_]+)\)")
 
+_LETTERS = re.compile(r"([A-Z]{3,6})s?")
+"""A name of initials, "CPUs" among them."""
+
+_BETWEEN = r"\W+(?:[^\W\d_A-Z]{1,3}\W+){0,2}"
+"""Between words whose initials count: "Council of the North"."""
+
 _ENDINGS = 8  # characters more than the name an item may have, for its article and another ending
 
 
@@ -30,7 +36,8 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
 
     Function words are no part of a phrase. Of a name of one word something is about it only where it is all of an
     item, as a monster is in a list of them: many a sentence begins with any word. It is a phrase where it stands in
-    parentheses behind its long form: "Federal University (FU)".
+    parentheses behind its long form: "Federal University (FU)". Beside words with its initials it is both: "CPU
+    (central processing unit)", "International Business Machines, or IBM".
     """
     phrase = about = False
     name = _ASIDE.sub(" ", name)
@@ -50,6 +57,8 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
             phrase = phrase or any(
                 content_terms(short, language) == wanted for short in _SHORT_FORM.findall(text)
             )
+            if _spelt_out(name.strip(), text):
+                return True, True
         longest = len(name) + _ENDINGS
         about = about or any(
             content_terms(item, language) == wanted for item in _ITEM.split(text) if 0 < len(item) <= longest
@@ -64,6 +73,19 @@ def _place(wanted: Sequence[str], said: Sequence[str]) -> int:
     """Where these terms stand in a row for the first time; -1 where they do not."""
     length = len(wanted)
     return next((at for at in range(len(said) - length + 1) if said[at : at + length] == wanted), -1)
+
+
+def _spelt_out(name: str, text: str) -> bool:
+    """Whether the text gives the words that a name of initials is short for, right before or behind it."""
+    initials = _LETTERS.fullmatch(name)
+    if initials is None:
+        return False
+    long = _BETWEEN.join(rf"(?i:{letter})[^\W\d_]*" for letter in initials[1])
+    return bool(
+        re.search(
+            rf"\b{initials[1]}s?\W{{1,3}}{long}|\b{long}\W{{1,3}}(?:(?:or|ou)\W)?{initials[1]}s?\b", text
+        )
+    )
 
 
 def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Options) -> Ranked:

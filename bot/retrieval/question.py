@@ -34,6 +34,7 @@ _WHAT = re.compile(
 _ARTICLE = re.compile(r"\b(?:an?|the|uma?|o|os|as|do|da|dos|das|no|na|nos|nas)\b", re.IGNORECASE)
 _DEFINITE = frozenset(["the", "o", "a", "os", "as"])
 _JOINING = {"de", "of"}  # "a wall of fire" is a name, "the range of fireball" is none
+_PURPOSE = frozenset(["for", "to", "para"])  # "What is needed for a ritual?" asks for no name
 _BINDING = 0.5  # of a function word's weight counts in a question: "how much does" stands anywhere
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
@@ -149,7 +150,9 @@ def name_asked(question: str) -> str:
     article = (asked["article"] or "").strip().casefold()
     within = _FUNCTION.intersection(name.casefold().split())
     described = within if article == "the" else within - _JOINING if article in _DEFINITE else ()
-    return "" if described or _ARTICLE.search(name) or len(name.split()) > _NAME_WORDS else name
+    if described or _PURPOSE.intersection(name.casefold().split()) or _ARTICLE.search(name):
+        return ""
+    return name if len(name.split()) <= _NAME_WORDS else ""
 
 
 def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings) -> str:

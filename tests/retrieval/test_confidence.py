@@ -181,6 +181,18 @@ def test_a_name_that_no_passage_says_in_full_needs_more() -> None:
     assert not dragons.search("Where does the black dragon sleep at night?").evidence.unsaid
 
 
+def test_a_name_asks_for_less_on_a_small_shelf() -> None:
+    """It says each name once or twice, and few names of other books."""
+    name = replace(FAIR, name=True)
+    lower = [
+        margin(replace(name, size=size)) - margin(replace(FAIR, size=size))
+        for size in (20, 100, 200, 300, 3000)
+    ]
+    assert lower[0] == pytest.approx(lower[1])
+    assert lower[1] - 0.05 > lower[2] > lower[3] + 0.05
+    assert lower[3] == pytest.approx(lower[4])
+
+
 def test_what_a_foreign_question_is_asked_with_is_no_evidence(lanterns: Shelf) -> None:
     """Few passages say that something happens, and many that something works."""
     plain, asked = "vela apagada?", "O que acontece com a vela apagada, como funciona?"

@@ -83,6 +83,18 @@ def test_how_a_passage_mentions_a_name() -> None:
     )
     assert mentioned("UFM", [union]) == (True, True), "a short form behind its long one"
     assert mentioned("COW", [union]) == (False, False)
+    mills = (
+        "The mill needs a CPU (central processing unit) and ALUs (arithmetic logic units), "
+        "bought from International Business Machines, or IBM. ABC and XYZ."
+    )
+    for name in ("CPU", "ALUs", "IBM"):
+        assert mentioned(name, [("Mills", mills, "en")]) == (True, True), (
+            "a name of initials beside its words"
+        )
+    for name in ("ABC", "XYZ"):
+        assert mentioned(name, [("Mills", mills, "en")]) == (False, False), name
+    crea = ("", "Registro no sistema do CREA (Conselho Regional de Engenharia e Agronomia) do estado.", "pt")
+    assert mentioned("CREA", [crea]) == (True, True)
     assert mentioned("The Spells", [spells]) == (False, False)
     assert mentioned("the of", [spells]) == (False, False)
     assert mentioned("Wall of Fire", []) == (False, False)
@@ -101,6 +113,8 @@ def test_the_name_of_a_question() -> None:
         "O que é o peso da adaga?": "",
         "O que é a caixa de estresse?": "caixa de estresse",
         "What is the difference between rage and fury?": "",
+        "O que é indispensável para pesquisas laboratoriais?": "",
+        "What is needed for a ritual?": "",
         "How does rage work?": "",
         "What is rage? How long is it?": "",
         "What is": "",
