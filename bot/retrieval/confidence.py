@@ -72,8 +72,8 @@ decide."""
 DOUBTFUL = 0.15
 """So little below the bar it is a guess worth showing: docs/retrieval.md."""
 
-_MATCH = 0.7
-"""What a match counts as where the spellings are not known: it speaks neither way beside cosines."""
+_MATCH = 0.8
+"""What a match counts as where the spellings are not known: from English to Portuguese."""
 
 _MANY = (4, 6)
 """Words of a question: above the first it is long, from the last on entirely."""
@@ -118,7 +118,7 @@ ABROAD: Mapping[str, float] = {
     "lead": 3.66,
     "agreement": 0.69,
     "few words": -1.54,
-    "many words": -0.24,
+    "many words": -0.265,
     "name": -1.71,
     "bar": -0.88,
 }

@@ -31,7 +31,7 @@ mount mounted: montaria | horse: cavalo | food: comida | water: água | fire: fo
 lightning: raio | thunder: trovão | poison: veneno | light: luz | darkness: escuridão | disease: doença
 curse: maldição | trap: armadilha | door: porta | lock: fechadura | key: chave | rope: corda | torch: tocha
 backpack: mochila | book: livro | hand: mão | will: vontade | treasure: tesouro | coin: moeda | gold: ouro
-silver: prata | copper: cobre | weight: peso pesar | cost: preço custar
+silver: prata | copper: cobre | weight weigh: peso pesar | cost: preço custar
 crossbow: besta | sling: funda | club: clava porrete | whip: chicote | quiver: aljava | bolt: virote
 helmet: elmo | boots: botas | cloak: manto capa | gloves: luvas | leather: couro | lantern: lamparina lanterna
 oil: óleo | bag: bolsa saco | throw: arremessar | shoot: atirar disparar | aim: mirar pontaria | parry: aparar
@@ -48,7 +48,20 @@ night: noite | day: dia | head: cabeça | arm: braço | leg: perna | foot: pé |
 tooth: dente | claw: garra | god deity: deus | priest: sacerdote | guild: guilda | king: rei | knight: cavaleiro
 guard: guarda | soul: alma | ghost: fantasma | luck: sorte | hour: hora | week: semana | month: mês | year: ano
 half: metade | speed: velocidade | leap: saltar | age aging: idade envelhecer | bind bound: amarrar amarrado
-strong: forte | sneak: furtivo | shape: forma
+strong: forte | sneak: furtivo | shape: forma | rage fury: fúria raiva | hide: ocultar
+feature trait: característica traço | race: raça | elf: elfo | bite: mordida morder | witch hag: bruxa
+fey fairy: fada | werewolf: lobisomem | hit: acerto acertar | miss: errar | save: resistência
+melee body: corpo | ranged: distância | unarmed: desarmado | ready: preparar | help aid: ajudar
+dash: disparada | disengage: desengajar | search: procurar | kill slay: matar | burn: queimar | blast: explosão
+wall: parede | cloud: nuvem | fog mist: névoa neblina | ball: bola | bless blessing: bênção abençoar | web: teia
+skin: pele | bark: casca | ship boat: navio barco | cart wagon: carroça | ale beer: cerveja | meal: refeição
+inn: estalagem taverna | wealth: riqueza | wage: salário | gem jewel: joia gema | load burden: carga fardo
+hunger starvation: fome | thirst: sede | weather: clima | mountain: montanha | forest: floresta mata
+cave: caverna | dungeon: masmorra | heavy: pesado | small: pequeno | large: grande | huge: enorme | tiny: miúdo
+weakness: fraqueza | friend: amigo | follower hireling: seguidor mercenário | faith: fé crença | oath: juramento
+lineage: linhagem | tool: ferramenta | clothes clothing: roupa traje | wear worn: vestir usar
+track: rastro rastrear | scar: cicatriz | shadow: sombra | flame: chama | storm: tempestade | wave: onda
+circle: círculo | song: canção
 """
 
 
