@@ -33,7 +33,7 @@ def without_headings(book: Path, folder: Path) -> None:
     document = read(book.name, book.read_bytes())
     text = document.text
     times = Counter(normal(section.title) for section in document.sections)
-    questions, cuts = [], list[tuple[int, int]]()
+    questions, cuts = list[dict[str, object]](), list[tuple[int, int]]()
     for section in document.sections:
         start = body_start(text, section)
         quote = text[start : section.end].strip()[:QUOTE]
