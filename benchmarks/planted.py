@@ -12,7 +12,7 @@ from typing import Final
 from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure
 from benchmarks.memory import BARE, SPACE, STANDARD, alone, gain, model, variants
-from benchmarks.planted_story import IN_PORTUGUESE, NAMED, Fact, Planted, planted
+from benchmarks.planted_story import Fact, Planted, planted
 from benchmarks.scripted_extractor import parts
 from bot.works.story.command_line import Scores
 from bot.works.story.config import RecallConfig
@@ -34,7 +34,7 @@ LAST, TOKENS = 5, 3_200
 
 
 def asked_for(fact: Fact, how: str) -> str:
-    return {WORDS: fact.query, PORTUGUESE: IN_PORTUGUESE[fact.name], NAME: NAMED[fact.name]}[how]
+    return {WORDS: fact.query, PORTUGUESE: fact.query_pt, NAME: fact.named}[how]
 
 
 class Rows:

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.memory import model
 from benchmarks.planted import SCENES
-from benchmarks.planted_story import IN_PORTUGUESE, Planted, planted
+from benchmarks.planted_story import Planted, planted
 from benchmarks.strategies import bootstrap
 from bot.events import UserError
 from bot.retrieval.centred import Centred
@@ -105,7 +105,7 @@ def found(search: Search, *, by_sentence: bool, portuguese: bool) -> list[float]
         texts = texts_of(branch, by_sentence=by_sentence)
         for fact, turn in branch.facts:
             if fact.branch or name == "main":
-                places = search(texts, IN_PORTUGUESE[fact.name] if portuguese else fact.query)
+                places = search(texts, fact.query_pt if portuguese else fact.query)
                 scenes = list(dict.fromkeys(texts[place][1] for place in places))[:SCENES]
                 facts.append(float(turn in scenes))
     return facts
