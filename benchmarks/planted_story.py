@@ -148,11 +148,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A branch: its story, its last chapter, and its facts, each with the turn whose scene holds it."""
+    """A branch: its story, its last chapter, its facts, each with the turn whose scene holds it; and its own nodes."""
 
     story: Story
     chapter: str
     facts: list[tuple[Fact, str]]
+    lines: list[Line]
 
 
 def planted(seed: int = 18) -> dict[str, Planted]:
@@ -188,6 +189,7 @@ def planted(seed: int = 18) -> dict[str, Planted]:
                 for (of, scene), fact in placed.items()
                 if not fact.branch or fact.branch == branch
             ],
+            [line for line in lines if line.branch_id == branch],
         )
         for branch in BRANCHES
     }

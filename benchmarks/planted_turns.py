@@ -1,0 +1,175 @@
+"""Whether a turn that needs one of the planted facts, in other words, gets the scene that holds it into its prompt.
+
+The story of 300 scenes is put into the storage and played on by the bot itself, with its defaults: each turn is read
+by a model on loopback, and taken back. The facts at odd places were held back when the search was set.
+
+    SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.planted_turns
+
+lists the facts that no prompt holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.memory import model, texts_of
+from benchmarks.planted_story import BRANCHES, FORK, Fact, Line, planted
+from bot.app import App
+from bot.events import Place
+from bot.works.story.config import RecallConfig
+from bot.works.story.log.logs import node, spot
+from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.pieces import sentences
+from storage.stories import BranchRow, Node, Stories
+from tests.fakes.chat_completions import ChatService
+from tests.fakes.model_service import Body, Reply
+from tests.promises.talk import Talk, settings, talking
+
+if TYPE_CHECKING:
+    from benchmarks.cached_vectors import CachedVectors
+
+PLACE = Place("terminal", "local", "terminal", "bench")
+MAIN, OTHER = BRANCHES
+ENGLISH, PORTUGUESE = "in English", "in Portuguese"
+REACH: Final = {ENGLISH: 0.80, PORTUGUESE: 0.70}
+WINDOWS: Final = (8_000, 32_000)
+"""Tokens; a model whose window nobody knows has 32,000."""
+SCENE = "They spoke of it until the fire had burned down."
+HISTORY, SO_FAR, EXCERPTS, NOWHERE = "history", "story so far", "excerpts", "nowhere"
+PARTS = (EXCERPTS, SO_FAR, HISTORY, NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A turn that was played, and where its prompt holds the fact."""
+
+    fact: Fact
+    held_back: bool
+    turn: str
+    where: str
+
+
+class Writer:
+    """Answers each prompt with the same scene; `texts` are those of the last one."""
+
+    def __init__(self) -> None:
+        self.service = ChatService(self._reply)
+        self.texts: list[str] = []
+
+    def _reply(self, body: Body) -> Reply:
+        self.texts = list(self.service.texts(body))
+        return Reply(pieces=[SCENE])
+
+    def holds(self, words: str) -> str:
+        """Where the prompt holds the words."""
+        *before, last = self.texts
+        if words in last.partition("<related>")[2].partition("</related>")[0]:
+            return EXCERPTS
+        of_scenes = [text for text in before if words in text]
+        if not of_scenes:
+            return NOWHERE
+        return SO_FAR if all(text.startswith("<story_so_far>") for text in of_scenes) else HISTORY
+
+
+def turn_of(fact: Fact, language: str) -> str:
+    return fact.turn if language == ENGLISH else fact.turn_pt
+
+
+@asynccontextmanager
+async def played(
+    window: int, cached: CachedVectors | None, *, noted: bool = True
+) -> AsyncIterator[tuple[Talk, Writer]]:
+    """The story open in a terminal, with all its vectors; without what was `noted` of its scenes, if so wished."""
+    toml = f"[story]\nextract = false\nchoices = 0\nwindow = {window}\n"
+    toml += "" if cached is not None else '[embedding]\nmodel = "none"\n'
+
+    class Cached(App):
+        """With the vectors of the cache."""
+
+        @classmethod
+        async def open(cls, config, **options):  # type: ignore[no-untyped-def]
+            app = await super().open(config, **options)
+            app.resources.embedding.load = lambda name: cached
+            await kept(app.resources.stories, noted=noted)
+            memory = Memory(app.resources.story_vectors, app.resources.embedding, RecallConfig())
+            for name, branch in planted().items():
+                await memory.learn(PLACE.space, MAIN, name, branch.story)
+            return app
+
+    writer = Writer()
+    with tempfile.TemporaryDirectory() as folder:
+        async with writer.service as service:
+            config = settings(Path(folder) / "data", service, toml=toml)
+            async with talking(config, thread=PLACE.thread, application=Cached) as talk:
+                yield talk, writer
+
+
+async def kept(stories: Stories, *, noted: bool) -> None:
+    """Put both branches into the storage."""
+    of = {
+        name: [line for line in branch.lines if noted or line.kind != "extracted"]
+        for name, branch in planted().items()
+    }
+    await stories.create(spot(PLACE), MAIN, "The Arrival", "ana")
+    premise = {"title": "The Arrival", "premise": "Five travellers cross a coast at war."}
+    at = await stories.append(PLACE.space, MAIN, MAIN, [node("start", "set", "set", premise, author="ana")])
+    leaving = next(at for at, line in enumerate(of[MAIN]) if line.turn == f"{MAIN}/{FORK + 1}")
+    at = await stories.append(PLACE.space, MAIN, MAIN, _nodes(of[MAIN][:leaving]))
+    now = datetime(2026, 3, 4, tzinfo=UTC)
+    await stories.fork(BranchRow(OTHER, PLACE.space, MAIN, OTHER, MAIN, f"{MAIN}/{FORK}", at, at, "ana", now))
+    await stories.append(PLACE.space, MAIN, MAIN, _nodes(of[MAIN][leaving:]))
+    await stories.append(PLACE.space, MAIN, OTHER, _nodes(of[OTHER]))
+
+
+def _nodes(lines: Iterable[Line]) -> list[Node]:
+    return [
+        Node(line.id, line.kind, line.turn, line.id.partition("/scene")[0], "", line.body) for line in lines
+    ]
+
+
+async def asked(talk: Talk, writer: Writer, language: str) -> list[Asked]:
+    """Each fact's turn, played at the end of its branch."""
+    turns = []
+    for name, branch in planted().items():
+        if name != MAIN:
+            await talk.say(f"/story switch {name}")
+        for fact, turn in sorted(branch.facts, key=lambda pair: pair[0].name):
+            if fact.branch or name == MAIN:
+                events = await talk.say(f"/story act {turn_of(fact, language)}")
+                assert not [event for event in events if event["event"] == "failed"], events
+                turns.append(Asked(fact, False, turn, writer.holds(fact.holds)))
+                await talk.say("/story undo")
+    await talk.say(f"/story switch {MAIN}")
+    return turns
+
+
+async def _main() -> None:
+    cached = model("e5-enpt")
+    if cached is not None:
+        branches = planted()
+        texts = [text for branch in branches.values() for text in texts_of(branch.story)]
+        facts = {fact.name + fact.branch: fact for branch in branches.values() for fact, _ in branch.facts}
+        turns = [turn_of(fact, language) for fact in facts.values() for language in REACH]
+        cached.passages(
+            list(dict.fromkeys([*texts, *(part for turn in turns for part in sentences(turn)), SCENE]))
+        )
+        cached.queries(turns)
+    for noted in (True, False):
+        for window in WINDOWS:
+            async with played(window, cached, noted=noted) as (talk, writer):
+                for language in REACH:
+                    found = await asked(talk, writer, language)
+                    print(noted, window, language, Counter(turn.where for turn in found), flush=True)
+                    print("   ", *sorted(turn.fact.name for turn in found if turn.where == NOWHERE))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())
