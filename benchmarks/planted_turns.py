@@ -1,7 +1,7 @@
 """Whether a turn that needs one of the planted facts, in other words, gets the scene that holds it into its prompt.
 
 The story of 300 scenes is put into the storage and played on by the bot itself, with its defaults: each turn is read
-by a model on loopback, and taken back. The facts at odd places were held back when the search was set.
+by a model on loopback, and taken back.
 
     SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.planted_turns
 
@@ -52,7 +52,6 @@ class Asked:
     """A turn that was played, and where its prompt holds the fact."""
 
     fact: Fact
-    held_back: bool
     turn: str
     where: str
 
@@ -145,7 +144,7 @@ async def asked(talk: Talk, writer: Writer, language: str) -> list[Asked]:
             if fact.branch or name == MAIN:
                 events = await talk.say(f"/story act {turn_of(fact, language)}")
                 assert not [event for event in events if event["event"] == "failed"], events
-                turns.append(Asked(fact, False, turn, writer.holds(fact.holds)))
+                turns.append(Asked(fact, turn, writer.holds(fact.holds)))
                 await talk.say("/story undo")
     await talk.say(f"/story switch {MAIN}")
     return turns
