@@ -230,6 +230,7 @@ NAMED = {
         "course",
         "script",
         "from bot.works.story.command_line",
+        "from bot.works.story.exchange.imports",
         "from bot.works.course.command_line",
         "from bot.works.script.intake",
     },
@@ -241,6 +242,8 @@ NAMED = {
     "bot/llm/cache_times.py": {"council"},
     # The name of a shelf.
     "bot/verb.py": {"rules"},
+    # The title of a script without one.
+    "bot/readers/screenplay/celtx.py": {"script"},
     # HTML's element.
     "bot/readers/web/markup.py": {"script"},
     # Tables and columns of that name.

@@ -126,7 +126,7 @@ def test_all_kinds_are_found_and_what_is_hidden_empty_or_a_link_is_not(folder: P
     outside = write(folder.parent, "outside.md", "Not in here.")
     for name in ("a.md", "b.PDF", "deep/er/c.epub", "d.docx", "e.htm"):
         write(folder, name, "A.")
-    for name in (".hidden.md", ".git/x.md", "notes.odt", "book.pdf.part"):
+    for name in (".hidden.md", ".git/x.md", "notes.pages", "book.pdf.part"):
         write(folder, name, "A.")
     (folder / "empty.md").touch()
     (folder / "link.md").symlink_to(outside)

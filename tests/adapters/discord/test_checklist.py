@@ -13,6 +13,7 @@ from simcord.actors import MemberActor
 
 from bot.adapters.discord.installed.setup import PERMISSIONS, examine, listed, note_of
 from bot.config import DiscordConfig, ProviderConfig, RolesConfig
+from bot.settings import Settings
 from bot.words import words
 from tests.adapters.discord.table import Table, table, told
 
@@ -51,6 +52,7 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
     usual = at.client.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
     at.client.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    at.app.settings = Settings(at.app.settings.store, at.client.config)
     text = told(await keeper(at).slash(at.channel, "setup"))
     assert "✗ far:model is to write the answers, but its API key is missing" in text
     assert "sets FAR_KEY" in text

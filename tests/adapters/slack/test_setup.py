@@ -10,6 +10,7 @@ from bot.adapters.slack.manifest import BOT_SCOPES
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import setup
 from bot.config import ProviderConfig, RolesConfig
+from bot.settings import Settings
 from bot.words import LOCALES, words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Channel, Message
@@ -112,10 +113,12 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
     usual = at.bot.intake.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
     at.bot.intake.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    settings = at.app.settings
+    at.app.settings = Settings(settings.store, at.bot.intake.config)
     try:
         shown = await listed(at)
     finally:
-        at.bot.intake.config = usual
+        at.bot.intake.config, at.app.settings = usual, settings
     assert "✗ far:model is to write the answers, but its API key is missing" in shown
     assert "sets FAR_KEY" in shown
 
