@@ -109,7 +109,7 @@ ABROAD_BY_WORDS: Mapping[str, float] = {
     "few words": -5.0,
     "few chunks": -1.0,
     "name": -0.7,
-    "bar": 0.1,
+    "bar": 0.078,
 }
 ABROAD: Mapping[str, float] = {
     "share": 1.32,
