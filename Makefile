@@ -67,15 +67,14 @@ test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
 check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what the pages list
-	@failed=; said=$$(mktemp); $(BIN)/mypy --num-workers auto >$$said 2>&1 & types=$$!; \
-	say() { echo "$$@"; "$$@" || failed=1; }; \
+	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
 	say $(BIN)/ruff check .; \
 	say $(BIN)/ruff format --check .; \
+	say $(BIN)/mypy; \
 	say $(BIN)/hadolint Dockerfile; \
 	say $(BIN)/python -m pytest -q tests/test_imports.py tests/test_dependencies.py; \
 	say $(BIN)/python -m scripts.module_list --check; \
 	say $(BIN)/python -m scripts.documented_commands; \
-	echo $(BIN)/mypy; wait $$types || failed=1; cat $$said; rm $$said; \
 	test -z "$$failed"
 
 # A venv of its own, and only for the parts that need it: what ours is compared with wants other versions than ours.
