@@ -1,6 +1,6 @@
 """Exceptions around a call through an SDK: whether the call has failed, and what the service reported.
 
-Both SDKs are generated from one template, so that their exceptions look alike; they are told by the SDK's module.
+The exceptions of both SDKs have the same names and fields, since both are generated from one template.
 """
 
 from __future__ import annotations

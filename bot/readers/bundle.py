@@ -1,7 +1,7 @@
 """A folder as one Document: a zip of its files, in the order in which the author has them, each a section of level 1.
 
 The order is that of SUMMARY.md, mkdocs.yml or _toc.yml, else of the links in an index or README, else of the numbers in
-front matter and names. Each file is read by the reader of its kind, and stands under its title. Text before the first
+front matter and names. The reader of its kind reads each file, and its title heads it. Text before the first
 one names the course, its link and its instructor: `Course Title: …`.
 """
 
@@ -142,9 +142,9 @@ def _part(member: str, data: bytes) -> _Part:
     if suffix == ".txt":
         return _Part(member, {}, read_text(base, text, judge=False))
     matter = _MATTER.match(text)
-    told = _loaded(matter[1]) if matter else {}
+    fields = _loaded(matter[1]) if matter else {}
     body = text[matter.end() :] if matter else text
-    return _Part(member, told, read_markdown(base, body, judge=False))
+    return _Part(member, fields, read_markdown(base, body, judge=False))
 
 
 def _order(

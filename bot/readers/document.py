@@ -46,6 +46,8 @@ _BETWEEN = re.compile(r",\s*(?:and |or |e |ou |y |o )?|\s(?:and|or|e|ou|y)\s")
 _ARTICLES = {"see": ("the",), "ver": ("o", "a", "os", "as", "el", "la", "los", "las")}
 _TITLE_WORDS = 8
 _MARKUP: Final = re.compile(r"^(?=#{1,6}(?:\s|$)|```|~~~)", re.MULTILINE)
+NO_LANGUAGE: Final = "zxx"
+"""ISO 639-2's code for what is in no language, so that nobody looks for one."""
 _DEEPEST: Final = 6
 
 

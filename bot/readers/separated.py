@@ -21,7 +21,7 @@ from bot.readers.writer import Writer
 
 _SEPARATORS: Final = ",;\t|"
 _ROWS: Final = 50
-"""Rows by which the separator is told."""
+"""Rows that decide which separator it is."""
 _NAMED: Final = re.compile(r"sep=(.)\n", re.IGNORECASE)
 """Excel's own first line."""
 _EVERY: Final = 10_000
@@ -39,14 +39,14 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     writer = Writer()
     try:
         rows = csv.reader(io.StringIO(body, newline=""), delimiter=separator, skipinitialspace=True)
-        write_rows(writer, _told(rows, len(body), progress))
+        write_rows(writer, _by_column(rows, len(body), progress))
     except csv.Error as fault:
         raise UserError("library.file_damaged", name=name) from fault
     return writer.document(title_from_name(name))
 
 
-def _told(rows: Iterable[list[str]], length: int, progress: Progress) -> Iterator[dict[int, str]]:
-    """The rows by column; `progress` is told of how many characters of how many."""
+def _by_column(rows: Iterable[list[str]], length: int, progress: Progress) -> Iterator[dict[int, str]]:
+    """Each row's cells by column; `progress` counts characters."""
     done = 0
     for n, row in enumerate(rows):
         if n % _EVERY == 0:

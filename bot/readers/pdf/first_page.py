@@ -10,12 +10,10 @@ from typing import Final
 from pypdfium2 import PdfDocument, PdfiumError
 
 from bot.events import UserError
-from bot.readers.document import Document, Progress, sectioned
+from bot.readers.document import NO_LANGUAGE, Document, Progress, sectioned
 
 SIDE: Final = 900
 """Pixels of the longer side."""
-NO_LANGUAGE: Final = "zxx"
-"""ISO 639-2's code of what is in none, so that nobody looks for it."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:

@@ -34,7 +34,7 @@ RIGHT: Final = 2
 CREDIT: Final = re.compile(
     r"(?:\w+ ){0,3}by|(?:escrito|roteiro|argumento|história)?(?: \w+){0,2} ?(?:por|de)", re.I
 )
-"""What stands before the name of who wrote a script."""
+"""The line before the author's name on a title page."""
 
 _MARK: Final = re.compile(r"\\[*_\[]|\*{1,3}|_")
 _UNSAFE: Final = re.compile(r"[*_]|(?<=\\)\[")

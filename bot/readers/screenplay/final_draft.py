@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bot.events import UserError
 from bot.readers.archive import parsed
 from bot.readers.document import Document, Progress, screenplay_document
+from bot.readers.package import local, number
 from bot.readers.screenplay.elements import (
     LEFT,
     MOST_EIGHTHS,
@@ -60,11 +61,11 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     root = parsed(name, data)
     if root.getroottree().docinfo.doctype:
         raise UserError("library.file_declares", name=name)
-    if _tag(root) != "FinalDraft":
+    if local(root) != "FinalDraft":
         raise UserError("library.file_damaged", name=name)
     capitals = frozenset(_in_capitals(root))
     elements = tuple(
-        element for part in root if _tag(part) == "Content" for element in _elements(part, [0], capitals)
+        element for part in root if local(part) == "Content" for element in _elements(part, [0], capitals)
     )
     if not any(element.text for element in elements) and root.get("Template", "").casefold() == "yes":
         raise UserError("library.file_template", name=name)
@@ -73,16 +74,11 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     return screenplay_document(name, screenplay)
 
 
-def _tag(node: Node) -> str:
-    """Its local name; "" for comments and entities."""
-    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
-
-
 def _in_capitals(root: Node) -> Iterator[str]:
     """The types of paragraphs that the file's settings show in capitals."""
     for settings in root:
-        if _tag(settings) == "ElementSettings":
-            fonts = (font for font in settings if _tag(font) == "FontSpec")
+        if local(settings) == "ElementSettings":
+            fonts = (font for font in settings if local(font) == "FontSpec")
             if any("AllCaps" in font.get("Style", "").split("+") for font in fonts):
                 yield settings.get("Type", "").strip().casefold()
 
@@ -91,9 +87,9 @@ def _elements(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator
     """What the paragraphs in a node say. `side` holds where the next cue stands: LEFT first in a dual dialogue, then
     RIGHT; 0 outside. `capitals`: the types of paragraphs in capitals."""
     for part in node:
-        if _tag(part) == "DualDialogue":
+        if local(part) == "DualDialogue":
             yield from _elements(part, [LEFT], capitals)
-        elif _tag(part) == "Paragraph":
+        elif local(part) == "Paragraph":
             yield from _paragraph(part, side, capitals)
             yield from _elements(part, side, capitals)
 
@@ -102,14 +98,14 @@ def _paragraph(node: Node, side: list[int], capitals: frozenset[str]) -> Iterato
     """Its own words, then its synopsis and notes; without words there is no paragraph, whatever else it has."""
     named = node.get("Type", "General").strip().casefold()
     kind = _KINDS.get(named, "general")
-    texts = [part for part in node if _tag(part) == "Text"]
+    texts = [part for part in node if local(part) == "Text"]
     words = lines("".join(map(_styled, texts)))
     if named in capitals:
         words = words.upper()
     if words and kind == "parenthetical":
         words = " ".join(words.split())
     if words:
-        scene = next((part for part in node if _tag(part) == "SceneProperties"), None)
+        scene = next((part for part in node if local(part) == "SceneProperties"), None)
         heading = kind == "heading"
         yield Element(
             kind,
@@ -118,16 +114,16 @@ def _paragraph(node: Node, side: list[int], capitals: frozenset[str]) -> Iterato
             eighths=eighths(scene.get("Length", "")) if heading and scene is not None else None,
             dual=side[0] if kind == "cue" else 0,
             level=(int(named[-1]) if named[-1:].isdigit() else 1) if kind == "section" else 0,
-            revision=max((_whole(text.get("RevisionID", "")) for text in texts), default=0),
+            revision=max((number(text.get("RevisionID", "")) for text in texts), default=0),
         )
         if kind == "cue" and side[0]:
             side[0] = RIGHT
     for part in node:
-        if _tag(part) == "ScriptNote" and (note := _own_text(part)):
+        if local(part) == "ScriptNote" and (note := _own_text(part)):
             yield Element("note", note)
-        elif _tag(part) == "SceneProperties":
+        elif local(part) == "SceneProperties":
             for summary in part:
-                if _tag(summary) == "Summary" and (summary_text := _own_text(summary)):
+                if local(summary) == "Summary" and (summary_text := _own_text(summary)):
                     yield Element("synopsis", " ".join(summary_text.split()))
 
 
@@ -141,10 +137,6 @@ def eighths(stated: str) -> int | None:
     return min(int(match[1] or 0) * 8 + int(match[2]) * 8 // int(match[3]), MOST_EIGHTHS)
 
 
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-
-
 def _styled(node: Node) -> str:
     """The words of a run, with marks for how they are set."""
     styles = node.get("Style", "").split("+")
@@ -156,16 +148,16 @@ def _styled(node: Node) -> str:
 
 def _own_text(node: Node) -> str:
     """The words of all paragraphs in a node."""
-    return lines("\n".join("".join(text.itertext()) for text in node.iter() if _tag(text) == "Text"))
+    return lines("\n".join("".join(text.itertext()) for text in node.iter() if local(text) == "Text"))
 
 
 def _title_lines(root: Node) -> list[str]:
     return [
         _own_text(paragraph)
         for page in root
-        if _tag(page) == "TitlePage"
+        if local(page) == "TitlePage"
         for content in page
-        if _tag(content) == "Content"
+        if local(content) == "Content"
         for paragraph in content
-        if _tag(paragraph) == "Paragraph"
+        if local(paragraph) == "Paragraph"
     ]

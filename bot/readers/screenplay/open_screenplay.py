@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bot.events import UserError
 from bot.readers.archive import Archive, parsed
 from bot.readers.document import Document, Progress, screenplay_document
+from bot.readers.package import number
 from bot.readers.screenplay.elements import (
     CREDIT,
     LEFT,
@@ -86,8 +87,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         raise UserError("library.file_declares", name=name)
     if root.tag != "document" or not root.get("type", "").startswith("Open Screenplay Format"):
         raise UserError("library.file_damaged", name=name)
-    version = root.get("version", "")
-    tagged = version.isdecimal() and int(version[:9]) < _TAGGED_BEFORE
+    tagged = 0 < number(root.get("version")) < _TAGGED_BEFORE
     styles = _Styles.of(root)
     elements = _with_dual(
         [
@@ -115,7 +115,7 @@ class _Styles:
             below[named] = _base(style)
             if "allcaps" in style.attrib or "effects" in style.attrib:
                 capitals[named] = style.get("allcaps") == "1" or bool(
-                    _whole(style.get("effects", "")) & _CAPITALS
+                    number(style.get("effects", "")) & _CAPITALS
                 )
         return cls(below, capitals)
 
@@ -140,10 +140,6 @@ def _named(style: str) -> str:
 
 def _base(style: Node) -> str:
     return _named(style.get("basestyle") or style.get("basestylename") or "")
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _paragraphs(root: Node, part: str) -> Iterator[Node]:
@@ -178,7 +174,7 @@ def _paragraph(node: Node, styles: _Styles, *, tagged: bool) -> Iterator[Element
             else "",
             dual=LEFT if kind == "cue" and look.get("dualdialogue") == "1" else 0,
             level=1 if kind == "section" else 0,
-            revision=max((_whole(text.get("revision", "")) for text in texts), default=0),
+            revision=max((number(text.get("revision", "")) for text in texts), default=0),
         )
     if synopsis := " ".join(node.get("synopsis", "").split()):
         yield Element("synopsis", synopsis)
@@ -240,9 +236,9 @@ def _titles(root: Node) -> tuple[tuple[str, str], ...]:
     info = root.find("info")
     if info is None:
         return ()
-    told = ((key, lines(info.get(attribute, ""))) for attribute, key in _OLD_KEYS.items())
+    fields = ((key, lines(info.get(attribute, ""))) for attribute, key in _OLD_KEYS.items())
     return tuple(
-        (key, literal(text)) for key, text in told if text and text not in ("Untitled", "Written by")
+        (key, literal(text)) for key, text in fields if text and text not in ("Untitled", "Written by")
     )
 
 

@@ -33,7 +33,7 @@ def at_moment(link: str, text: str, quote: str) -> str:
 
 
 def _said_at(text: str, quote: str) -> int | None:
-    """The last time that stands before a quote; the first one for what does not stand in the text."""
+    """Seconds at the last time before the quote; at the first time if the text does not hold the quote."""
     times = list(_TIME.finditer(text))
     words = quote.split()
     if not times or not words:

@@ -160,9 +160,11 @@ def _progress(job: JobRow, remaining: timedelta | None, say: Words) -> str:
     if job.state != "running" or job.phase not in PHASES or not job.total:
         return state
     percent = min(100 * job.done // job.total, 100)
-    told = f"{state} · {say(f'library.phase_{job.phase}', percent=percent)}"
+    progress = f"{state} · {say(f'library.phase_{job.phase}', percent=percent)}"
     return (
-        f"{told} · {say('library.remaining', span=_span(remaining, say))}" if remaining is not None else told
+        f"{progress} · {say('library.remaining', span=_span(remaining, say))}"
+        if remaining is not None
+        else progress
     )
 
 

@@ -59,7 +59,7 @@ class BookPage:
             try:
                 yield await self._first_page(row, say)
             except UserError as error:
-                yield Notice(say(error.key, **error.values))
+                yield Notice(say(error.key, **{**error.values, "name": row.source}))
 
     async def _book(self, space: str, shelf: str | None, name: str) -> DocumentRow:
         books = [row for row in await self._library.find(space, shelf, name) if not row.kind]

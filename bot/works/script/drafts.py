@@ -82,9 +82,9 @@ class Drafts:
 
 def _counted(found: Changes, before: Script, now: Script, say: Words) -> str:
     counts = {"changed": found.changed, "cut": found.cut, "new": found.new}
-    told = ", ".join(say(f"script.{name}", n=len(scenes)) for name, scenes in counts.items() if scenes)
+    counted = ", ".join(say(f"script.{name}", n=len(scenes)) for name, scenes in counts.items() if scenes)
     length = say("script.length_changed", before=_length(before), now=_length(now))
-    return f"{told or say('script.same_words')}. {length}\n"
+    return f"{counted or say('script.same_words')}. {length}\n"
 
 
 def _length(script: Script) -> str:

@@ -54,7 +54,7 @@ async def test_two_drafts_are_compared_scene_by_scene(tmp_path: Path) -> None:
         assert "-Nobody is there." in lines
         # The other way round, and with itself.
         assert "- ~~3 INT. BOAT - DAY~~ · cut" in await here.said(ADA, "compare", "2 1")
-        assert "No scene has other words" in await here.said(ADA, "compare", "2, 2")
+        assert "The words of all scenes are the same" in await here.said(ADA, "compare", "2, 2")
         for typed, sentence in (
             ("2", "does not name two drafts"),
             ("1 7", "There is no draft 7 of “The Pier”"),

@@ -65,7 +65,7 @@ def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whos
         lore=cards_of(tree.get("storyCards")),
     )
     actions = tree.get("actionWindow", tree.get("actions"))
-    telling.passages = list(_told(actions, telling)) if isinstance(actions, list) else []
+    telling.passages = list(_passages(actions, telling)) if isinstance(actions, list) else []
     if not telling.passages:
         telling.passages = [Passage(text_of(tree.get("prompt")))]
     options = tree.get("options")
@@ -74,7 +74,7 @@ def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whos
     return telling.imported(data, file, whose)
 
 
-def _told(actions: list[Any], telling: Telling) -> Iterator[Passage]:
+def _passages(actions: list[Any], telling: Telling) -> Iterator[Passage]:
     rows = [row for row in actions if isinstance(row, dict) and isinstance(row.get("text"), str)]
     if broken := len(actions) - len(rows):
         telling.counts["story.import_left_broken"] = broken

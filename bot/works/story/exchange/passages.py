@@ -55,7 +55,7 @@ class Telling:
     counts: Counter[str] = field(default_factory=Counter)
 
     def imported(self, data: bytes, file: str, whose: Whose) -> Imported:
-        """Raises UserError ("story.import_…") where nothing is told."""
+        """Raises UserError ("story.import_…") for a file without text, settings and lore."""
         rows = Rows(whose.id or story_id(whose.space, data), whose.space, name_of(self.title) or titled(file))
         settings = {"premise": self.premise.strip(), "note": self.note.strip()}
         for name, limit, key in (

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from bot.events import UserError
 from bot.readers.archive import Archive
-from bot.readers.document import Document, Progress, sectioned
+from bot.readers.document import NO_LANGUAGE, Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
 from bot.works.story.exchange import agnai, ai_dungeon, png, webp
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
@@ -42,8 +42,6 @@ KINDS: Final = (
     ".json", ".jsonl", ".png", ".webp", ".charx", ".lorebook", ".story", ".scenario", ".txt", ".md",
 )  # fmt: skip
 Found: TypeAlias = Imported | Card | Lorebook
-NO_LANGUAGE: Final = "zxx"
-"""ISO 639-2's code of what is in none, so that nobody looks for it."""
 _TOLD: Final = 2_000
 """Nodes between two words about how far it is."""
 
