@@ -11,7 +11,7 @@ import pytest
 
 from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.links import name_and_archive
-from bot.adapters.discord.shown.surface import EARLY_S, Response
+from bot.adapters.discord.shown.response import EARLY_S, Response
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle, Unavailable

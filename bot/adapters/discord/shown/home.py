@@ -20,14 +20,13 @@ from bot.adapters.discord.received.commands import localized
 from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.links import ASKED, NAME_CHARS, OWN_KEYS, THREAD, Links, name_and_archive
 from bot.adapters.discord.shown.overflow import Overflow
+from bot.adapters.discord.shown.response import ORIGINAL, Response
 from bot.adapters.discord.shown.surface import (
     CLOCKS_APART,
     NO_ACCESS,
     NO_PERMISSION,
-    ORIGINAL,
     UNKNOWN_CHANNEL,
     Channel,
-    Response,
     as_surface_faults,
     component,
     component_ids,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import discord
 
     from bot.adapters.discord.received.placing import Origin
-    from bot.adapters.discord.shown.surface import Response
+    from bot.adapters.discord.shown.response import Response
     from bot.adapters.home import Amend
     from bot.adapters.stage_content import PageContext, StageContent
     from bot.events import Request

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.links import ASKED, THREAD, name_and_archive
 from bot.adapters.discord.shown.overflow import WHOLE
-from bot.adapters.discord.shown.surface import Channel, Response, direct
+from bot.adapters.discord.shown.response import Response
+from bot.adapters.discord.shown.surface import Channel, direct
 from bot.adapters.discord.text.page import Card, Page
 from bot.adapters.home import NAMED, SHARED, goes_back
 from bot.adapters.surface import MessageRef, MessageStyle, Surface, SurfaceFault
