@@ -23,7 +23,7 @@ from bot.readers.document import Document, Link, Mark, Progress, one_line, secti
 from bot.readers.kinds import PARSED, PLAIN, check, suffix_of
 
 OPTIONS: Final = ".course.json"
-"""The member that says what was said beside the folder: {"title", "instructor", "link"}."""
+"""The member that holds the command's own options: {"title", "instructor", "link"}."""
 CONFIGS: Final = ("mkdocs.yml", "_toc.yml", "_config.yml")
 _SUMMARY: Final = "summary.md"
 _INDEX: Final = re.compile(

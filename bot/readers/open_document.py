@@ -29,12 +29,12 @@ _LEFT_OUT: Final = frozenset((
     "plugin", "hidden-text", "title", "desc", "ruby-text", "user-field-decls", "header", "footer",
 ))  # fmt: skip
 _APART: Final = frozenset(("note", "text-box", "custom-shape"))
-"""What stands within a paragraph and is not of it."""
+"""Elements inside a paragraph that are not part of it."""
 _HIDING: Final = ("drawing-page-properties", "table-properties", "text-properties")
 _CODE: Final = ("Preformatted_20_Text", "Source_20_Code", "Source_20_Text")
 _QUOTES: Final = ("Quotations", "Block_20_Text", "Quote")
 _REPEATED: Final = 100
-"""Times, at most, that a row or cell that says how often it comes is written."""
+"""The most copies of a repeated row or cell."""
 _COLUMNS: Final = 1_024
 _DEPTH: Final = 60
 _EVERY: Final = 200
@@ -111,7 +111,7 @@ class _Walk:
         return attribute(element, "style-name") in self._hidden
 
     def block(self, element: Element, depth: int = 0) -> None:
-        """One of a container's, with all that is in it."""
+        """Write one element of a container, with its contents."""
         name = local(element)
         if name in _LEFT_OUT or depth > _DEPTH or attribute(element, "display") == "none":
             return
@@ -285,7 +285,7 @@ def _cell(cell: Element) -> str:
 
 
 def _inside(element: Element, top: Element) -> bool:
-    """Whether it stands in another box or note of `top`."""
+    """Whether it is inside another box or note of `top`."""
     above = element.getparent()
     while above is not None and above is not top:
         if local(above) in ("text-box", "note"):

@@ -28,9 +28,9 @@ _TRUE: Final = ("1", "true")
 _UNNAMED: Final = re.compile(r"(?:sheet|tabelle|planilha|plan|folha|feuil|hoja|foglio)\s?\d*", re.IGNORECASE)
 """Names that programs give to sheets."""
 _FILLED: Final = 100_000
-"""Cells of a sheet, at most, that say what the cell above says that they are merged with."""
+"""The most merged cells of a sheet that repeat their value."""
 _REPEATED: Final = 200
-"""Characters: a longer one stands once."""
+"""Characters; a longer merged value is written once."""
 _EVERY: Final = 1_000
 
 _BUILT_IN: Final = {

@@ -161,7 +161,7 @@ class _Slide:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """What a shape stands for on its layout; None for one of its own."""
+    """The shape's placeholder on its layout; None if it has none."""
     held = next(within(shape[0], "ph"), None) if len(shape) else None
     return None if held is None else held.get("type", "")
 

@@ -89,7 +89,7 @@ class _Walk:
         self._within = 0
 
     def block(self, element: Element) -> None:
-        """One of a container's, with all that is in it."""
+        """Write one element of a container, with its contents."""
         name = kind(element)
         if name == "p":
             self._paragraph(element)

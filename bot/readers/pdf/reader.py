@@ -46,7 +46,7 @@ _NO_TITLE: Final = re.compile(
     re.IGNORECASE,
 )
 _MANY_UNKNOWN: Final = 0.01
-"""From this share of unknown characters on it is said that there are some; fewer are mostly ornaments."""
+"""The share of unknown characters from which they are reported; fewer are mostly ornaments."""
 _TITLE_CHARACTERS: Final = 200
 _SAME_TITLE: Final = 80.0
 """Per cent."""

@@ -70,7 +70,7 @@ _CAPITALS: Final = 1
 _DEEPEST: Final = 20
 """Styles below a style."""
 _TAGGED_BEFORE: Final = 20
-"""The version from which on a run's look is in its attributes; before, tags stand in its words."""
+"""The first version with a run's look in its attributes; earlier ones have tags in its words."""
 _TAG: Final = re.compile(
     r'<(/?)(b|i|u|strike|font|size|color|bgcolor|revision|link)(?:="[^"<>]{0,200}")?>', re.IGNORECASE
 )

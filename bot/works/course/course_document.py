@@ -49,7 +49,7 @@ _NAMED = (
 )
 _LESSON = re.compile(_NAMED % r"lesson|aula|li[çc][ãa]o", re.IGNORECASE)
 _UNIT = re.compile(_NAMED % _UNITS, re.IGNORECASE)
-"""What stands for a lesson where nothing is called one."""
+"""Words that mean a lesson if nothing is called a lesson."""
 _MATTER = re.compile(r"(\w+)\s*:\s*(\S.*)$")
 _MATTER_FIELDS: Final = {
     "title": "title", "link": "link", "url": "link", "video": "link",
@@ -57,7 +57,7 @@ _MATTER_FIELDS: Final = {
     **dict.fromkeys(("instrutor", "instrutora", "professora"), "instructor"),
 }  # fmt: skip
 _WHOLE: Final = (".zip", ".srt", ".vtt")
-"""Files that are one lesson where they have none."""
+"""Kinds of files that are one lesson if they name none."""
 _JOINED = re.compile(
     rf"(?:\s+|(?<=/))(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
     r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",

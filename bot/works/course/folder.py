@@ -21,7 +21,7 @@ _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 def pack(
     root: Path, files: Sequence[Candidate], options: Mapping[str, str], target: Path, max_bytes: int
 ) -> int:
-    """Write the folder's files to `target`, with what was said beside it; the number of bytes. Blocking.
+    """Write the folder's files and the command's options to `target`. Returns its size in bytes. Blocking.
 
     Raises UserError for a file that is gone.
     """

@@ -1,4 +1,4 @@
-"""The sentences about what of a file is not in the library's text: pages that are pictures, say."""
+"""Sentences about the parts of a file that could not be read, such as pages that are pictures."""
 
 from __future__ import annotations
 
