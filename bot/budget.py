@@ -201,24 +201,27 @@ class Budget:
 
     async def note(self) -> None:
         """Note in the ledger what the calls under way have used so far."""
-        calls = []
-        for entry, call in list(self._open.items()):
-            usage = call.meter.usage
-            if usage == call.noted:
-                continue
+        changed = [
+            (entry, call, call.meter.usage)
+            for entry, call in self._open.items()
+            if call.meter.usage != call.noted
+        ]
+        for _, call, usage in changed:
             call.noted = usage
-            cost = await call.price(usage)
-            calls.append(
-                UsedSoFar(
-                    call.space,
-                    entry,
-                    usage.input_tokens,
-                    usage.output_tokens,
-                    usage.cache_read_tokens,
-                    usage.cache_write_tokens,
-                    cost,
-                )
+        # All at once: each price is a hop to a thread, and on a busy event loop a hop takes a second.
+        costs = await asyncio.gather(*(call.price(usage) for _, call, usage in changed))
+        calls = [
+            UsedSoFar(
+                call.space,
+                entry,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                cost,
             )
+            for (entry, call, usage), cost in zip(changed, costs, strict=True)
+        ]
         if calls:
             # What is not noted now is noted with the next piece.
             with suppress(StorageFault):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -224,3 +225,28 @@ async def test_the_sentence_names_the_cap_and_what_is_used_up(table: Set) -> Non
 )
 def test_dollars_are_read_as_cents_or_finer_where_they_are_few(amount: str, shown: str) -> None:
     assert dollars(Decimal(amount)) == shown
+
+
+async def test_what_many_calls_have_used_is_noted_in_one_wait(tmp_path: Path) -> None:
+    """One price after the other would keep the notes of all calls behind on a busy event loop."""
+    db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
+    ledger, priced = Ledger(db), asyncio.Barrier(5)
+    budget, noting = Budget(ledger, BudgetConfig(), note_s=3_600), False
+
+    async def price(usage: Usage) -> Decimal:
+        if noting:
+            await priced.wait()
+        return Decimal("0.01")
+
+    request = run_of("run").request
+    async with AsyncExitStack() as calls:
+        for n in range(5):
+            step = budget.spending(request, f"step-{n}", PRICED[0], Usage(10, 100), price)
+            (await calls.enter_async_context(step)).usage = Usage(10, 7)
+        noting = True
+        async with asyncio.timeout(60):
+            await budget.note()
+        noting = False
+        rows = await ledger.entries("local", "run")
+        assert [(row.state, row.output_tokens) for row in rows] == [("reserved", 7)] * 5
+    await db.close()
