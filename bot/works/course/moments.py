@@ -33,14 +33,22 @@ def at_moment(link: str, text: str, quote: str) -> str:
 
 
 def _said_at(text: str, quote: str) -> int | None:
-    """Seconds at the last time before the quote; at the first time if the text does not hold the quote."""
+    """Seconds at the last time before the quote, else at the first time in it.
+
+    At the first time of all if the text does not hold the quote.
+    """
     times = list(_TIME.finditer(text))
     words = quote.split()
     if not times or not words:
         return None
-    found = re.search(r"\s+".join(map(re.escape, words[:40])), text)
-    before = [time for time in times if found is None or time.start() <= found.start()]
-    if not before:
-        return None
-    hours, minutes, seconds = (before[-1] if found else before[0]).groups()
+    quoted = re.search(r"\s+".join(map(re.escape, words[:40])), text)
+    if quoted is None:
+        said = times[0]
+    else:
+        begun = [time for time in times if time.start() <= quoted.start()]
+        within = [time for time in times if quoted.start() < time.start() < quoted.end()]
+        if not (nearest := begun[-1:] or within[:1]):
+            return None
+        said = nearest[0]
+    hours, minutes, seconds = said.groups()
     return 3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)

@@ -92,8 +92,8 @@ class Courses:
         if request.files:
             yield Status(say("library.fetching"))
         files, refused = await files_of(run, self.incoming, named, self.max_bytes)
-        yield Stage("job", say("course.adding", n=len(files) + len(refused)))
         if not files and not refused:
+            yield Stage("job", say("course.adding", n=0))
             kinds = ", ".join(SUFFIXES)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
@@ -103,6 +103,7 @@ class Courses:
 
         found = await run.step("courses", gathered, list[tuple[Item, int]])
         items, sizes = [item for item, _ in found], [size for _, size in found]
+        yield Stage("job", say("course.adding", n=len(items) + len(refused)))
         job = IntakeJob(self.intake, self.jobs, run, SHELF, self.shapes, _outcome)
         replace = request.verb == "replace" or bool(request.options.get("replace"))
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:

@@ -24,7 +24,7 @@ async def test_courses_are_listed_with_the_total_and_outlined_with_every_link(tm
     async with opened(tmp_path) as desk:
         assert "no course yet" in await desk.said("course", "list")
         answer = await desk.add(*(course(name) for name in TITLES))
-        assert "Took in 4 courses" in answer
+        assert "Added 4 courses" in answer
         listed = await desk.said("course", "list")
         assert listed.startswith("4 courses")
         assert all(title in listed for title in TITLES.values())
@@ -49,7 +49,7 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         assert "there is a course “KNOTS!” already. `/course replace` puts this one in its place." in refused
         assert await desk.titles() == ["Knots"]
         lesson = (await desk.app.resources.outlines.of("local", SHELF))[0].lessons[0].id
-        assert "Took in 1 course" in await desk.add(other, verb="replace")
+        assert "Added 1 course" in await desk.add(other, verb="replace")
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
         assert "1 file was there already" in await desk.add(other, verb="replace")

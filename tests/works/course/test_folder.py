@@ -158,6 +158,8 @@ def test_a_video_is_cited_from_its_second() -> None:
     assert at_moment("https://youtu.be/a", text, "[0:05] The sea") == "https://youtu.be/a?t=5"
     assert at_moment("https://youtu.be/a", "no times", "no") == "https://youtu.be/a"
     assert at_moment("https://youtu.be/a", "before. \n\n[0:05] after", "before.") == "https://youtu.be/a"
+    headed = "# Spring tides\n\n[00:12] At new moon the tides are highest."  # as a passage begins
+    assert at_moment("https://youtu.be/a", headed, headed) == "https://youtu.be/a?t=12"
 
 
 async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -> None:
@@ -166,22 +168,22 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
     (folder / "1-hemp.md").write_text("# Hemp\n\nIt rots in water.", "utf-8")
     (folder / "week 2" / "2-nylon.md").write_text("# Nylon\n\nIt melts.", "utf-8")
     async with opened(tmp_path) as desk:
-        assert "Took in 1 course" in await desk.add(str(folder))
+        assert "Added 1 course" in await desk.add(str(folder))
         assert "1 file was there already" in await desk.add(str(folder))
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, [lesson.title for lesson in row.lessons]) == ("ropes", ["Hemp", "Nylon"])
         assert "Indexing 1 book anew" in await desk.said("library", "reindex")
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert [lesson.title for lesson in row.lessons] == ["Hemp", "Nylon"]
-        assert "Took in 1 course" in await desk.add(
+        assert "Added 1 course" in await desk.add(
             str(folder), title="Ropes and Knots", instructor="Bea", book=True
         )
         assert await desk.titles() == ["Ropes and Knots", "ropes"]
         two = [desk.file("a.txt", "Words of a talk."), desk.file("b.txt", "More of them.")]
-        assert "Took in 1 course" in await desk.add(*two, title="Talks")
+        assert "Added 1 course" in await desk.add(*two, title="Talks")
         assert "names one course" in await desk.add(str(folder), *two, title="Talks")
         (folder / "3.md").write_text("Course Title: Bends\n\nLesson 1: Sheet\nIt holds.", "utf-8")
         answer = await desk.add(str(folder))  # now it is a folder of courses
-        assert "Took in 1 course" in answer
+        assert "Added 1 course" in answer
         assert "Bends" in answer
         assert "Not added: 2 of 3 files" in answer
