@@ -223,6 +223,12 @@ class Bench:
         await self._until(lambda: look([answer])[0] or bool(answer.first), lambda: "no words to stop")
         root = answer.root
         assert root is not None
+        sessions, key = self.slack.agents.sessions, (root.channel.id, root.ts)
+        # Slack shows its button a moment later than the words where the crowd before has used up what is allowed.
+        await self._until(
+            lambda: (session := sessions.get(key)) is not None and session.status == "processing",
+            lambda: "Slack shows no stop button",
+        )
         began = time.monotonic()
         await self.slack.stop_session(self.people[0], root)
         await self._until(
