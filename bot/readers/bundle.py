@@ -11,7 +11,9 @@ import importlib
 import json
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
@@ -57,6 +59,8 @@ _TEACHERS: Final = (
     "author",
 )
 _DEEPEST: Final = 6
+_SHOWN: Final = 100
+"""Characters of a name."""
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -92,7 +96,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
     Raises UserError as `Archive` does, "library.file_empty" where nothing can be read.
     """
-    archive = Archive(name, data)
+    archive = _Folder(Archive(name, data))
     options = _mapping(archive, OPTIONS, json.loads)
     configs = {config: _yaml(archive, config) for config in CONFIGS}
     names = [
@@ -101,7 +105,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         if suffix_of(member) in (*PLAIN, *PARSED) and not _NO_LESSON.fullmatch(posixpath.basename(member))
     ]
     parts: dict[str, _Part] = {}
-    unread: list[tuple[str, Mapping[str, str | int]]] = []
+    unread: list[tuple[str, Mapping[str, str | int]]] = [("file", {"file": each}) for each in archive.outside]
     for done, member in enumerate(sorted(names, key=_natural)):
         progress(done, len(names))
         if posixpath.basename(member).lower() == _SUMMARY:
@@ -127,6 +131,46 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     return replace(whole, unread=tuple(unread))
 
 
+class _Folder:
+    """The files of an archive by their names below its outermost folder. Nothing is ever written under such a name;
+    `outside` are those that lead out of it.
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._members: dict[str, str] = {}
+        self.outside: list[str] = []
+        for member in archive.names:
+            name = _name(member)
+            parts = name.split("/")
+            if ".." in parts or name.startswith("/") or ":" in parts[0]:
+                self.outside.append(one_line(name)[:_SHOWN])
+            elif name == OPTIONS or not (
+                parts[0] == "__MACOSX" or any(part[:1] in ("", ".") for part in parts)
+            ):
+                self._members[name] = member
+        while len(tops := {name.partition("/")[0] for name in self._members if name != OPTIONS}) == 1 and all(
+            "/" in name for name in self._members if name != OPTIONS
+        ):
+            top = f"{tops.pop()}/"
+            self._members = {name.removeprefix(top): member for name, member in self._members.items()}
+        self.names = list(self._members)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def read(self, name: str) -> bytes:
+        """Raises UserError as `Archive.read` does."""
+        return self._archive.read(self._members[name])
+
+
+def _name(member: str) -> str:
+    """A member's name as it was written: macOS writes UTF-8 without saying so, Windows backslashes."""
+    with suppress(UnicodeError):
+        member = member.encode("cp437").decode()
+    return unicodedata.normalize("NFC", member.replace("\\", "/"))
+
+
 def _part(member: str, data: bytes) -> _Part:
     """A file of the folder as its reader reads it, its front matter apart. Raises UserError."""
     from bot.readers.text import read_markdown, read_text
@@ -148,7 +192,7 @@ def _part(member: str, data: bytes) -> _Part:
 
 
 def _order(
-    archive: Archive, configs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, _Part], index: str | None
+    archive: _Folder, configs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, _Part], index: str | None
 ) -> list[str]:
     """The lessons' files in their order. What a table of contents names is all of them; what an index links to is the
     first of them."""
@@ -313,7 +357,7 @@ def _joined(about: Sequence[str], index: _Part | None, parts: Sequence[_Part]) -
     )
 
 
-def _mapping(archive: Archive, member: str, load: Any) -> Mapping[str, Any]:
+def _mapping(archive: _Folder, member: str, load: Any) -> Mapping[str, Any]:
     if member not in archive:
         return {}
     try:
@@ -323,7 +367,7 @@ def _mapping(archive: Archive, member: str, load: Any) -> Mapping[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def _yaml(archive: Archive, member: str) -> Mapping[str, Any]:
+def _yaml(archive: _Folder, member: str) -> Mapping[str, Any]:
     return _mapping(archive, member, _loaded)
 
 

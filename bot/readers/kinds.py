@@ -47,7 +47,7 @@ PARSED: Final = {
 """Parsed in a process of its own (see `sandbox`), by the `read` of this module."""
 
 BUNDLE: Final = ".zip"
-"""A folder's files as one. Never the suffix of a file that people add, so it is not among SUFFIXES."""
+"""A folder's files as one. Only a course is one, so it is not among SUFFIXES."""
 
 READERS: Final = {**PARSED, BUNDLE: "bot.readers.bundle"}
 
@@ -195,6 +195,11 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 def suffix_of(name: str) -> str:
     return PurePath(name).suffix.lower()
+
+
+def shown_name(name: str) -> str:
+    """What people know a file by: a folder by its own name."""
+    return name.removesuffix(BUNDLE)
 
 
 def readable(name: str) -> bool:

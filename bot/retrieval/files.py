@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
 
 from bot.events import UserError
-from bot.readers.kinds import SUFFIXES, readable, unread
+from bot.readers.kinds import SUFFIXES, suffix_of, unread
 
 _ORDINARY = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -39,11 +39,13 @@ class Refused:
     values: dict[str, str | int | float | bool | None]
 
 
-def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[Refused]]:
+def gather(
+    paths: Iterable[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
+) -> tuple[list[Candidate], list[Refused]]:
     """The files behind `paths`, folders walked in order of name; blocking.
 
     In folders only files of a readable kind count; a path that was named itself is refused with a
-    reason when it is of another kind. Symbolic links are refused, so that a folder never reaches
+    reason when it is of none of `kinds`. Symbolic links are refused, so that a folder never reaches
     outside itself.
     """
     candidates: list[Candidate] = []
@@ -57,9 +59,9 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
                 refused.append(Refused(name, "library.file_unreadable", {"name": name}))
 
             for name, entry in walk(root, unreadable):
-                _check_file(Path(entry.path), name, candidates, refused, max_bytes)
+                _check_file(Path(entry.path), name, candidates, refused, max_bytes, kinds)
         else:
-            _check_file(root, composed(root.name), candidates, refused, max_bytes)
+            _check_file(root, composed(root.name), candidates, refused, max_bytes, kinds)
     return candidates, refused
 
 
@@ -145,7 +147,12 @@ def read_whole(path: str, max_bytes: int) -> bytes:
 
 
 def _check_file(
-    path: Path, name: str, candidates: list[Candidate], refused: list[Refused], max_bytes: int
+    path: Path,
+    name: str,
+    candidates: list[Candidate],
+    refused: list[Refused],
+    max_bytes: int,
+    kinds: Sequence[str],
 ) -> None:
     def no(key: str, **values: str | int) -> None:
         refused.append(Refused(name, f"library.{key}", {"name": name, **values}))
@@ -163,8 +170,8 @@ def _check_file(
         return no("file_symlink")
     if not stat.S_ISREG(status.st_mode):
         return no("file_special")
-    if not readable(path.name):
-        fault = unread(name)
+    if suffix_of(path.name) not in kinds:
+        fault = unread(name, kinds)
         refused.append(Refused(name, fault.key, {key: str(value) for key, value in fault.values.items()}))
         return None
     if status.st_size > max_bytes:

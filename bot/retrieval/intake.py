@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import UserError
+from bot.readers.kinds import shown_name
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
@@ -157,7 +158,8 @@ class Intake:
                 replaces = await self._titled(new, replace=replace)
                 in_the_way = bool(replaces)
         except UserError as error:
-            return IntakeResult(item.name, key=error.key, values=_plain(error.values | {"name": item.name}))
+            name = shown_name(item.name)
+            return IntakeResult(name, key=error.key, values=_plain(error.values | {"name": name}))
         await self._add(new, data, run if in_the_way else None)
         return _result(item, new, staged=in_the_way, replaces=replaces)
 
@@ -398,7 +400,7 @@ def _result(
     else:
         chunks, sections = len(document.chunks), len(document.sections)
     return IntakeResult(
-        item.name,
+        shown_name(item.name),
         document.id,
         chunks,
         sections,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bot import tracing
 from bot.events import UserError
 from bot.readers.document import Section
+from bot.readers.kinds import shown_name
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import SEE_ALSO, Editions, OpenShelf, Pins
 from bot.retrieval.expansion import NAME_CHARS, ExpandedPassage, Rows, expanded
@@ -253,7 +254,7 @@ class Library:
                 Passage(
                     chunk=chunk.id,
                     document=chunk.document_id,
-                    source=row.source,
+                    source=shown_name(row.source),
                     title=row.title,
                     heading=SEPARATOR.join(row.path) or row.title,
                     # Its chunk's page is known; it may have grown over pages before that.
@@ -295,7 +296,9 @@ class Library:
         start = body_start(row.text, Section(ordinal, level, row.title, row.path, 0, len(row.text)))
         see = [*opened.see_also([(document, ordinal)]), *opened.children(document, row.path)]
         heading = SEPARATOR.join(row.path) or row.document
-        return SectionText(row.source, heading, row.page, row.text[start:].strip(), see[:SEE_ALSO])
+        return SectionText(
+            shown_name(row.source), heading, row.page, row.text[start:].strip(), see[:SEE_ALSO]
+        )
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin like `prefix`, accents and capitals aside: kind "section", "book" or "shelf"."""
@@ -332,7 +335,12 @@ class Library:
     ) -> list[tuple[str, str, dict[str, str | int]]]:
         """What is not in the texts of documents (ids): each file's name, the end of the sentence's key, its values."""
         rows = [await self._documents.get(space, document) for document in dict.fromkeys(documents)]
-        return [(row.source, *part) for row in rows if row is not None for part in unread_parts(row.unread)]
+        return [
+            (shown_name(row.source), *part)
+            for row in rows
+            if row is not None
+            for part in unread_parts(row.unread)
+        ]
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""

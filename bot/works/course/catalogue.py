@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from bot.readers.kinds import shown_name
 from bot.retrieval.titles import completed, normal
 from bot.works.course.course_document import shown
 from storage.document_rows import Lesson
@@ -117,4 +118,12 @@ class Catalogues:
 
 
 def _course(row: OutlineRow) -> Course:
-    return Course(row.document_id, row.title, row.source, row.language, row.link, row.instructor, row.lessons)
+    return Course(
+        row.document_id,
+        row.title,
+        shown_name(row.source),
+        row.language,
+        row.link,
+        row.instructor,
+        row.lessons,
+    )

@@ -6,11 +6,14 @@ Which file comes first and what its title is, is for `readers.bundle`, which rea
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from bot.events import UserError
+from bot.readers.archive import Archive
 from bot.readers.bundle import CONFIGS, OPTIONS
 from bot.retrieval.files import Candidate, read_whole
 
@@ -35,6 +38,26 @@ def pack(
         if options:
             _write(archive, OPTIONS, json.dumps(dict(options), sort_keys=True).encode())
     return target.stat().st_size
+
+
+def named_zip(file: Candidate, options: Mapping[str, str], target: Path, max_bytes: int) -> tuple[str, int]:
+    """The path and the size of a zip that somebody made, with the command's options in it if there are any. Blocking.
+
+    Nothing of it is unpacked; a broken one stays as it is, for the reader to refuse.
+    """
+    if not options:
+        return file.path, file.size
+    try:
+        data = read_whole(file.path, max_bytes)
+        Archive(file.name, data)
+    except UserError:
+        return file.path, file.size
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name that is there already: the last one counts
+        _write(archive, OPTIONS, json.dumps(dict(options), sort_keys=True).encode())
+    return str(target), target.stat().st_size
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -25,7 +25,7 @@ from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
 from bot.works.course.course_document import names_course, read_book, read_course, read_folder
 from bot.works.course.course_names import course_named
-from bot.works.course.folder import pack
+from bot.works.course.folder import named_zip, pack
 from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ OVERLAP: Final = 100
 LESSONS: Final = 100
 """Lessons of an outline in a message; a longer one comes as a file, too."""
 
+KINDS: Final = (*SUFFIXES, BUNDLE)
 NAMED: Final = 20
 """Titles that the message at a job's end names; `course list` names all."""
 
@@ -88,13 +89,13 @@ class Courses:
         request, say = run.request, words(run.request.locale)
         named = named_paths(request)
         if not named and not request.files:
-            raise UserError("course.no_files", kinds=", ".join(SUFFIXES))
+            raise UserError("course.no_files", kinds=", ".join(KINDS))
         if request.files:
             yield Status(say("library.fetching"))
-        files, refused = await files_of(run, self.incoming, named, self.max_bytes)
+        files, refused = await files_of(run, self.incoming, named, self.max_bytes, KINDS)
         if not files and not refused:
             yield Stage("job", say("course.adding", n=0))
-            kinds = ", ".join(SUFFIXES)
+            kinds = ", ".join(KINDS)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
 
@@ -117,7 +118,7 @@ class Courses:
     ) -> list[tuple[Item, int]]:
         """The courses that the files make, with their bytes.
 
-        A folder of lessons is one course, and so are several files that are given a title.
+        A folder of lessons is one course, also as a zip, and so are several files that are given a title.
         """
         options = run.request.options
         kind = BOOK if options.get("book") else COURSE
@@ -129,7 +130,13 @@ class Courses:
             size = await asyncio.to_thread(pack, root, group, about, target, self.max_bytes)
             found.append((Item(f"{name}{BUNDLE}", str(target), max_bytes=self.max_bytes, kind=kind), size))
 
-        rest = list(files)
+        rest = [file for file in files if suffix_of(file.name) != BUNDLE]
+        for file in files:
+            if suffix_of(file.name) == BUNDLE:
+                target = self.incoming.place(run, f"course-{len(found)}{BUNDLE}")
+                path, size = await asyncio.to_thread(named_zip, file, about, target, self.max_bytes)
+                name = f"{PurePath(file.name).stem}{BUNDLE}"
+                found.append((Item(name, path, max_bytes=self.max_bytes, kind=FOLDER), size))
         for path in named if ONLY not in options else ():
             root = await asyncio.to_thread(_folder, path)
             group = [file for file in rest if root and Path(file.path).is_relative_to(root)]

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bot.events import Ended, Event, Failed, Notice, Request, Run, Status, Text, UserError
-from bot.readers.kinds import SUFFIXES, suffix_of
+from bot.readers.kinds import SUFFIXES, shown_name, suffix_of
 from bot.retrieval.files import Candidate, Refused, gather, passed_over
 from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
@@ -64,13 +64,13 @@ def named_paths(request: Request) -> list[str]:
 
 
 async def files_of(
-    run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int
+    run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
 ) -> tuple[list[Candidate], list[Refused]]:
     """The named or attached files, or those due in a watched folder; and why some cannot be read."""
     due = run.request.options.get(ONLY)
 
     async def gathered() -> tuple[list[Candidate], list[Refused]]:
-        files, refused = await asyncio.to_thread(gather, named, max_bytes)
+        files, refused = await asyncio.to_thread(gather, named, max_bytes, kinds)
         if not isinstance(due, list):
             return files, refused
         names_due = set(due)
@@ -81,7 +81,7 @@ async def files_of(
     files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
     if not run.request.files:
         return files, refused
-    brought, not_brought = await incoming.bring(run, SUFFIXES, max_bytes)
+    brought, not_brought = await incoming.bring(run, kinds, max_bytes)
     return [*files, *brought], [*refused, *not_brought]
 
 
@@ -174,7 +174,7 @@ class IntakeJob:
     ) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         for first, past in _batches(sizes):
-            yield Status(say("library.reading", name=items[first].name), first, len(items))
+            yield Status(say("library.reading", name=shown_name(items[first].name)), first, len(items))
             pump: Pump[tuple[int, int, int], list[IntakeResult]] = Pump()
 
             async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[IntakeResult]:
@@ -214,7 +214,7 @@ class IntakeJob:
         paged = suffix_of(items[n].name) == ".pdf"
         text = self._say(
             "library.reading_page" if paged else "library.reading_part",
-            name=items[n].name,
+            name=shown_name(items[n].name),
             page=pages_done,
             pages=total,
             percent=100 * pages_done // max(total, 1),

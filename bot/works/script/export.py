@@ -17,7 +17,7 @@ from typing import Final
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, literal, plain
 from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
 from bot.works.script.length import page_of
-from bot.works.script.model import Script
+from bot.works.script.model import Script, speaker
 
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
 _NOTE: Final = re.compile(r"\[(?=\[)")
@@ -81,6 +81,8 @@ def _title_page(script: Script) -> str:
 def _cue(element: Element, *, followed: bool) -> str:
     name = " ".join(_safe(element.text).split())
     natural = followed and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
+    # Many programs know a cue by its capitals alone: where the letters have no case, they need the mark.
+    natural = natural and any(map(str.isupper, speaker(name)[0]))
     return f"{'' if natural else '@'}{name}{' ^' if element.dual == RIGHT else ''}"
 
 

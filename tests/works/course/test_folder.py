@@ -17,7 +17,7 @@ from bot.works.course.moments import at_moment
 from storage.document_rows import Outline
 from tests.readers.test_pdf_made import body, made
 from tests.readers.test_pdf_unread import IMAGE
-from tests.works.course.desk import opened
+from tests.works.course.desk import cited, opened
 
 FILES = Path(__file__).parents[2] / "readers" / "files"
 
@@ -160,6 +160,54 @@ def test_a_video_is_cited_from_its_second() -> None:
     assert at_moment("https://youtu.be/a", "before. \n\n[0:05] after", "before.") == "https://youtu.be/a"
     headed = "# Spring tides\n\n[00:12] At new moon the tides are highest."  # as a passage begins
     assert at_moment("https://youtu.be/a", headed, headed) == "https://youtu.be/a?t=12"
+
+
+def test_a_zip_that_somebody_made_is_read_below_its_outermost_folder() -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in ("tides/week 1/", "tides/.git/a.md", "__MACOSX/tides/._1.md", "tides/week 1/.hidden.md"):
+            archive.writestr(name, "" if name.endswith("/") else "# Nothing\n\nx")
+        archive.writestr("tides\\week 1\\1-ebb.md", "It falls.")
+        # As macOS writes it: UTF-8, without saying so, accents apart.
+        archive.writestr("tides/week 2/2-Mare\u0301.md".encode().decode("cp437"), "It rises.")
+        for name in ("../3.md", "tides/../../etc/4.md", "/etc/5.md", "C:\\6.md"):
+            archive.writestr(name, "# Harm\n\nx")
+    document = bundle.read("tides.zip", made.getvalue(), nobody)
+    assert lessons(read_folder("tides.zip", document)[1]) == [(1, "Ebb"), (2, "Maré")]
+    assert [values["file"] for _, values in document.unread] == [
+        "../3.md",
+        "tides/../../etc/4.md",
+        "/etc/5.md",
+        "C:/6.md",
+    ]
+    assert "Harm" not in document.text
+
+
+async def test_a_zip_is_a_course_named_without_its_suffix(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "tides/1.md": "# Ebb\n\nThe water falls.",
+        "tides/2.pdf": b"%PDF-1.7\nnothing",
+        "tides/3.md": "# Ropes\n\nHemp rots.",
+    }
+    async with opened(tmp_path) as desk:
+        path = desk.file("tides.zip", zipped(files))
+        said = await desk.add(path)
+        assert "Added 1 course" in said
+        assert "tides: 2.pdf could not be read" in said
+        (citation,) = cited(await desk.ask("course", "ask", "When does the water fall?"))
+        assert (citation.source, citation.heading) == ("tides", "tides › 1. Ebb")
+        assert "Added 1 course" in await desk.add(path, title="Ropes", instructor="Bea")
+        assert await desk.titles() == ["Ropes", "tides"]
+        assert "Indexing 2 books anew" in await desk.said("library", "reindex")
+        assert await desk.titles() == ["Ropes", "tides"]
+        bomb = desk.file("bomb.zip", zipped({f"{n}.md": b" " * 60_000_000 for n in range(4)}))
+        assert "Not added: 1 of 1 file" in await desk.add(bomb)
+        for name, title in (("broken.zip", ""), ("broken.zip", "T")):
+            broken = desk.file(name, b"PK\x03\x04 nothing")
+            assert "broken: the file is damaged" in await desk.add(
+                broken, **({"title": title} if title else {})
+            )
+        assert "I can't read this kind of file" in await desk.said("library", "add", paths=[path])
 
 
 async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -> None:

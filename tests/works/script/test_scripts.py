@@ -331,6 +331,16 @@ def test_whatever_stands_in_a_script_is_written_so_that_it_reads_back(scenes: li
     _same(script(Screenplay(tuple(element for scene in scenes for element in scene))))
 
 
+def test_a_cue_without_case_keeps_its_mark_in_fountain() -> None:
+    """Other programs tell a cue by its capitals, and these letters have none."""
+    text = "INT. വീട് - DAY\n\n@മീന (V.O.)\nഹലോ.\n\n@രാമു ^\nശരി.\n\nANA\nYes.\n"
+    before = script(parsed(text))
+    assert before.scenes[0].characters == ("മീന", "രാമു", "ANA")
+    assert "@" not in page(before.scenes[0].elements) + markdown(before)
+    assert fountain(before) == text
+    _same(before)
+
+
 def test_what_stands_beside_is_set_beside() -> None:
     made = page(parsed("INT. A\n\nANNA\nOne two three.\n\nBO ^\n(beat)\nFour.\n\n> END <\n").elements)
     lines = made.split("\n")

@@ -2,11 +2,13 @@
 
 Its own export is a list of story cards (`keys`, `value`, `title`, `type`). Exporters write what its service answers: a
 scenario (`prompt`, `memory`, `authorsNote`, `storyCards`, `options`) or an adventure with `actionWindow` or `actions`
-(`text`; `type`: do, say, story and see are the player's). Pure.
+(`text`; `type`: do, say, story and see are the player's). What a scenario asks the player before it begins
+(`${Your name?}`) stays in the text, and is counted. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,6 +18,7 @@ from bot.works.story.exchange.passages import Passage, Telling, Whose, text_of
 from bot.works.story.exchange.sillytavern import moment
 
 _PLAYERS: Final = frozenset(("do", "say", "story", "see"))
+_BLANK: Final = re.compile(r"\$\{([^{}\n]{1,300})\}")
 _WITHIN: Final = ("data", "adventure", "adventureState", "scenario")
 
 
@@ -68,6 +71,10 @@ def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whos
     telling.passages = list(_passages(actions, telling)) if isinstance(actions, list) else []
     if not telling.passages:
         telling.passages = [Passage(text_of(tree.get("prompt")))]
+    texts = [telling.premise, telling.note, *(passage.text for passage in telling.passages)]
+    texts += [str(entry["content"]) for entry in telling.lore.entries]
+    if blanks := {blank.strip() for text in texts for blank in _BLANK.findall(text)}:
+        telling.counts["story.import_left_blanks"] = len(blanks)
     options = tree.get("options")
     if isinstance(options, list) and options:
         telling.counts["story.import_left_options"] = len(options)

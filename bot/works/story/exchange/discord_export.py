@@ -1,7 +1,8 @@
 """A channel of Discord's as DiscordChatExporter writes it in JSON, as the story of a chat log: speakers and dates kept.
 
-`guild`, `channel`, and `messages` with `id`, `type`, `timestamp`, `content`, `author`, `attachments`, `embeds`. What
-Discord itself says (somebody joined, a message was pinned) is left out and counted. Pure.
+`guild`, `channel`, and `messages` with `id`, `type`, `timestamp`, `content`, `author`, `attachments`, `embeds`. A reply
+(`reference`) begins with a quote of what it answers, unless that is the message before it. What Discord itself says
+(somebody joined, a message was pinned) is left out and counted. Pure.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from bot.works.story.exchange.sillytavern import moment
 
 _SPOKEN: Final = frozenset(("Default", "Reply", "0", "19", "20", "23"))
 """Types of messages that somebody wrote. The exporter names some, and gives others as Discord's numbers."""
+QUOTED: Final = 120
+"""Characters of a message that the quote in a reply to it has."""
 
 
 def is_discord_export(tree: Mapping[str, Any]) -> bool:
@@ -41,6 +44,7 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
         messages.sort(key=lambda row: int(row["id"]))
     title = name_of(tree["channel"].get("name"))
     rows = Rows(whose.id or story_id(whose.space, data), whose.space, title or titled(file))
+    said, before = dict[str, str](), ""
     for row in messages:
         author, label, text = row.get("author"), text_of(row.get("id")), "\n".join(_words(row)).strip()
         author = author if isinstance(author, dict) else {}
@@ -55,6 +59,13 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
             counts["story.import_left_long"] += 1
         else:
             labels.add(label)
+            said[label] = _quote(name, text)
+            answers = _answered(row)
+            if answers and answers not in said:
+                counts["story.import_left_replies"] += 1
+            elif answers and answers != before:
+                text = f"{said[answers]}\n\n{text}"
+            before = label
             at = moment(row.get("timestamp"))
             body = {"mode": "say", "text": text, "name": name, "label": label}
             rows.add("act", body | ({"when": at.isoformat(timespec="seconds")} if at else {}), at=at)
@@ -65,9 +76,27 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
     return imported
 
 
+def _answered(message: Mapping[str, Any]) -> str:
+    """The id of the message that it replies to."""
+    reference = message.get("reference")
+    replies = isinstance(reference, dict) and str(message.get("type")) in ("Reply", "19")
+    return text_of(reference.get("messageId")) if replies and isinstance(reference, dict) else ""
+
+
+def _quote(name: str, text: str) -> str:
+    words = " ".join(text.split())
+    return f"> {name}: {words if len(words) <= QUOTED else words[:QUOTED].rsplit(' ', 1)[0] + ' …'}"
+
+
 def _words(message: Mapping[str, Any]) -> Iterator[str]:
-    """Its text, what its embeds say (dice, say), and the names of its files."""
+    """Its text or the message that it forwards, what its embeds say (dice, say), and the names of its files."""
     yield text_of(message.get("content")).replace("\0", "")
+    if isinstance(forwarded := message.get("forwardedMessage"), dict):
+        yield from (
+            f"> {line}"
+            for words in _words({**forwarded, "forwardedMessage": None})
+            for line in words.split("\n")
+        )
     for embed in _objects(message.get("embeds")):
         yield from filter(None, (text_of(embed.get(name)) for name in ("title", "description")))
         for field in _objects(embed.get("fields")):

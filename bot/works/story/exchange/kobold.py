@@ -1,14 +1,16 @@
 """Stories of KoboldAI and Kobold Lite.
 
 Version 1 has `prompt` and `actions`, a list of texts; version 2 (`file_version`) has `actions.actions` by number, with
-`Selected Text`. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story, 2 adventure, 3 chat, 4
-instruct). Pure.
+`Selected Text`. What else was written for an action (`Options`, or `Alternative Text` in version 1's
+`actions_metadata`) are versions of its scene. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story,
+2 adventure, 3 chat, 4 instruct). Pure.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from bot.works.story.exchange.json_import import Imported
@@ -27,6 +29,8 @@ _MARKS: Final = (
 _ADVENTURE, _CHAT, _INSTRUCT = 2, 3, 4
 _TAG = re.compile(r"\{\{\[(INPUT|OUTPUT|SYSTEM)(_END)?\]\}\}")
 _PICTURE = re.compile(r"<\|([pd])\|[^|<>]*\|\1\|>")
+_NEAR: Final = 100
+"""How many passages on an action's text is looked for."""
 _DONE = re.compile(r"^[ \t]*> ?(.+)$", re.MULTILINE)
 
 
@@ -53,6 +57,8 @@ def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -
     telling.counts += type(telling.counts)()  # without those that are 0
     settings = tree.get("savedsettings")
     telling.passages = list(_passages(texts, settings if isinstance(settings, dict) else {}))
+    if lost := _add_others(telling.passages, list(_alternatives(tree))):
+        telling.counts["story.import_left_versions"] = lost
     return telling.imported(data, file, whose)
 
 
@@ -67,6 +73,40 @@ def _actions(tree: Mapping[str, Any]) -> Iterator[Any]:
             yield row.get("Selected Text") if isinstance(row, dict) else row
     elif isinstance(actions, list):
         yield from actions
+
+
+def _alternatives(tree: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The text of each action, and what else was written for it."""
+    actions, older = tree.get("actions"), tree.get("actions_metadata")
+    listed = actions.get("actions") if isinstance(actions, dict) else older
+    rows = listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ()
+    for row in rows:
+        if not isinstance(row, dict) or not (chosen := text_of(row.get("Selected Text")).strip()):
+            continue
+        options = row.get("Options", row.get("Alternative Text"))
+        texts = [
+            text_of(option.get("text", option.get("Text"))).replace("\0", "").strip()
+            for option in (options if isinstance(options, list) else ())
+            if isinstance(option, dict)
+        ]
+        if others := [text for text in dict.fromkeys(texts) if text not in ("", chosen)]:
+            yield chosen, others
+
+
+def _add_others(passages: list[Passage], alternatives: list[tuple[str, list[str]]]) -> int:
+    """Give each passage what else was written in its place; how many texts have none."""
+    at = lost = 0
+    for chosen, others in alternatives:
+        near = range(at, min(at + _NEAR, len(passages)))
+        found = next((n for n in near if not passages[n].by_player and chosen in passages[n].text), None)
+        if found is None:
+            lost += len(others)
+            continue
+        passage = passages[found]
+        versions = (passage.text.replace(chosen, other, 1).strip() for other in others)
+        passages[found] = replace(passage, others=(*passage.others, *versions))
+        at = found
+    return lost
 
 
 def _world_info(tree: Mapping[str, Any]) -> list[Any]:

@@ -35,12 +35,14 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`by_player` are a player's words, by `name`; else the program's, where `name` is the character who speaks."""
+    """`by_player` are a player's words, by `name`; else the program's, where `name` is the character who speaks, and
+    `others` are what it had written before in this place."""
 
     text: str
     by_player: bool = False
     name: str = ""
     at: datetime | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -84,7 +86,8 @@ class Telling:
                     speaker = {"speaker": passage.name} if passage.name else {}
                     mode = "continue" if rows.turns else "open"
                     turn = rows.add("act", {"mode": mode, "text": "", "name": "", **speaker}, at=passage.at)
-                rows.versions(turn, [text], 0, passage.at)
+                others = [other for other in passage.others if len(other) <= LINE_CHARS]
+                rows.versions(turn, [*others, text], len(others), passage.at)
                 turn = ""
             if rows.turns > TURNS:
                 raise UserError("story.import_long", file=file, limit=TURNS)

@@ -120,6 +120,40 @@ def test_a_story_of_koboldai_united_comes_in() -> None:
     assert [entry["constant"] for entry in story.lore.values()] == [True]
 
 
+def test_what_kobold_wrote_otherwise_are_versions_of_the_scene() -> None:
+    def option(text: str, **more: bool) -> dict[str, Any]:
+        return {"text": text, "Pinned": False, "Previous Selection": True, "Edited": False, **more}
+
+    newer = {
+        "file_version": 2, "prompt": "The sea.", "worldinfo_v2": {}, "actions": {"actions": {
+            "0": {"Selected Text": "\n> You knock.\n", "Options": [option("> You wait.")]},
+            "1": {"Selected Text": " It opens.", "Options": [option(" It stays shut."), option(" It opens. "),
+                                                            option("It stays shut."), option("It burns.")]},
+            "2": {"Selected Text": " You enter.", "Options": "none"},
+        }},
+    }  # fmt: skip
+    story, imported = story_in(newer)
+    turn = story.current_turns[1]
+    assert [scene.text for scene in turn.scenes] == [
+        "It stays shut. You enter.", "It burns. You enter.", "It opens. You enter.",
+    ]  # fmt: skip
+    assert told(story)[1] == ("Ana", "You knock.", "It opens. You enter.")
+    assert imported.counts == {"story.import_left_versions": 1}  # what the player would have done
+    older = {
+        **of_kobold(1, " A door.", " It opens."),
+        "actions_metadata": {
+            "1": {
+                "Selected Text": " It opens.",
+                "Alternative Text": [{"Text": " It sinks.", "Pinned": True}],
+            },
+            "2": {"Selected Text": "", "Alternative Text": [{"Text": "Gone."}]},
+        },
+    }
+    story, imported = story_in(older)
+    assert [scene.text for scene in story.current_turns[2].scenes] == ["It sinks.", "It opens."]
+    assert not imported.counts
+
+
 class Document:
     """NovelAI's MessagePack: records, and strings bundled behind the values."""
 
@@ -300,6 +334,10 @@ def test_ai_dungeons_cards_scenarios_and_adventures_come_in() -> None:
     story, imported = story_in(scenario)
     assert told(story) == [("", "", "The sea.")]
     assert imported.counts == {"story.import_left_options": 1}
+    asks = {**scenario, "options": None, "prompt": "You are ${Your name?}, ${Your  trade}. ${Your name?}!"}
+    story, imported = story_in(asks)
+    assert told(story)[0][2].startswith("You are ${Your name?}")
+    assert imported.counts == {"story.import_left_blanks": 2}
 
 
 BOOK = {
@@ -378,6 +416,11 @@ DISCORD: dict[str, Any] = {
         ]),
         message(2, "I knock.", type="Reply", reference={"messageId": "1"}), message(1, "The sea."), message(6, " "),
         message(7, "joined", type="GuildMemberJoin"), message(8, "/roll", type="20"), message(8, "twice"), "no message",
+        message(9, "Again?", type="Reply", reference={"messageId": "2"}),
+        message(10, "Aye. " * 30, type="Reply", reference={"messageId": "404"}),
+        message(11, "No.", type="Reply", reference={"messageId": "9"}),
+        message(12, "", type="Default", reference={"messageId": "77"}, forwardedMessage={"content": "Two\nlines."}),
+        message(13, "So.", type="Reply", reference={"messageId": "10"}),
     ],
     "messageCount": 10,
 }  # fmt: skip
@@ -391,12 +434,18 @@ def test_a_channel_of_discords_comes_in_as_a_log_with_speakers_and_dates() -> No
         ("Dice", "Roll\n17\nDC: 12", "3"),
         ("Ana", "[map.png]", "4"),
         ("Ana", "/roll", "8"),
+        ("Ana", "> Ana: I knock.\n\nAgain?", "9"),
+        ("Ana", ("Aye. " * 30).strip(), "10"),
+        ("Ana", "> Ana: Again?\n\nNo.", "11"),
+        ("Ana", "> Two\n> lines.", "12"),
+        ("Ana", f"> Ana: {('Aye. ' * 24).strip()} …\n\nSo.", "13"),
     ]
     assert story.current_turns[0].act.when == "2024-03-04T03:01:07+00:00"
     assert f"{story.current_turns[1].made:%Y-%m-%d %H:%M}" == "2024-03-04 03:02"
     assert imported.story.title == "the-door"
     assert imported.counts == {
         "story.import_left_system": 2, "story.import_left_silent": 1, "story.import_left_broken": 2,
+        "story.import_left_replies": 1,
     }  # fmt: skip
     with pytest.raises(UserError) as refused:
         story_in({**DISCORD, "messages": []})
