@@ -443,6 +443,20 @@ class App:
         live_run = self._live.of(space, run)
         return live_run is not None and not live_run.quiet
 
+    @property
+    def started(self) -> bool:
+        """Whether the engine is launched."""
+        return self._started
+
+    @property
+    def failing_models(self) -> Mapping[str, str]:
+        """The providers whose last call failed, and how."""
+        return self.resources.models.failing
+
+    def counts(self) -> tuple[int, int]:
+        """How many runs go on in this process, and how many wait in a line."""
+        return self._live.counts()
+
     def turns(self, request: Request) -> int:
         """How many turns of the request's author wait or go on in its place, besides itself."""
         return self._live.turns(request)

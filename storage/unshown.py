@@ -54,6 +54,14 @@ class Unshown:
         this_stage = (t.c.space == space, t.c.run_id == run, t.c.stage == stage)
         await self._db.run(t.delete().where(*this_stage))
 
+    async def count(self) -> int:
+        """How many there are, of all spaces."""
+        from sqlalchemy import func, select
+
+        from storage.tables import unshown as t
+
+        return int((await self._db.execute(select(func.count()).select_from(t))).scalar_one())
+
     async def all(self) -> list[UnshownRow]:
         """In the order of their requests; the end of a run comes before later changes of it."""
         from sqlalchemy import select

@@ -64,6 +64,7 @@ LAYERS = (
         "bot.markdown",
         "bot.drawing",
         "bot.mention",
+        "bot.metrics",
         "bot.process_limits",
         "bot.text_cache",
     ),
@@ -98,7 +99,12 @@ CONSTANTS = ("config", "limits")
 TOGETHER = ("", "verbs", "work", "completions", "command_line")
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
-    "aiohttp": ("bot.adapters.download", "bot.adapters.discord", "bot.adapters.slack"),
+    "aiohttp": (
+        "bot.adapters.download",
+        "bot.adapters.operating",
+        "bot.adapters.discord",
+        "bot.adapters.slack",
+    ),
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
     "anthropic": ("bot.llm.anthropic_messages",),

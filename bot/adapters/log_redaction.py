@@ -1,11 +1,16 @@
-"""Removes secrets from log lines, which libraries may write into them. Knows their shapes, and no platform."""
+"""Log lines, as text or as JSON, without the secrets that libraries may write into them.
+
+Knows the shapes of secrets, and no platform.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
+import sys
 import traceback
 from copy import copy
+from datetime import UTC, datetime
 from typing import Final
 
 OUTAGES: Final = ("discord.shard", "discord.gateway")
@@ -22,6 +27,9 @@ _SHAPES: Final = (
 )
 
 
+_log = logging.getLogger(__name__)
+
+
 class RedactingFormatter(logging.Formatter):
     """Formats log lines and tracebacks without `secrets`, and without anything that looks like another secret."""
 
@@ -34,12 +42,53 @@ class RedactingFormatter(logging.Formatter):
             fault, record = record.exc_info[1], copy(record)
             record.exc_info = record.exc_text = None
             record.msg, record.args = f"{record.getMessage()} ({type(fault).__name__}: {fault})", ()
-        line = super().format(record)
+        return self.redacted(self.line(record))
+
+    def line(self, record: logging.LogRecord) -> str:
+        """The line, which may hold secrets."""
+        return super().format(record)
+
+    def redacted(self, text: str) -> str:
         for shape, instead in _SHAPES:
-            line = shape.sub(instead, line)
+            text = shape.sub(instead, text)
         for secret in self._secrets:
-            line = line.replace(secret, "…")
-        return line
+            text = text.replace(secret, "…")
+        return text
+
+
+class JsonFormatter(RedactingFormatter):
+    """The same as JSON, an object a line, its time in UTC."""
+
+    def line(self, record: logging.LogRecord) -> str:
+        import json
+
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {
+            "time": time,
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        elif record.exc_text:
+            line["exception"] = record.exc_text
+        # Before they are put between quotes, which would change a secret that has some.
+        redacted = {name: self.redacted(value) for name, value in line.items()}
+        return json.dumps(redacted, ensure_ascii=False)
+
+
+def formatter(log_format: str, *secrets: str) -> RedactingFormatter:
+    """That of `[operate] log_format`."""
+    return (JsonFormatter if log_format == "json" else RedactingFormatter)(*secrets)
+
+
+def announce(sentence: str) -> None:
+    """Say it to the operator on standard error: as it is, or as a line of the log where that is JSON."""
+    if any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger().handlers):
+        _log.info("%s", sentence)
+    else:
+        print(sentence, file=sys.stderr, flush=True)
 
 
 def type_and_trace(fault: BaseException) -> str:

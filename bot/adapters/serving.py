@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.adapters import termination
-from bot.adapters.log_redaction import RedactingFormatter
+from bot.adapters.log_redaction import announce, formatter
 from bot.adapters.slack.installed import credentials
 from bot.adapters.terminal import log_to
 from bot.events import UserError
@@ -22,6 +22,8 @@ from bot.markdown import plain
 from bot.words import Words, words
 
 if TYPE_CHECKING:
+    from bot.adapters.health import Connections
+    from bot.adapters.operating import Operating
     from bot.app import App
     from bot.config import Config
 
@@ -45,6 +47,10 @@ class Adapter(Protocol):
         """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
         ...
 
+    def connections(self) -> Connections:
+        """Its connections to the platform, by names of its own."""
+        ...
+
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
         ...
@@ -58,7 +64,7 @@ class ConfiguredPlatform:
 
     name: str
     secrets: tuple[str, ...]
-    make: Callable[[App], Adapter]
+    make: Callable[[App, Operating], Adapter]
 
 
 def serve(config: Config, locale: str) -> int:
@@ -100,7 +106,7 @@ def _discord(config: Config, say: Words) -> ConfiguredPlatform | None:
     if any(character.isspace() for character in token):
         raise UserError("discord_run.token_refused", variable=config.discord.token_env)
 
-    def make(app: App) -> Adapter:
+    def make(app: App, operating: Operating) -> Adapter:
         from bot.adapters.discord.service import Discord
 
         return Discord(app, config, token, say)
@@ -113,31 +119,45 @@ def _slack(config: Config, say: Words) -> ConfiguredPlatform | None:
     if slack_credentials is None:
         return None
 
-    def make(app: App) -> Adapter:
+    def make(app: App, operating: Operating) -> Adapter:
         from bot.adapters.slack.service import Slack
 
-        return Slack(app, config, slack_credentials, say)
+        return Slack(app, config, slack_credentials, say, operating)
 
     return ConfiguredPlatform("Slack", slack_credentials.secrets, make)
 
 
 async def _serve(config: Config, chosen: list[ConfiguredPlatform], say: Words) -> int:
+    from bot.adapters.health import Health
+    from bot.adapters.operating import Operating
     from bot.app import App
 
     names = say("serving.and").join(platform.name for platform in chosen)
-    print(say("serving.opening", folder=config.data_dir, names=names), file=sys.stderr, flush=True)
-    app = await App.open(config)
-    adapters: list[Adapter] = []
+    announce(say("serving.opening", folder=config.data_dir, names=names))
+    health = Health(config.data_dir)
+    operating = Operating(health, config)
+    await operating.start()  # before the storage is opened: a migration may take minutes
+    try:
+        await _serve_app(await App.open(config), chosen, operating, say)
+    finally:
+        await operating.close()
+    return 0
+
+
+async def _serve_app(app: App, chosen: list[ConfiguredPlatform], operating: Operating, say: Words) -> None:
+    health, adapters = operating.health, list[Adapter]()
+    health.app = app
     try:
         for platform in chosen:
-            adapters.append(platform.make(app))  # noqa: PERF401  (those that were made are closed if the next one fails)
+            adapters.append(platform.make(app, operating))
+            health.platforms[platform.name] = adapters[-1]
         await _serve_on(app, adapters, say)
     finally:
+        health.leaving = True
         # In this order: receive nothing more, end the runs, and only then close what sends messages.
         await _each([adapter.stop_receiving for adapter in adapters])
         await app.close()
         await _each([adapter.close for adapter in adapters])
-    return 0
 
 
 async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
@@ -190,7 +210,7 @@ async def _offer(app: App, say: Words) -> None:
     """Print which model servers run on this machine and have not been chosen."""
     if (server := await app.local_server()) is not None:
         offer = say("models_chat.offer", server=server.title, model=server.models[0], name=server.name)
-        print(offer, file=sys.stderr, flush=True)
+        announce(offer)
 
 
 def _last(sorries: list[UserError], say: Words) -> UserError | None:
@@ -201,7 +221,7 @@ def _last(sorries: list[UserError], say: Words) -> UserError | None:
 
 def _tell(sorries: list[UserError], say: Words) -> None:
     for error in sorries:
-        print(say(error.key, **error.values), file=sys.stderr, flush=True)
+        announce(say(error.key, **error.values))
 
 
 async def _each(steps: list[Callable[[], Awaitable[None]]]) -> None:
@@ -218,4 +238,4 @@ def _log_to(config: Config, secrets: list[str]) -> None:
     shown.addFilter(lambda line: line.levelno >= logging.WARNING or line.name.startswith(OURS))
     root.addHandler(shown)
     for handler in root.handlers:
-        handler.setFormatter(RedactingFormatter(*secrets))
+        handler.setFormatter(formatter(config.operate.log_format, *secrets))

@@ -7,8 +7,9 @@ demo model.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +19,13 @@ from bot.config.settings import (
     BUILT_IN,
     DEMO,
     KEYED,
+    LISTEN,
     MOST_DAYS,
     BudgetConfig,
     Config,
     DiscordConfig,
     LimitsConfig,
+    OperateConfig,
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
@@ -32,6 +35,7 @@ from bot.config.settings import (
     SpeechConfig,
     TracingConfig,
 )
+from bot.events import UserError
 
 __all__ = [
     "DEMO",
@@ -40,6 +44,7 @@ __all__ = [
     "Config",
     "DiscordConfig",
     "LimitsConfig",
+    "OperateConfig",
     "ProviderConfig",
     "RetrievalConfig",
     "RolesConfig",
@@ -88,6 +93,10 @@ def load(
     else:
         providers = tables.get("providers", BUILT_IN)
         tables["roles"], tables["roles_from"] = _roles(providers, secrets, suggested, models_dir)
+    if (listen := secrets.get("SUTRADHAR_LISTEN")) is not None:
+        if not re.fullmatch(LISTEN, listen):
+            raise UserError("operate.variable", value=listen)
+        tables["operate"] = replace(tables.get("operate", OperateConfig()), listen=listen)
     return Config(
         data_dir=(data or _path(secrets.get("SUTRADHAR_DATA")) or _user_dir() / "data").expanduser(),
         models_dir=models_dir,

@@ -23,6 +23,7 @@ from bot.config.settings import (
     DiscordConfig,
     EmbeddingConfig,
     LimitsConfig,
+    OperateConfig,
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
@@ -53,6 +54,7 @@ TABLES: Final[Mapping[str, type]] = {
     "retrieval": RetrievalConfig,
     "storage": StorageConfig,
     "tracing": TracingConfig,
+    "operate": OperateConfig,
     "speech": SpeechConfig,
     "discord": DiscordConfig,
     "slack": SlackConfig,
@@ -237,6 +239,8 @@ class ConfigFile:
             return (self.file.parent / Path(value).expanduser()).resolve()
         if member.metadata.get("folder") and value.startswith(("/", ".", "~")):
             return str((self.file.parent / Path(value).expanduser()).resolve())
+        if "like" in member.metadata and value:
+            self._like(where, member, (value,))
         self._check_text(where, member, value)
         return value
 

@@ -123,6 +123,9 @@ class RolesConfig:
 _OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop")
 
 
+LISTEN: Final = r"([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}"
+"""Where a server listens: a host and a port, as 127.0.0.1:9090 or [::1]:9090."""
+
 MOST_DAYS: Final = 366
 """How far back a sum of what was spent may look."""
 
@@ -200,6 +203,16 @@ class TracingConfig:
     """The base URL of a collector that takes OpenTelemetry's traces over HTTP; None for no traces."""
 
     endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperateConfig:
+    """How whoever runs the bot watches it: the address ("host:port") of a server for checks and metrics, "" for none;
+    and the form of the log's lines.
+    """
+
+    listen: str = field(default="", metadata={"like": (LISTEN, "config.listen")})
+    log_format: str = choice("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +354,7 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     storage: StorageConfig = StorageConfig()
     tracing: TracingConfig = TracingConfig()
+    operate: OperateConfig = OperateConfig()
     speech: SpeechConfig = SpeechConfig()
     discord: DiscordConfig = DiscordConfig()
     slack: SlackConfig = SlackConfig()

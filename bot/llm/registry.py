@@ -17,14 +17,14 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bot import tracing, untrusted
+from bot import metrics, tracing, untrusted
 from bot.budget import Budget, most_usage
 from bot.config import model_spec
 from bot.events import Completion, Run, Usage, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
 from bot.llm.cache_times import CacheTimes
-from bot.llm.faults import Cooldowns
+from bot.llm.faults import RESTS_S, RETRIED, Cooldowns
 from bot.llm.prices import CacheWatch
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Models:
         self._cooldowns = Cooldowns(clock)
         self._watch = CacheWatch(clock)
         self.cache_times = CacheTimes(clock)
+        self.failing: dict[str, str] = {}
+        """Providers whose last call failed for a reason that no other question would mend, and which one."""
 
     def with_roles(self, roles: Mapping[str, Sequence[str]]) -> Models:
         """A copy in which other models than the config's play these roles; it need not be closed."""
@@ -270,6 +272,7 @@ class Models:
                             yield piece
             except UserError as error:
                 # A given chain may name a provider that the config no longer has.
+                self._count(role, model, error)
                 if started or not error.key.startswith(("model.", "config.role_provider")):
                     raise
                 failed[model] = error
@@ -277,8 +280,17 @@ class Models:
                 log.warning("%s of %s: %s failed: %s", step, run.id, model, error)
             if answered:
                 self._cooldowns.clear(model)
+                self.failing.pop(model.partition(":")[0], None)
                 return
         raise failed[chain[0]]
+
+    def _count(self, role: str, model: str, error: UserError) -> None:
+        group, _, fault = error.key.partition(".")
+        if group == "model":
+            provider = model.partition(":")[0]
+            metrics.MODEL_ERRORS.add(role, provider, fault)
+            if fault in RETRIED or fault in RESTS_S:
+                self.failing[provider] = fault
 
     async def _ask_model(
         self, run: Run, role: str, key: str, model: str, prompt: Prompt

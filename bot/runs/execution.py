@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot import tracing
+from bot import metrics, tracing
 from bot.command_line import escaped, line_for
 from bot.commands import KINDS, UNDER, verb
 from bot.events import (
@@ -267,6 +268,7 @@ class Execution:
         request = live.request
         status: Ended = "done"
         aloud: _Aloud | None = None
+        unworded = not (live.resumed or request.parent)
         try:
             if not live.quiet:  # else it was interrupted after its answer, and has left its line
                 if live.line is not None:
@@ -329,6 +331,10 @@ class Execution:
                             if live.shown:
                                 note(live.events, event)
                                 await view.show(event)
+                                if isinstance(event, Text) and unworded:
+                                    unworded = False
+                                    waited = datetime.now(UTC) - live.since
+                                    metrics.FIRST_WORDS.observe(request.work, seconds=waited.total_seconds())
                                 live.noticed.set()
         except Exception as error:
             status = "failed"

@@ -15,7 +15,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
-from bot import commands
+from bot import commands, metrics
 from bot.events import Ended, Event, Place, Request
 from bot.runs.requests import ended_as, line_of
 from storage.faults import StorageFault
@@ -91,6 +91,12 @@ class LiveRuns:
 
     def all(self) -> Iterable[LiveRun]:
         return list(self._runs.values())
+
+    def counts(self) -> tuple[int, int]:
+        """How many runs go on, background parts included, and how many wait in a line."""
+        live = self._runs.values()
+        waiting = sum(not one.quiet and self.order.called(one.line) not in (None, one) for one in live)
+        return len(live) - waiting, waiting
 
     def get(self, run: str) -> LiveRun | None:
         return self._runs.get(run)
@@ -191,6 +197,7 @@ class LiveRuns:
     def over(self, run: str, status: Ended) -> None:
         """Remove a run that has ended, also from its line, and resolve what awaits its end."""
         if (live := self._runs.pop(run, None)) is not None:
+            metrics.RUNS.add(live.request.work, status)
             self.order.leave(live)
             live.noticed.set()
             for waiting in (live.answered, live.end):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -12,13 +14,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
+import aiohttp
 import pytest
 
-from bot.adapters.log_redaction import RedactingFormatter
+from bot.adapters.log_redaction import JsonFormatter, RedactingFormatter
 from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
 from tests.kill.process import environment
+from tests.scraped import read
 
 CLOSED = "http://127.0.0.1:9/api/v10"
 CLOSED_SLACK = "http://127.0.0.1:9/api"
@@ -157,6 +161,35 @@ async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Sign
     assert not (tmp_path / "lock.pid").exists()
 
 
+async def test_programs_that_watch_it_read_its_health_its_figures_and_its_log(tmp_path: Path) -> None:
+    more = '[operate]\nlisten = "127.0.0.1:0"\nlog_format = "json"\n'
+    async with FakeDiscord() as fake:
+        guild = fake.guild("Table")
+        ana, channel = fake.user("Ana"), guild.text("general")
+        guild.join(ana)
+        async with started(tmp_path, api=fake.api, token=fake.token, more=more) as process:
+            output = await until_said(process, "On Discord as Sutradhar#4821")
+            (port,) = re.findall(r"server listens on 127.0.0.1:(\d+)", output)
+            asked = await fake.slash(ana, channel, "rules roll", expression="2d6")
+            await fake.until(lambda: asked.acked)
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http:
+                async with http.get("/ready") as answer:
+                    report = await answer.json()
+                    assert answer.status == 200, report
+                    assert report["checks"]["discord"]["connections"] == {"shard 0": "up"}
+                async with http.get("/metrics") as answer:
+                    values = read(await answer.text())
+            assert values['sutradhar_acknowledge_seconds_count{platform="Discord"}'] == 1
+            assert values['sutradhar_events_total{platform="Discord"}'] > 1
+            process.send_signal(signal.SIGTERM)
+            code, rest = await outcome(process)
+    assert code == 143
+    for text in (output + rest, logged(tmp_path)):
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert {"time", "level", "logger", "message"} <= set.intersection(*(set(line) for line in lines))
+        assert fake.token not in text
+
+
 @asynccontextmanager
 async def both() -> AsyncIterator[tuple[FakeDiscord, FakeSlack]]:
     async with FakeDiscord() as discord, FakeSlack() as slack:
@@ -274,6 +307,22 @@ def test_no_token_reaches_a_log() -> None:
     assert "ValueError" in line
     assert "c2VjcmV0" not in line
     assert "a-bots-own-token" not in line
+
+
+def test_a_line_of_json_holds_no_secret_whatever_is_in_it() -> None:
+    """A token with a quote or a backslash would look different between JSON's quotes."""
+    token = 'a "token"\\of\nhis'
+    fault = raised(ValueError(f"POST /webhooks/4/c2VjcmV0 with {token}"))
+    record = logging.LogRecord("bot.x", logging.ERROR, "", 0, "“%s”\nwas refused", (token,), fault)
+    line = JsonFormatter(token).format(record)
+    assert "\n" not in line
+    read_back = json.loads(line)
+    assert (read_back["level"], read_back["logger"]) == ("ERROR", "bot.x")
+    assert read_back["message"] == "“…”\nwas refused"
+    assert "ValueError: POST /webhooks/4/… with …" in read_back["exception"]
+    assert read_back["time"].endswith("+00:00")
+    outage = logging.LogRecord("discord.shard", logging.ERROR, "", 0, "Shard %s", (3,), raised(OSError("no")))
+    assert json.loads(JsonFormatter().format(outage))["message"] == "Shard 3 (OSError: no)"
 
 
 @pytest.mark.parametrize(

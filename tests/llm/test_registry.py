@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bot import metrics
 from bot.config import ProviderConfig, RolesConfig
 from bot.config.model_spec import Effort
 from bot.events import Usage, UserError
@@ -51,7 +52,12 @@ async def test_a_fault_before_any_text_falls_on_and_each_model_has_its_own_entry
 ) -> None:
     reply, fault = FAULTS[name]
     at = await table([Reply(**reply)], [good()], timeouts=QUICK if fault == "timeout" else PATIENT)
+    before = metrics.MODEL_ERRORS.of("answerer", "a", fault), metrics.TOKENS.of("b", "output")
     text, last = await at.ask()
+    after = metrics.MODEL_ERRORS.of("answerer", "a", fault), metrics.TOKENS.of("b", "output")
+    assert after == (before[0] + 1, before[1] + 3)
+    own = fault in ("not_found", "empty")  # of a model or an answer, not of the service
+    assert at.models.failing == ({} if own else {"a": fault})
     assert text.strip() == "It reaches far."
     assert (last.model, last.passed_over) == ("b:small", (("a:small", fault),))
     assert at.calls == [reply.get("times", 1), 1]
@@ -61,6 +67,16 @@ async def test_a_fault_before_any_text_falls_on_and_each_model_has_its_own_entry
         ("answer-2", "b:small", "settled"),
     ]
     assert second.output_tokens == 3
+
+
+async def test_a_service_that_answers_again_counts_as_failing_no_more(table: Set) -> None:
+    at = await table([busy(), good()])
+    with pytest.raises(ModelError):
+        await at.ask()
+    assert at.models.failing == {"a": "rate_limit"}
+    at.now = 1_000.0
+    assert (await at.ask("again"))[0].strip() == "It reaches far."
+    assert at.models.failing == {}
 
 
 async def test_what_was_shown_is_not_asked_of_another(table: Set) -> None:

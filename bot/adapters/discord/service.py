@@ -4,7 +4,6 @@ was said in a thread.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import UTC
@@ -39,6 +38,8 @@ from bot.adapters.discord.shown.taken_back import take_back
 from bot.adapters.discord.voice.captions import post_clip, unpost_clips
 from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
+from bot.adapters.health import Connections
+from bot.adapters.log_redaction import announce
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import File, Place, Request, UserError
@@ -132,6 +133,11 @@ class Discord:
         async with faults_as_sorry(self._settings):
             await self._client.connect()
 
+    def connections(self) -> Connections:
+        """The shards; all of them are needed, as each has servers of its own."""
+        states = self._client.connections()
+        return Connections(bool(states) and all(states.values()), states)
+
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
         if self._begun:
@@ -146,9 +152,9 @@ class Discord:
     def _welcome(self, client: Client) -> None:
         """Print that the bot is connected."""
         n = len(client.guilds)
-        print(self._say("discord_run.ready", who=client.user, n=n), file=sys.stderr, flush=True)
+        announce(self._say("discord_run.ready", who=client.user, n=n))
         if not n:
-            print(self._say("discord_run.no_guilds"), file=sys.stderr, flush=True)
+            announce(self._say("discord_run.no_guilds"))
 
 
 class Attachments:

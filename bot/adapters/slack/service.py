@@ -6,12 +6,13 @@ Knows no event and no block: those belong to the listeners and the view.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.adapters.health import Connections
+from bot.adapters.log_redaction import announce
 from bot.adapters.slack.installed.clients import PACE, Clients
 from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
@@ -40,6 +41,7 @@ from bot.platforms import Platform
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
 
+    from bot.adapters.operating import Operating
     from bot.adapters.slack.installed.credentials import Credentials
     from bot.app import App
     from bot.config import Config
@@ -52,7 +54,14 @@ ANY: Final = re.compile(".*", re.DOTALL)
 class Slack:
     """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
 
-    def __init__(self, app: App, config: Config, credentials: Credentials, say: Words) -> None:
+    def __init__(
+        self,
+        app: App,
+        config: Config,
+        credentials: Credentials,
+        say: Words,
+        operating: Operating | None = None,
+    ) -> None:
         settings = config.slack
         self.app = app
         self.config = config
@@ -79,7 +88,7 @@ class Slack:
             credentials.signing,
             uninstalled=say("slack_run.uninstalled"),
         )
-        self._source: Sockets | Http = self._listening()
+        self._source: Sockets | Http = self._listening(operating)
         self._announced = False
 
     @property
@@ -87,7 +96,7 @@ class Slack:
         """The server of mode "http"."""
         return self._source if isinstance(self._source, Http) else None
 
-    def _listening(self) -> Sockets | Http:
+    def _listening(self, operating: Operating | None) -> Sockets | Http:
         if self.settings.mode == "socket":
             client = self.clients.bare(self._credentials.app)
             return Sockets(self.bolt, client, self.settings, self._ready)
@@ -95,7 +104,7 @@ class Slack:
         if self.store is not None and self._credentials.installs:
             pair = (self._credentials.client_id, self._credentials.client_secret)
             flow = Flow(self.settings, pair, self.clients.bare(), self.store, self._installed)
-        return Http(self.bolt, self.settings, flow)
+        return Http(self.bolt, self.settings, flow, operating)
 
     async def prepare(self) -> None:
         """Ask Slack whose the tokens are, and attach the views. Raises UserError ("slack_run.…")."""
@@ -139,6 +148,10 @@ class Slack:
             self._ready()
         await self._source.run()
 
+    def connections(self) -> Connections:
+        """The sockets, or the server that Slack calls."""
+        return self._source.connections()
+
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
         await self._source.stop_receiving()
@@ -174,7 +187,7 @@ class Slack:
         if own is not None:
             lines.append(self._say("slack_run.ready", who=own.name, where=own.place))
         for line in lines:
-            print(line, file=sys.stderr, flush=True)
+            announce(line)
 
 
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:

@@ -26,6 +26,8 @@ def log_to(config: Config) -> None:
     """Log to the data folder, because standard output is for people or for JSON."""
     import logging
 
+    from bot.adapters.log_redaction import formatter
+
     try:
         config.data_dir.mkdir(parents=True, exist_ok=True)
         handler: logging.Handler = logging.FileHandler(
@@ -33,7 +35,7 @@ def log_to(config: Config) -> None:
         )
     except OSError:  # opening the app tells the person
         handler = logging.NullHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(formatter(config.operate.log_format))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     # No traceback for each line that cannot be written (a full disk, a closed pipe).
     logging.raiseExceptions = False

@@ -103,10 +103,12 @@ async def test_sixteen_shards_start_at_once_where_discord_lets_them(tmp_path: Pa
 async def test_it_comes_back_through_the_gateway_it_was_given(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         proxy = f"ws://localhost:{fake.port}/gateway"
-        async with here(fake, tmp_path, gateway_url=proxy):
+        async with here(fake, tmp_path, gateway_url=proxy) as client:
             hosts = [socket.request.host for socket in fake.gateway.sockets]
+            await fake.until(lambda: client.connections() == {"shard 0": True})
             await fake.reconnect()
             await fake.until(lambda: fake.gateway.resumed == 1)
+            await fake.until(lambda: client.connections() == {"shard 0": True})
             hosts += [socket.request.host for socket in fake.gateway.sockets]
     assert hosts == [f"localhost:{fake.port}"] * 2
 

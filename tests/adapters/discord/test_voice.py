@@ -12,6 +12,7 @@ from typing import Any
 import discord
 import pytest
 
+from bot import metrics
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.text.page import MARK, marked
 from bot.adapters.discord.voice import connection
@@ -145,9 +146,11 @@ async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(
     hall.fake.voice.servers[0].unanswered = 1
     assert "I'm in **Table talk** now" in await hall.slash("voice join")
     assert "I'm in **Table talk** already" in await hall.slash("voice join")
+    before = metrics.FRAMES.of()
     assert "In **Table talk**:" in await hall.slash("voice say", text=FIRST)
     await hall.slash("voice say", text=SECOND)
     await hall.hears(ana, FIRST, SECOND)
+    assert metrics.FRAMES.of() - before >= len(frames(FIRST, SECOND))
     assert "I've left **Table talk**" in await hall.slash("voice leave")
     await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
 

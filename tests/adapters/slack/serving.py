@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bot.adapters.operating import Operating
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.installed.http import EVENTS
 from bot.adapters.slack.service import Slack
@@ -58,6 +59,7 @@ async def served(
     given: Credentials | None = None,
     more: Mapping[str, object] | None = None,
     config: Config | None = None,
+    operating: Operating | None = None,
 ) -> AsyncIterator[Served]:
     """The bot, with whom Slack's events arrive."""
     settings = SlackConfig(
@@ -69,7 +71,7 @@ async def served(
     )
     app = await open_scripted(data, scripts or {"hello": hello}, Recorder(), config)
     config = replace(config or load(data=migrated.folder(data), environ={}), slack=settings)
-    service = Slack(app, config, given or credentials(slack, mode), words("en"))
+    service = Slack(app, config, given or credentials(slack, mode), words("en"), operating)
     running: asyncio.Task[None] | None = None
     try:
         await service.prepare()

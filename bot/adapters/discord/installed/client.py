@@ -19,7 +19,15 @@ import discord
 from discord.ext import commands
 from yarl import URL
 
-from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests, NewThreads
+from bot import metrics
+from bot.adapters.discord.installed.traffic import (
+    HANGS_S,
+    PACE,
+    Acknowledgements,
+    GlobalLimit,
+    InvalidRequests,
+    NewThreads,
+)
 from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.stored_choices import VoteCounts
@@ -175,6 +183,9 @@ class Client(commands.AutoShardedBot):
         self.counts = VoteCounts(self.writers)
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
+        self.acknowledgements = Acknowledgements()
+        self.connected: set[int] = set()
+        """The shards whose session is there."""
         self.new_threads = NewThreads()
         self.lines = KeyedLocks()
         """By run: the line that says who asked gets its link, or is taken back."""
@@ -183,6 +194,8 @@ class Client(commands.AutoShardedBot):
         self._turnstile = Turnstile()
         self._starting: list[asyncio.Task[None]] = []
         redirect(self.settings)
+        trace = self.refused.trace()
+        trace.on_request_end.append(self.acknowledgements.answered)
         in_voice = discord.MemberCacheFlags.none()
         in_voice.voice = True  # to tell people from bots there
         super().__init__(
@@ -198,12 +211,30 @@ class Client(commands.AutoShardedBot):
             chunk_guilds_at_startup=False,
             guild_ready_timeout=LAST_GUILD_S,
             max_messages=None,
-            http_trace=self.refused.trace(),
+            http_trace=trace,
         )
         if self.settings.gateway_url is not None:
             voice_without_tls(self.http, URL(self.settings.gateway_url))
         # discord.py respects this limit only after it has been hit.
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
+
+    def dispatch(self, event: str, /, *arguments: Any, **named: Any) -> None:
+        """Count events and keep `connected`, at once: listeners would be a task for each event."""
+        match event:
+            case "socket_event_type":
+                metrics.EVENTS.add("Discord")
+            case "interaction":
+                self.acknowledgements.arrived(arguments[0].id)
+            case "shard_connect" | "shard_resumed":
+                self.connected.add(arguments[0])
+            case "shard_disconnect":
+                self.connected.discard(arguments[0])
+        super().dispatch(event, *arguments, **named)
+
+    def connections(self) -> dict[str, bool]:
+        """Whether each shard that this process runs is connected; empty before Discord has said which there are."""
+        ids = self._plan.ids if self._plan is not None else ()
+        return {f"shard {shard}": shard in self.connected for shard in ids}
 
     async def on_ready(self) -> None:
         """Discord repeats this event after long interruptions; the operator is told once."""

@@ -20,6 +20,7 @@ import aiohttp
 import discord
 from discord.ext import commands
 
+from bot import metrics
 from bot.adapters.writer import Pace, urgency
 
 PACE: Final = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
@@ -202,6 +203,29 @@ class InvalidRequests:
         status, scope = params.response.status, params.response.headers.get("X-RateLimit-Scope", "")
         if status in (401, 403, 429) and scope != "shared":
             self.note(status)
+
+
+class Acknowledgements:
+    """How long interactions wait for their acknowledgement."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._arrived: OrderedDict[str, float] = OrderedDict()
+
+    def arrived(self, interaction: int) -> None:
+        """Note the arrival of this interaction."""
+        self._arrived[str(interaction)] = self._clock()
+        if len(self._arrived) > KEPT:
+            self._arrived.popitem(last=False)
+
+    async def answered(
+        self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
+    ) -> None:
+        """For the trace of a session: a request that acknowledges one."""
+        if params.url.name == "callback" and params.response.status < 300:
+            arrived = self._arrived.pop(params.url.parts[-3], None)
+            if arrived is not None:
+                metrics.ACKNOWLEDGED.observe("Discord", seconds=self._clock() - arrived)
 
 
 def guard(client: commands.Bot | commands.AutoShardedBot) -> None:

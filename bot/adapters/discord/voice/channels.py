@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
-from bot import mention
+from bot import mention, metrics
 from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
@@ -83,7 +83,9 @@ class Frames(discord.AudioSource):
         self._read = read
 
     def read(self) -> bytes:
-        return self._read()
+        if frame := self._read():
+            metrics.FRAMES.add()
+        return frame
 
 
 class VoiceChannels:

@@ -20,6 +20,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.oauth.installation_store import Installation
 
+from bot import metrics
+from bot.adapters.health import Connections
 from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Store
 from bot.adapters.slack.manifest import ASKED_SCOPES
 from bot.events import UserError
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
     from slack_sdk.web.async_client import AsyncWebClient
 
+    from bot.adapters.operating import Operating
     from bot.config import SlackConfig
 
 EVENTS: Final = "/slack/events"
@@ -60,8 +63,16 @@ _log = logging.getLogger(__name__)
 class Http:
     """The server. `port` is the actual port."""
 
-    def __init__(self, bolt: AsyncApp, settings: SlackConfig, oauth: AsyncOAuthFlow | None = None) -> None:
+    def __init__(
+        self,
+        bolt: AsyncApp,
+        settings: SlackConfig,
+        oauth: AsyncOAuthFlow | None = None,
+        operating: Operating | None = None,
+    ) -> None:
+        """`operating` says whether the process is ready; where it has the same address, its routes are here."""
         self._bolt = bolt
+        self._operating = operating
         self._settings = settings
         self._oauth = oauth
         self._runner: web.AppRunner | None = None
@@ -73,7 +84,10 @@ class Http:
         """Start listening. Raises UserError where the address is in use or not this machine's."""
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_post(EVENTS, self._event)
-        app.router.add_get(HEALTH, self._health)
+        if self._operating is not None and self._operating.shared:
+            app.add_routes(self._operating.routes())
+        else:
+            app.router.add_get(HEALTH, self._health)
         if self._oauth is not None:
             app.router.add_get(INSTALL, self._install)
             app.router.add_get(REDIRECT, self._redirect)
@@ -89,6 +103,11 @@ class Http:
                 "slack_run.port", host=host, port=port, reason=fault.strerror or str(fault)
             ) from fault
         self.port = self._runner.addresses[0][1]
+
+    def connections(self) -> Connections:
+        """Whether the server listens."""
+        up = self._runner is not None
+        return Connections(up, {"http": up})
 
     async def run(self) -> None:
         """Wait until `stop_receiving`."""
@@ -109,11 +128,14 @@ class Http:
             bolt_request = await to_bolt_request(request)
         except (ValueError, LookupError, AttributeError, TypeError):
             return web.Response(status=400)
+        began = time.monotonic()
         answer = await self._bolt.async_dispatch(bolt_request)
-        if answer.status == 404:
-            return web.Response()  # no listener; acknowledged, so that it does not come again
         if answer.status == 401:
             return self._refused()
+        metrics.EVENTS.add("Slack")
+        metrics.ACKNOWLEDGED.observe("Slack", seconds=time.monotonic() - began)
+        if answer.status == 404:
+            return web.Response()  # no listener; acknowledged, so that it does not come again
         return await to_aiohttp_response(answer)
 
     def _refused(self) -> web.Response:
@@ -124,6 +146,8 @@ class Http:
         return web.Response(status=401)
 
     async def _health(self, request: web.Request) -> web.StreamResponse:
+        if self._operating is not None:
+            return await self._operating.brief(request)
         return web.json_response({"status": "ok"})
 
     async def _install(self, request: web.Request) -> web.StreamResponse:

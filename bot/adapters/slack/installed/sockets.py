@@ -15,12 +15,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 import aiohttp
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 
+from bot import metrics
+from bot.adapters.health import Connections
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import UserError
@@ -62,6 +65,7 @@ class Sockets:
         self._on_hello = on_hello
         self._address: tuple[str, float] = ("", 0.0)
         self._live: set[Socket] = set()
+        self._greeted: WeakSet[Socket] = WeakSet()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._lines: list[asyncio.Task[None]] = []
         self._leaving = asyncio.Event()
@@ -70,6 +74,12 @@ class Sockets:
         """Verify the app token. Raises UserError; `run` uses the address that Slack returns."""
         with as_sorry(self._settings, self._settings.app_token_env):
             self._address = (await self._open(), time.monotonic())
+
+    def connections(self) -> Connections:
+        """The sockets; one is enough, as Slack sends each event to one of them."""
+        n = sum(not socket.closed for socket in self._greeted)
+        states = {f"socket {number}": number <= n for number in range(1, self._settings.connections + 1)}
+        return Connections(n > 0, states)
 
     async def run(self) -> None:
         """Hold the connections until `stop_receiving`. Raises UserError when Slack refuses them for good."""
@@ -138,6 +148,7 @@ class Sockets:
             match envelope.get("type"):
                 case "hello":
                     greeted = True
+                    self._greeted.add(socket)
                     self._on_hello()
                 case "disconnect":
                     return self._renewed(socket, str(envelope.get("reason")), greeted)
@@ -173,6 +184,8 @@ class Sockets:
         task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, socket: Socket, envelope: dict[str, Any]) -> None:
+        began = time.monotonic()
+        metrics.EVENTS.add("Slack")
         try:
             request = SocketModeRequest.from_dict(envelope)
             if request is None or not isinstance(request.payload, dict):
@@ -190,6 +203,7 @@ class Sockets:
             answer["payload"] = json.loads(response.body) if as_json else {"text": response.body}
         try:
             await socket.send_str(json.dumps(answer))
+            metrics.ACKNOWLEDGED.observe("Slack", seconds=time.monotonic() - began)
         except (ConnectionError, aiohttp.ClientError, RuntimeError):
             _log.info("a socket closed before an acknowledgement; it comes again")
 
