@@ -21,6 +21,7 @@ FROM python:3.13-slim-trixie
 ENV PATH="/opt/venv/bin:$PATH" \
     PYTHONUNBUFFERED=1 \
     SUTRADHAR_DATA=/data \
+    SUTRADHAR_LISTEN=127.0.0.1:9090 \
     SUTRADHAR_MODELS=/models
 # The demo model's runtime computes with it.
 # hadolint ignore=DL3008
@@ -34,5 +35,8 @@ USER 10001:10001
 # For Slack over HTTP alone (docs/slack.md); everything else calls out.
 EXPOSE 3000
 VOLUME ["/data", "/models"]
+# Of `run` alone: nobody listens in a chat.
+HEALTHCHECK --interval=60s --timeout=20s --start-period=120s \
+    CMD ["/bin/sh", "-c", "! grep -qzx run /proc/1/cmdline || exec python -m bot doctor --live"]
 ENTRYPOINT ["python", "-m", "bot"]
 CMD ["chat"]

@@ -40,6 +40,8 @@ class Stage:
     entrypoint: list[str] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
     volumes: list[str] = field(default_factory=list)
+    health: list[str] = field(default_factory=list)
+    """The command of HEALTHCHECK."""
 
     def at(self, path: str) -> Path:
         """Where a path of the container lies on this machine."""
@@ -146,6 +148,8 @@ class Builder:
                 stage.entrypoint = json.loads(rest)
             case "CMD":
                 stage.command = json.loads(rest)
+            case "HEALTHCHECK":
+                stage.health = json.loads(rest.partition("CMD ")[2])
             case "COPY":
                 self._copy(stage, rest.split())
             case "RUN":

@@ -5,6 +5,7 @@ Carrying out the real one takes a minute, so `.ci/run` does that; here the scrip
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,27 @@ def test_what_would_break_a_build_breaks_the_check(
     with pytest.raises(SystemExit) as caught:
         check(build.build())
     assert says in str(caught.value)
+
+
+def test_docker_asks_a_bot_that_runs_whether_it_answers_and_no_chat(tmp_path: Path) -> None:
+    (health,) = [
+        rest for name, rest in instructions((ROOT / "Dockerfile").read_text()) if name == "HEALTHCHECK"
+    ]
+    *shell, command = json.loads(health.partition("CMD ")[2])
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho $* >> asked\nexit 1\n")
+    python.chmod(0o755)
+    # The first process is the bot, or docker's own init in front of it.
+    for first, code in (
+        ("docker-init -- python -m bot run", 1),
+        ("python -m bot run", 1),
+        ("python -m bot", 0),
+    ):
+        (tmp_path / "cmdline").write_text("\0".join([*first.split(), ""]))
+        asks = [*shell, command.replace("/proc/1/cmdline", "cmdline")]
+        done = subprocess.run(asks, cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False)
+        assert done.returncode == code, first
+    assert (tmp_path / "asked").read_text() == "-m bot doctor --live\n" * 2
 
 
 def test_a_build_tool_in_the_last_stage_is_refused(context: Path) -> None:
