@@ -1,4 +1,4 @@
-"""The operator's HTTP server: `/live`, `/ready` (also `/health`) and `/metrics`, for programs that watch the process.
+"""The operator's HTTP server: is the process alive, is it ready, and what has it done, for programs that watch it.
 
 It answers from the moment the process begins until it ends. No secret, no space and no person is in its answers, and
 it asks for no password: it belongs on loopback, or on a network of the operator's own.
