@@ -16,7 +16,7 @@ from benchmarks.planted_story import Fact, Planted, planted
 from benchmarks.scripted_extractor import parts
 from bot.works.story.command_line import Scores
 from bot.works.story.config import RecallConfig
-from bot.works.story.memory.excerpts import excerpts
+from bot.works.story.memory.excerpts import as_prompt, excerpts
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.story_vectors import NodeVectors
@@ -77,18 +77,18 @@ class Bench:
         return found_facts
 
     async def read(self, how: str) -> list[float]:
-        """Of each fact, whether its scene is among the excerpts for a turn that asks for it: 1 or 0."""
+        """Of each fact, whether the excerpts for a turn that asks for it tell it: 1 or 0."""
         told = list[float]()
         for name, branch in self.branches.items():
             story = branch.story
             last = story.path[story.length - LAST : story.length]
-            for fact, turn in branch.facts:
+            for fact, _ in branch.facts:
                 if fact.branch or name == "main":
                     query = Query(asked_for(fact, how), chapter=branch.chapter)
                     chosen = await excerpts(
                         self.memory, SPACE, "story", name, story, query, STANDARD, TOKENS, last
                     )
-                    told.append(float(any(turn in excerpt.turns for excerpt in chosen)))
+                    told.append(float(fact.holds in as_prompt(story, chosen)))
         return told
 
     async def scores(self, by: RecallConfig, how: str) -> list[Scores]:

@@ -76,8 +76,9 @@ class RecallConfig:
     What counts how much; docs/retrieval-lab.md says what each part is worth, and a weight of 0 leaves it out.
 
     `strategy` "linear" tells the writer of the last scenes alone. Otherwise at most `scenes` past ones are told, in
-    `share` of the model's window, each with `least_chars` to `most_chars` characters: those of the best `pieces` whose
-    score is at least `least` of the best one's. The search goes by the turn, and
+    `share` of the model's window: those of the best `pieces` whose score is at least `least` of the best one's. The
+    best `broad` ones have `least_chars` to `most_chars` characters each, in half of that room at most; of the others
+    the sentence that was found is told, with the ones beside it where there is room. The search goes by the turn, and
     by the last `context_scenes` scenes cut to `context_chars` characters, which weigh `context`.
 
     Ours: pieces lend their neighbours in a scene of what they score: `after_one` is what the one before lends, and
@@ -96,11 +97,12 @@ class RecallConfig:
     """
 
     strategy: Literal["hybrid", "linear"] = choice("hybrid", "linear")
-    scenes: int = within(6, 1, 100)
+    scenes: int = within(30, 1, 100)
+    broad: int = within(4, 0, 100)
     share: float = within(0.10, 0.0, 0.5)
     least_chars: int = within(800, 100, 20_000)
     most_chars: int = within(2_000, 100, 20_000)
-    pieces: int = within(60, 1, 10_000)
+    pieces: int = within(100, 1, 10_000)
     least: float = within(0.35, 0.0, 1.0)
     context_scenes: int = within(3, 0, 20)
     context_chars: int = within(200, 20, 5_000)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import untrusted
 from bot.budget import text_tokens
+from bot.retrieval.lexical import fold
 from bot.works.story.log.turn import Excerpt
-from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.pieces import pieces_of, sentences
 from bot.works.story.memory.ranking import Query
 from bot.works.story.world import state
 
@@ -53,21 +55,25 @@ async def excerpts(
     for turn, pieces in by_turn.items():
         if turn in used or len(chosen) == by.scenes:
             continue
-        at = pieces[0].number - 1
-        turns = _beside(story, path, at, used)
-        used.update(turns)
-        text = _text(story, turns)
-        # With a match of a distinctive word a longer excerpt is worth its room.
-        chars = by.most_chars if pieces[0].keyword else by.least_chars
-        start = _start(story.turns[turn], text, pieces[0], chars)
-        excerpt = Excerpt(turns, start, chars)
-        needed = text_tokens(_shown(story, excerpt))
-        if needed > tokens_free:  # cut to the remaining room, unless that is too little
-            excerpt = Excerpt(turns, start, chars * tokens_free // needed)
-            needed = text_tokens(_shown(story, excerpt))
-            if excerpt.chars < by.least_chars // 2 or needed > tokens_free:
-                break
+        at, piece = pieces[0].number - 1, pieces[0]
+        excerpt, least = None, by.least_chars // 2
+        if len(chosen) < by.broad:
+            # With a match of a distinctive word a longer excerpt is worth its room.
+            chars = by.most_chars if piece.keyword else by.least_chars
+            excerpt = _broad(story, path, at, used, piece, chars)
+            room = tokens_free - tokens // 2
+            if (needed := _tokens(story, excerpt)) > room:  # cut to it, unless it is too little
+                excerpt = replace(excerpt, chars=int(excerpt.chars * 0.9 * max(0, room) / needed))
+                if excerpt.chars < least or _tokens(story, excerpt) > room:
+                    excerpt = None
+        if excerpt is None:
+            excerpt, alone = _brief(story, path, at, used, piece, by.least_chars)
+            if _tokens(story, excerpt) > tokens_free // (by.scenes - len(chosen)):
+                excerpt = alone
+        if (needed := _tokens(story, excerpt)) > tokens_free:
+            break
         tokens_free -= needed
+        used.update(excerpt.turns)
         chosen[at] = excerpt
     return [chosen[at] for at in sorted(chosen)]
 
@@ -90,12 +96,61 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     return Query(turn.act.text or last, context, chapter=chapter)
 
 
-def _beside(story: Story, path: list[str], at: int, used: Collection[str]) -> tuple[str, ...]:
+def _broad(
+    story: Story, path: list[str], at: int, used: Collection[str], piece: Recalled, chars: int
+) -> Excerpt:
+    """The piece with what surrounds it."""
+    turns = _beside(story, path, at, used, AROUND)
+    text = _text(story, turns)
+    start = _start(story.turns[path[at]], text, piece, chars)
+    return Excerpt(turns, start, min(chars, len(text) - start))
+
+
+def _brief(
+    story: Story, path: list[str], at: int, used: Collection[str], piece: Recalled, most: int
+) -> tuple[Excerpt, Excerpt]:
+    """The sentence that was found, or the line of a chat log: with the ones before and after it, and alone, in at most
+    so many characters.
+    """
+    turn = story.turns[path[at]]
+    if turn.act.group:
+        beside, alone = (_beside(story, path, at, used, around) for around in (1, 0))
+        return Excerpt(beside, 0, len(_text(story, beside))), Excerpt(alone, 0, most)
+    text = _text(story, (turn.id,))
+    parts = pieces_of(turn).get(piece.node, [])
+    own = sentences(parts[piece.part].text) if piece.part < len(parts) else [text]
+    place = piece.sentence
+    if place is None or place >= len(own):
+        place = max(range(len(own)), key=lambda number: _shared(own[number], piece.terms))
+    first = max(0, place - 1)
+    spans, end = list[tuple[int, int]](), max(0, text.find(own[0].split("\n")[0]))
+    for sentence in own[first : place + 2]:
+        # Paragraphs that were joined to one piece are further apart in the text.
+        begins, *_, ends = sentence.split("\n") * 2
+        start = max(end, text.find(begins, end))
+        end = max(start, text.find(ends, start)) + len(ends)
+        spans.append((start, end))
+    if first == 0 and piece.node == turn.act.id:
+        spans[0] = (0, spans[0][1])  # with the name of who wrote it
+    start, end = spans[place - first]
+    return (
+        Excerpt((turn.id,), spans[0][0], spans[-1][1] - spans[0][0]),
+        Excerpt((turn.id,), start, min(end - start, most)),
+    )
+
+
+def _shared(sentence: str, terms: Collection[str]) -> int:
+    """How many of the terms (stems) a sentence has."""
+    folded = fold(sentence)
+    return sum(term in folded for term in terms)
+
+
+def _beside(story: Story, path: list[str], at: int, used: Collection[str], around: int) -> tuple[str, ...]:
     """The turn; in a chat log also those around it in the same scene."""
     group = story.turns[path[at]].act.group
     if not group:
         return (path[at],)
-    near = path[max(0, at - AROUND) : at + AROUND + 1]
+    near = path[max(0, at - around) : at + around + 1]
     return tuple(turn for turn in near if story.turns[turn].act.group == group and turn not in used)
 
 
@@ -119,13 +174,17 @@ def _start(turn: Turn, text: str, piece: Recalled, chars: int) -> int:
     return max(0, text.rfind("\n", 0, max(0, at)) + 1)
 
 
+def _tokens(story: Story, excerpt: Excerpt) -> int:
+    return text_tokens(_shown(story, excerpt))
+
+
 def _shown(story: Story, excerpt: Excerpt) -> str:
     text = _text(story, excerpt.turns)[excerpt.start :]
     if not text.strip():
         return ""
-    cut = text[: excerpt.chars]
-    if len(cut) < len(text):
-        cut = cut.rsplit(" ", 1)[0] + " …"
+    cut, more = text[: excerpt.chars], text[excerpt.chars :]
+    if more.strip():
+        cut = (cut if more[0].isspace() else cut.rsplit(" ", 1)[0]) + " …"
     number = story.path.index(excerpt.turns[0]) + 1
     when = story.turns[excerpt.turns[0]].act.when
     about = f' when="{untrusted.data(when)}"' if when else ""

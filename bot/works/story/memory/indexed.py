@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bot.works.story.memory.history import History, built
 from bot.works.story.memory.index import Pieces
@@ -50,6 +50,15 @@ class Likely:
     places: Ints
     crowd: Floats
     width: int
+
+
+class Near(NamedTuple):
+    """How near a piece is to a query, and which of its sentences; None for a line of a chat log, which is compared as a
+    whole.
+    """
+
+    score: float
+    sentence: int | None
 
 
 @dataclass(slots=True)
@@ -151,14 +160,14 @@ class Indexed:
 
     def nearest(
         self, query: Floats, likely: Iterable[Likely], stored: Mapping[str, bytes]
-    ) -> dict[int, float]:
+    ) -> dict[int, Near]:
         """How near the nearest of these are, by piece. `stored`: the vectors of their nodes, by node id.
 
         Lines of a chat log are compared by cosine, which finds more of them (docs/retrieval-lab.md).
         """
         import numpy as np
 
-        near: dict[int, float] = {}
+        near: dict[int, Near] = {}
         for some in likely:
             rows, kept = list[bytes](), list[int]()
             for at, (node, place) in enumerate(zip(some.nodes.tolist(), some.places.tolist(), strict=True)):
@@ -170,9 +179,14 @@ class Indexed:
             coded = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), some.width)
             pieces, vectors = some.pieces[kept], decoded(coded, len(query))
             if self.of_lines:
-                near |= nearest(query, pieces, vectors, NEAREST)
+                best = nearest(query, pieces, vectors, NEAREST)
             else:
-                near |= outstanding(query, pieces, vectors, some.crowd, NEAREST)
+                best = outstanding(query, pieces, vectors, some.crowd, NEAREST)
+            for piece, (score, at) in best.items():
+                node, place = int(some.nodes[kept[at]]), int(some.places[kept[at]])
+                before = piece - self.pieces.pieces(node).start
+                counts = stored[self.pieces.nodes[node]][:before]
+                near[piece] = Near(score, None if self.of_lines else place - sum(counts))
         return near
 
     async def history(self, branch: str, story: Story) -> History:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.works.story.config import RecallConfig
     from bot.works.story.log.turn import Turn
     from bot.works.story.memory.history import History
+    from bot.works.story.memory.indexed import Near
 
 TELLING = 0.1
 """A reason that adds less to a piece's score is left out."""
@@ -37,7 +38,8 @@ TELLING = 0.1
 class Recalled:
     """A piece that was found: its node and turn, the turn's number in the branch, its score and the reasons for it.
 
-    `keyword`: its scene contains a distinctive word of the query.
+    `keyword`: its scene contains a distinctive word of the query. `sentence`: which of the piece's is nearest in
+    meaning, None where that is not known. `terms`: those that the query asks for.
     """
 
     node: str
@@ -47,18 +49,20 @@ class Recalled:
     score: float
     reasons: tuple[Reason, ...]
     keyword: bool = False
+    sentence: int | None = None
+    terms: Collection[str] = ()
 
 
 def found(
     history: History,
     query: Query,
     by: RecallConfig,
-    nearest: dict[int, float],
+    nearest: Mapping[int, Near],
     turns: Mapping[str, Turn],
     count: int,
     without: frozenset[str],
 ) -> list[Recalled]:
-    """At most `count` pieces, none of the turns `without`. `nearest`: cosines by piece."""
+    """At most `count` pieces, none of the turns `without`. `nearest`: those that are near in meaning."""
     import numpy as np
 
     branch = history.pieces
@@ -75,10 +79,11 @@ def found(
         pieces = cut[turn].get(node, [])
         return terms(pieces[part].text, branch.index.language) if part < len(pieces) else []
 
-    by_reason = scored(branch, query, by, nearest, terms_of)
+    close = {piece: near.score for piece, near in nearest.items()}
+    by_reason = scored(branch, query, by, close, terms_of)
     if by.events and len(history.noted.numbers):
         add_extracted(
-            by_reason, history.turn_of, history.noted.scores(query.text, by, nearest), history.noted_for, by
+            by_reason, history.turn_of, history.noted.scores(query.text, by, close), history.noted_for, by
         )
     scores = functools.reduce(np.add, by_reason.values())
     if by.age:
@@ -96,11 +101,23 @@ def found(
             break
         at = int(history.turn_of[place])
         if history.turns[at] not in without:
-            node, part = branch.index.node_of(int(branch.numbers[place]))
+            number = int(branch.numbers[place])
+            node, part = branch.index.node_of(number)
+            near = nearest.get(number)
             reasons = tuple(reason for reason, added in by_reason.items() if added[place] >= TELLING)
             keyword = bool(with_keyword[branch.scenes[place]])
             recalled.append(
-                Recalled(node, part, history.turns[at], at + 1, float(scores[place]), reasons, keyword)
+                Recalled(
+                    node,
+                    part,
+                    history.turns[at],
+                    at + 1,
+                    float(scores[place]),
+                    reasons,
+                    keyword,
+                    near.sentence if near is not None else None,
+                    asked,
+                )
             )
     return recalled
 

@@ -182,13 +182,17 @@ class PieceVectors:
         return products
 
 
-def nearest(query: Floats, pieces: Ints, vectors: Floats, k: int) -> dict[int, float]:
-    """At most `k` pieces that are nearest to a unit vector, each with its cosine; `pieces`: that of each vector."""
+def nearest(query: Floats, pieces: Ints, vectors: Floats, k: int) -> dict[int, tuple[float, int]]:
+    """At most `k` pieces that are nearest to a unit vector, each with its cosine, and which of the vectors has it;
+    `pieces`: that of each vector.
+    """
     return _best(pieces, vectors @ query, k)
 
 
-def outstanding(query: Floats, pieces: Ints, vectors: Floats, crowd: Floats, k: int) -> dict[int, float]:
-    """At most `k` pieces that are nearer to a unit vector than most, each with by how much.
+def outstanding(
+    query: Floats, pieces: Ints, vectors: Floats, crowd: Floats, k: int
+) -> dict[int, tuple[float, int]]:
+    """At most `k` pieces that are nearer to a unit vector than most, each with by how much, and which vector is.
 
     A sentence that is near to everything ("She nodded.") would crowd out the others. So vectors are compared without
     what the `crowd` has in common, and from twice a cosine is taken the mean one with the vectors of it that are
@@ -206,13 +210,13 @@ def outstanding(query: Floats, pieces: Ints, vectors: Floats, crowd: Floats, k: 
     return _best(pieces, 2 * (vectors @ query) - alike[:, -closest:].mean(axis=1), k)
 
 
-def _best(pieces: Ints, scores: Floats, k: int) -> dict[int, float]:
-    """The best score of each of at most `k` pieces, best first."""
+def _best(pieces: Ints, scores: Floats, k: int) -> dict[int, tuple[float, int]]:
+    """The best score of each of at most `k` pieces, and where it is, best first."""
     import numpy as np
 
-    best = dict[int, float]()
-    for at in np.argsort(-scores, kind="stable"):
-        best.setdefault(int(pieces[at]), float(scores[at]))
+    best = dict[int, tuple[float, int]]()
+    for at in np.argsort(-scores, kind="stable").tolist():
+        best.setdefault(int(pieces[at]), (float(scores[at]), at))
         if len(best) == k:
             break
     return best

@@ -42,9 +42,11 @@ def test_the_nearest_are_those_that_floats_find() -> None:
         assert len(likely) == CANDIDATES
         found = nearest(query, signs.pieces(likely), decoded(rows[likely], DIMENSIONS), 50)
         assert set(found) == set(range(50 * number, 50 * number + 50))
-        assert list(found.values()) == sorted(found.values(), reverse=True)
+        scores = [score for score, _ in found.values()]
+        assert scores == sorted(scores, reverse=True)
         cosines = vectors @ query
-        assert all(abs(cosine - cosines[at]) < 0.03 for at, cosine in found.items())
+        assert all(abs(cosine - cosines[at]) < 0.03 for at, (cosine, _) in found.items())
+        assert all(signs.pieces(likely)[row] == at for at, (_, row) in found.items())
 
 
 def test_a_vector_keeps_its_length_and_any_number_of_dimensions() -> None:
