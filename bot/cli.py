@@ -158,6 +158,13 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     add(models, "test", "cli.models_test", as_json).add_argument(
         "names", nargs="*", metavar="PROVIDER:MODEL", help=say("cli.models_test_names")
     )
+    db = add(commands, "db", "cli.db")
+    db.epilog, db.formatter_class = say("cli.db_examples"), raw
+    copies = db.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add(copies, "backup", "cli.db_backup").add_argument("target", metavar="FILE", help=say("cli.db_file"))
+    add(copies, "restore", "cli.db_restore").add_argument("target", metavar="FILE", help=say("cli.db_from"))
+    add(copies, "move", "cli.db_move").add_argument("target", metavar="URL", help=say("cli.db_url"))
+    add(copies, "size", "cli.db_size").add_argument("--json", action="store_true", help=say("cli.db_json"))
     doctor = add(commands, "doctor", "cli.doctor")
     doctor.add_argument("--invite", action="store_true", help=say("cli.invite"))
     doctor.add_argument("--live", action="store_true", help=say("cli.live"))
@@ -222,6 +229,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return _story(config, words(locale), asked)
         case "script":
             return _script_report(config, words(locale), asked)
+        case "db":
+            return _databases(config, words(locale), asked)
         case "eval" if asked["verb"] == "memory":
             return _eval_memory(config, asked)
         case "eval" if asked["verb"] == "course":
@@ -321,6 +330,26 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
         print(clean(f"{scene['number']:>4} {scene['eighths']:>4}/8  {scene['heading']}  {speaking}".rstrip()))
     print(clean(say("cli.script_totals", title=report["title"], **report["totals"])))
     return OK
+
+
+def _databases(config: Config, say: Words, asked: dict[str, Any]) -> int:
+    """Back up, restore, move or measure what is kept."""
+    import signal
+    from pathlib import Path
+
+    from bot import database_commands
+
+    # What is half written is removed, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    match asked["verb"]:
+        case "backup":
+            return database_commands.backup(config, say, Path(asked["target"]))
+        case "restore":
+            return database_commands.restore(config, say, Path(asked["target"]))
+        case "move":
+            return database_commands.move(config, say, asked["target"])
+        case _:
+            return database_commands.size(config, say, json_stream() if asked.get("json") else None)
 
 
 def _eval_memory(config: Config, asked: dict[str, Any]) -> int:

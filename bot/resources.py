@@ -25,6 +25,7 @@ from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
 from storage import permissions
+from storage.copying import MOVED, STAGING
 from storage.councils import Councils
 from storage.db import Database
 from storage.faults import StorageFault
@@ -85,13 +86,17 @@ class Resources:
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> Resources:
         """Take the lock, open and migrate the database. Raises UserError with what a person can do."""
         prompts = await asyncio.to_thread(PromptFile)
-        lock = await _locked(config)
+        lock = await locked(config)
         try:
+            _check_copies(config)
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
             database = await Database.open(url, busy_timeout_s=busy_timeout_s)
         except StorageFault as fault:
             lock.release()
             raise UserError(f"storage.{fault.kind}") from fault
+        except UserError:
+            lock.release()
+            raise
         records = Records.of(database)
         documents, passages = records.documents, Passages(database)
         remote = config.storage.chroma_url
@@ -178,7 +183,8 @@ class Resources:
         await self.tracing.close()
 
 
-async def _locked(config: Config) -> Lock:
+async def locked(config: Config) -> Lock:
+    """Hold the data folder. Raises UserError."""
     try:
         await asyncio.to_thread(config.data_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         lock = await asyncio.to_thread(hold, config.data_dir / "lock")
@@ -190,3 +196,18 @@ async def _locked(config: Config) -> Lock:
     except OSError as error:
         raise UserError("storage.folder", folder=config.data_dir, reason=error.strerror) from error
     return lock
+
+
+def _check_copies(config: Config) -> None:
+    """Raises UserError where a backup is half restored, or the database was moved away from where it is looked for."""
+    folder = config.data_dir
+    if (folder / STAGING).exists():
+        raise UserError("storage.restoring", folder=folder)
+    note = folder / MOVED
+    if note.exists():
+        from bot.runs.engine_tables import addresses
+        from storage.copying.databases import shown
+
+        if (to := note.read_text(encoding="utf-8")) != shown(addresses(config.storage.url, folder).storage):
+            raise UserError("storage.moved", url=to, note=note)
+        note.unlink()

@@ -48,8 +48,20 @@ class Shard:
         """The metadata that it was created with."""
         return self._collection.metadata or {}
 
+    @property
+    def name(self) -> str:
+        return self._collection.name
+
     def count(self) -> int:
         return self._collection.count()
+
+    def all(self, page: int) -> Iterator[tuple[str, str, NDArray[float32]]]:
+        """Everything that it holds, read by the `page`: an id, its document and its vector."""
+        for first in range(0, self.count(), page):
+            got = self._collection.get(limit=page, offset=first, include=["embeddings", "metadatas"])
+            vectors: Any = got["embeddings"]
+            for id, about, vector in zip(got["ids"], got["metadatas"] or (), vectors, strict=True):
+                yield id, str(about["document"]), vector
 
     def present(self, ids: list[str]) -> set[str]:
         """Those of `ids` (at least one) that it holds. Loads its graph into memory."""

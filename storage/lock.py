@@ -18,6 +18,7 @@ from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+    from sqlalchemy import Connection
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CHECK_S = 5.0
@@ -205,3 +206,13 @@ _HOLDER = (
     " WHERE locktype = 'advisory' AND granted AND classid = :kind AND objid = :key AND objsubid = 2"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+
+
+def take(connection: Connection) -> None:
+    """Take the lock of a server's database for as long as `connection` is open. Raises DatabaseBusy."""
+    from sqlalchemy import text
+
+    key = {"kind": _KEY[0], "key": _KEY[1]}
+    if not connection.scalar(text("SELECT pg_try_advisory_lock(:kind, :key)"), key):
+        holder = connection.execute(text(_HOLDER), key).first()
+        raise DatabaseBusy(holder.application_name.partition(" ")[2].partition(" ")[2] if holder else None)

@@ -19,7 +19,9 @@ OURS = (
     "incoming",
     "lock",
     "lock.pid",
+    "moved",
     "originals",
+    "restoring*",
     "sutradhar.db*",
     "sutradhar.log",
 )

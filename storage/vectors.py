@@ -98,6 +98,10 @@ class Vectors:
         key = (space, shelf, embedder)
         return await self._chroma.run(lambda: sum(shard.count() for shard in self._all(key)))
 
+    async def any(self) -> bool:
+        """Whether any collection is there."""
+        return await self._chroma.run(lambda: bool(self._chroma.shards()))
+
     def untouched(self) -> bool:
         """Whether there is no folder, and so nothing in it; blocking."""
         return self._chroma.untouched()

@@ -39,6 +39,7 @@ from bot.works.story.world.world import OPTIONS
 from storage.councils import CouncilKind
 from storage.faults import FaultKind
 from storage.ledger import Capped
+from storage.room import RoomKind
 from storage.scripts import VISIBILITIES
 from storage.settings import Scope
 
@@ -118,6 +119,9 @@ VALUES: Mapping[str, Iterable[str]] = {
     "council_show.{}": ("answers", "ballots", "key", "research"),
     "council_stats.panel_{}": given_to("panel", "bot/works/council/stats.py"),
     "course.{}": ("no_lesson_anywhere", "no_lesson", "several", "no_such"),
+    "db.fault_{}": get_args(FaultKind),
+    "db.kind_{}": get_args(RoomKind),
+    "db.progress_{}": ("rows", "vectors", "files", "verifying"),
     "discord.option_{}": {*ARGUMENTS} - {row.argument.name for row in DISCORD if row.argument is not None},
     "discord_doctor.perm_{}": {
         *PERMISSIONS,

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # From the edge inwards; a module imports from its own row and from the rows below it.
 LAYERS = (
-    ("bot.__main__", "bot.cli", "bot.doctor"),
+    ("bot.__main__", "bot.cli", "bot.doctor", "bot.database_commands"),
     ("bot.adapters.serving",),
     ("cogs", "bot.adapters.discord", "bot.adapters.slack"),
     ("bot.adapters.slack.received",),
@@ -49,6 +49,7 @@ LAYERS = (
         "bot.prompts",
         "bot.settings",
         "bot.runs.engine",
+        "bot.runs.engine_tables",
         "bot.untrusted",
         "bot.platforms",
         "bot.tracing",
@@ -117,7 +118,7 @@ HOMES = {
         "bot.speech.transcriber",
     ),
     "genai_prices": ("bot.llm.prices",),
-    "dbos": ("bot.runs.engine",),
+    "dbos": ("bot.runs.engine", "bot.runs.engine_tables"),
     "chromadb": ("storage.chroma",),
     "opentelemetry": ("bot.tracing",),
     "apscheduler": ("bot.works.schedule",),

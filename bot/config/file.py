@@ -71,7 +71,7 @@ _SECRET_FIELD: Final = re.compile(
     re.I,
 )
 """The name of a field of a `body` that holds a secret; OpenAI's `prompt_cache_key` holds none."""
-_URLS: Final = {
+URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
     "api_base": ("http://", "https://"),
@@ -266,7 +266,7 @@ class ConfigFile:
                 self._wrong_choice(where, value, EMBEDDERS)
         if where[-1].endswith(VARIABLES) and not variable(value):
             raise self._error("config.variable", where)
-        if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
+        if (starts := URLS.get(where[-1])) and not value.startswith(starts):
             raise self._error("config.url", where, value=value, starts=", ".join(starts))
         if starts and where[-1] != "url" and not address(value):
             raise self._error("config.address", where, value=value)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 HEAD = "0025"
 """The newest file's revision. Kept here so that a start with nothing to do costs one query (a test compares)."""
 
+DROPPED = ("council_settings", "prompt_overrides")
+"""Tables of earlier revisions only."""
+
 # Any number will do as long as every process of the program uses the same one.
 _ADVISORY_LOCK = 0x5374_7261
 
@@ -30,18 +33,36 @@ def is_due(connection: Connection) -> bool:
 
 def upgrade(connection: Connection) -> None:
     """Apply the missing revisions; all of them or, if one fails, none."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
+    if is_due(connection):  # else another process was faster
+        _upgrade(connection, "head")
+
+
+def begin(connection: Connection, revision: str) -> None:
+    """Make the tables of a revision, in place of ours. Raises StorageFault("newer") for one of a later release."""
+    from sqlalchemy import MetaData
+
+    from storage.tables import metadata
+
+    if revision > HEAD:
+        raise StorageFault("newer", f"revision {revision}, this release knows {HEAD}")
+    ours = MetaData()
+    names = (*metadata.tables, *DROPPED, "alembic_version")
+    ours.reflect(connection, only=lambda name, _: name in names)
+    ours.drop_all(connection)
+    _upgrade(connection, revision)
+
+
+def _upgrade(connection: Connection, revision: str) -> None:
     from alembic import command
     from alembic.config import Config
 
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
-    if not is_due(connection):  # another process was faster
-        return
     config = Config()
     # Alembic reads options through configparser, where a lone % in a path would be an interpolation.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
 
 
 def _stored(connection: Connection) -> str | None:

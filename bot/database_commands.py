@@ -1,0 +1,210 @@
+"""`db backup|restore|move|size`: runs `storage.copying` and `storage.room`, with progress and faults in words.
+
+A password of a URL is in nothing that is printed or raised here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from bot import __version__
+from bot.events import UserError
+from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from storage.copying.archive import Manifest
+    from storage.room import Room
+
+QUIET_S = 1.0
+"""What is done sooner shows no progress."""
+
+EVERY_S = 5.0
+"""Between two lines of progress where standard error is no terminal."""
+
+
+class Bar:
+    """Progress on standard error: one line of a terminal, or a line from time to time."""
+
+    def __init__(self, say: Words) -> None:
+        self._say = say
+        self._next = time.monotonic() + QUIET_S
+        self._shown = False
+
+    def __call__(self, what: str, done: int, whole: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        terminal = sys.stderr.isatty()
+        self._next = now + (0.1 if terminal else EVERY_S)
+        line = self._say(f"db.progress_{what}", percent=100 * done // max(whole, 1))
+        print(
+            f"\r\x1b[2K{line}" if terminal else line,
+            end="" if terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._shown = terminal
+
+    def wipe(self) -> None:
+        if self._shown:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def backup(config: Config, say: Words, file: Path) -> int:
+    """Write a backup, also while the bot runs."""
+    from bot.runs.engine_tables import addresses
+    from storage.copying import backup as copying
+
+    with _told(say, file) as progress:
+        try:
+            manifest = asyncio.run(
+                copying.write(
+                    addresses(config.storage.url, config.data_dir),
+                    config.data_dir,
+                    config.storage.chroma_url,
+                    file,
+                    __version__,
+                    progress,
+                )
+            )
+        except FileExistsError:
+            raise UserError("db.exists", file=file) from None
+    print(say("db.backed_up", file=file, size=_size(file.stat().st_size), **_counts(manifest)))
+    return 0
+
+
+def restore(config: Config, say: Words, file: Path) -> int:
+    """Restore a backup into an empty data folder and database."""
+    from bot.runs.engine_tables import addresses, prepare
+    from storage.copying.archive import opened
+    from storage.copying.restore import restore as restored
+
+    with _locked(config), _told(say, file) as progress, opened(file) as archive:
+        archive.verify(progress)
+        where = addresses(config.storage.url, config.data_dir)
+        asyncio.run(restored(archive, where, config.data_dir, config.storage.chroma_url, prepare, progress))
+    counts = _counts(archive.manifest)
+    print(say("db.restored", file=file, folder=config.data_dir, at=archive.manifest.made_at, **counts))
+    return 0
+
+
+def move(config: Config, say: Words, url: str) -> int:
+    """Move the databases to `url`, and say what belongs into the settings."""
+    from bot.config.file import URLS
+    from bot.runs.engine_tables import addresses, prepare
+    from storage.copying import MOVED
+    from storage.copying.databases import shown
+    from storage.copying.move import move as moved
+    from storage.copying.move import set_aside
+
+    starts = URLS["url"]
+    try:
+        bare = shown(url)
+    except ValueError:
+        bare = ""
+    if not bare.startswith(starts):
+        raise UserError("db.url", starts=", ".join(starts))
+    source, target = (addresses(of, config.data_dir) for of in (config.storage.url, url))
+    if shown(source.storage) == shown(target.storage):
+        raise UserError("db.same", url=bare)
+    with _locked(config):
+        with _told(say, bare, url, config.storage.url or "") as progress:
+            filled = moved(source, target, prepare, progress)
+        (config.data_dir / MOVED).write_text(shown(target.storage), encoding="utf-8")
+        aside = set_aside(source)
+    rows = sum(shape.rows for shapes in filled.shapes.values() for shape in shapes.values())
+    print(say("db.moved", n=rows, tables=sum(map(len, filled.shapes.values())), url=bare))
+    print(f'\n[storage]\nurl = "{bare}"\n')
+    if bare != url:
+        print(say("db.password"))
+    print(say("db.moved_files", folder=config.data_dir))
+    if aside:
+        print(say("db.moved_aside", names=", ".join(path.name for path in aside)))
+    return 0
+
+
+def size(config: Config, say: Words, out: BinaryIO | None) -> int:
+    """Print what takes the room, the largest first; on `out` as one line of JSON."""
+    from bot.runs.engine_tables import addresses
+    from storage.room import rooms
+
+    with _told(say, config.data_dir):
+        found = rooms(addresses(config.storage.url, config.data_dir), config.data_dir, config.models_dir)
+    if out is not None:
+        with out:
+            whole = {"bytes": sum(room.bytes for room in found), "parts": [_record(room) for room in found]}
+            out.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
+        return 0
+    empty = [room for room in found if room.rows == 0]
+    lines = [(room.name, say(f"db.kind_{room.kind}"), room.rows, room.bytes) for room in found]
+    lines = [line for line in lines if line[2] != 0 and line[3]]
+    if empty:
+        lines.append((say("db.empty", n=len(empty)), "", None, sum(room.bytes for room in empty)))
+    width = max((len(name) for name, *_ in lines), default=0)
+    kinds = max((len(kind) for _, kind, *_ in lines), default=0)
+    for name, kind, rows, taken in lines:
+        count = "" if rows is None else f"{rows:,}"
+        print(f"{_size(taken):>10}  {kind:<{kinds}}  {name:<{width}}  {count:>12}".rstrip())
+    print(f"{_size(sum(room.bytes for room in found)):>10}  {say('db.whole')}")
+    return 0
+
+
+def _record(room: Room) -> dict[str, object]:
+    record: dict[str, object] = {"kind": room.kind, "name": room.name, "bytes": room.bytes}
+    return record if room.rows is None else record | {"rows": room.rows}
+
+
+def _counts(manifest: Manifest) -> dict[str, int]:
+    files = [name for name in manifest.members if name.startswith("files/")]
+    rows = sum(shape["rows"] for shapes in manifest.shapes.values() for shape in shapes.values())
+    vectors = sum(manifest.members[of["member"]]["rows"] for of in manifest.vectors)
+    return {"n": rows, "vectors": vectors, "files": len(files)}
+
+
+def _size(n: int) -> str:
+    return f"{n / 1000:,.0f} kB" if n < 1_000_000 else f"{n / 1_000_000:,.1f} MB"
+
+
+@contextmanager
+def _locked(config: Config) -> Iterator[None]:
+    """Hold the data folder, as a bot does."""
+    from bot.resources import locked
+
+    lock = asyncio.run(locked(config))
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
+    """Show progress, and say faults in words; without the passwords of `urls`, whatever a driver says."""
+    from storage.copying.databases import passwords
+    from storage.copying.restore import Occupied
+    from storage.faults import StorageFault
+    from storage.lock import DatabaseBusy
+
+    bar = Bar(say)
+    try:
+        yield bar
+    except DatabaseBusy as busy:
+        raise UserError("storage.busy_database", machine=busy.machine or "?") from None
+    except Occupied as occupied:
+        key = "db.occupied" if occupied.what else "db.occupied_server"
+        raise UserError(key, what=occupied.what) from None
+    except StorageFault as fault:
+        reason = fault.detail
+        for password in passwords(*urls):
+            reason = reason.replace(password, "***")
+        raise UserError(f"db.fault_{fault.kind}", what=what, reason=reason) from None
+    finally:
+        bar.wipe()

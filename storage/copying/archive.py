@@ -1,0 +1,251 @@
+"""A backup: one zip file of rows, vectors and files, with a manifest that says how much of each and its digest.
+
+The same from either kind of database. Knows no table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from storage.copying.databases import PARTS, Databases, Part
+from storage.copying.rows import Row, Shape, compact
+from storage.faults import StorageFault, fault_of
+
+FORMAT = 1
+"""Raised when an earlier release could not read a backup any more."""
+
+MANIFEST = "manifest.json"
+CHUNK = 1 << 20
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in the backup. `rows` is None for one that is kept as it is."""
+
+    size: int
+    sha256: str
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsMember:
+    """Whose vectors a member holds."""
+
+    member: str
+    space: str
+    shelf: str
+    embedder: str
+
+
+@dataclass(slots=True)
+class Manifest:
+    """`release` and `made_at` are for people."""
+
+    release: str
+    made_at: str
+    versions: dict[str, str]
+    shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    vectors: list[dict[str, str]] = field(default_factory=list)
+    members: dict[str, dict[str, Any]] = field(default_factory=dict)
+    format: int = FORMAT
+
+
+class Writer:
+    """What goes into a backup, one member after another; `manifest` is written last."""
+
+    def __init__(self, zipped: zipfile.ZipFile, manifest: Manifest) -> None:
+        self._zip = zipped
+        self.manifest = manifest
+
+    def rows(self, member: str, rows: Iterator[Row]) -> int:
+        """Write rows, a line each; how many."""
+        n = 0
+        with self._begun(member) as put:
+            for row in rows:
+                put(compact(row).encode() + b"\n")
+                n += 1
+        self.manifest.members[member]["rows"] = n
+        return n
+
+    def file(self, member: str, path: Path) -> bool:
+        """Write a file; False for one that has gone."""
+        try:
+            opened = path.open("rb")
+        except FileNotFoundError:
+            return False
+        with opened, self._begun(member) as put:
+            while data := opened.read(CHUNK):
+                put(data)
+        return True
+
+    def finish(self) -> None:
+        with self._zip.open(_info(MANIFEST), "w") as opened:
+            opened.write(json.dumps(asdict(self.manifest), ensure_ascii=False, indent=1).encode())
+
+    @contextmanager
+    def _begun(self, member: str) -> Iterator[Callable[[bytes], None]]:
+        digest, size = hashlib.sha256(), 0
+        with self._zip.open(_info(member), "w", force_zip64=True) as opened:
+
+            def put(data: bytes) -> None:
+                nonlocal size
+                size += len(data)
+                digest.update(data)
+                opened.write(data)
+
+            yield put
+        self.manifest.members[member] = asdict(Member(size, digest.hexdigest()))
+
+
+@contextmanager
+def written(target: Path, manifest: Manifest) -> Iterator[Writer]:
+    """Write a backup to `target`, which is there only once it is whole. Nobody else of this machine can read it.
+
+    Raises FileExistsError where something is there already, StorageFault where there is no room.
+    """
+    if os.path.lexists(target):
+        raise FileExistsError(target)
+    handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            with zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as zipped:
+                writer = Writer(zipped, manifest)
+                yield writer
+                writer.finish()
+            opened.flush()
+            os.fsync(opened.fileno())
+        try:
+            os.link(name, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(target):
+                raise FileExistsError(target) from None
+            Path(name).replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+class Archive:
+    """A backup to read; a `Source`. Raises StorageFault, "damaged" or "newer", for one that is of no use."""
+
+    def __init__(self, zipped: zipfile.ZipFile) -> None:
+        self._zip = zipped
+        try:
+            found = json.loads(zipped.read(MANIFEST))
+            if found["format"] > FORMAT:
+                raise StorageFault("newer", f"format {found['format']}")
+            self.manifest = Manifest(**found)
+            self.versions: Mapping[Part, str] = {
+                part: str(found["versions"][part]) for part in PARTS if part in found["versions"]
+            }
+            self.shapes: Mapping[Part, Mapping[str, Shape]] = {
+                part: {name: Shape(**shape) for name, shape in found["shapes"][part].items()}
+                for part in self.versions
+            }
+            self.members = {name: Member(**member) for name, member in found["members"].items()}
+            self.vectors = [VectorsMember(**vectors) for vectors in found["vectors"]]
+        except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            raise StorageFault("damaged", "the manifest") from error
+        for name in self.files:
+            if name.is_absolute() or ".." in name.parts or "\\" in str(name) or ":" in str(name):
+                raise StorageFault("damaged", str(name))
+
+    @property
+    def files(self) -> list[PurePosixPath]:
+        """The data folder's, as paths in it."""
+        names = map(PurePosixPath, self.members)
+        return [name.relative_to("files") for name in names if name.parts[0] == "files"]
+
+    @property
+    def size(self) -> int:
+        return sum(member.size for member in self.members.values())
+
+    def verify(self, progress: Progress) -> None:
+        """Read all of it, and compare it with the manifest. Raises StorageFault, "damaged"."""
+        if sorted([*self.members, MANIFEST]) != sorted(self._zip.namelist()):
+            raise StorageFault("damaged", "its list of files")
+        done = 0
+        for name, member in self.members.items():
+            digest, size = hashlib.sha256(), 0
+            for data in self._chunks(name):
+                digest.update(data)
+                size += len(data)
+                progress("verifying", done + size, self.size)
+            done += size
+            if (size, digest.hexdigest()) != (member.size, member.sha256):
+                raise StorageFault("damaged", name)
+
+    def rows(self, part: Part, table: str) -> Generator[Row, None, None]:
+        return self.lines(row_member(part, table))
+
+    def lines(self, member: str) -> Generator[Any, None, None]:
+        with self._zip.open(member) as opened:
+            for line in opened:
+                yield json.loads(line)
+
+    def unpack(self, file: PurePosixPath, to: Path) -> None:
+        """A file of the data folder's, made with its folders."""
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with to.open("wb") as opened:
+            for data in self._chunks(f"files/{file}"):
+                opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+
+    def _chunks(self, member: str) -> Iterator[bytes]:
+        try:
+            with self._zip.open(member) as opened:
+                while data := opened.read(CHUNK):
+                    yield data
+        except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+            raise StorageFault("damaged", member) from error
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[Archive]:
+    """Raises StorageFault."""
+    try:
+        zipped = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise StorageFault("damaged", file.name) from error
+    except FileNotFoundError as error:
+        raise StorageFault("missing", file.name) from error
+    except OSError as error:
+        raise fault_of(error) from error
+    with zipped:
+        yield Archive(zipped)
+
+
+def row_member(part: Part, table: str) -> str:
+    return f"{part}/{table}.jsonl"
+
+
+def shapes_of(databases: Databases) -> dict[str, dict[str, Any]]:
+    """As a manifest has them."""
+    return {
+        part: {name: asdict(shape) for name, shape in shapes.items()}
+        for part, shapes in databases.shapes.items()
+    }
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info._compresslevel = 3  # type: ignore[attr-defined]
+    info.external_attr = 0o600 << 16
+    return info

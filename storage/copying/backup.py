@@ -1,0 +1,74 @@
+"""Writes a backup of a data folder and its databases, also while a process works on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.copying import vectors
+from storage.copying.archive import Manifest, Progress, row_member, shapes_of, written
+from storage.copying.databases import Addresses, Databases, at_one_moment
+
+if TYPE_CHECKING:
+    from storage.copying.databases import Part
+    from storage.copying.rows import Row
+
+KEPT = ("originals", "incoming", "files", "history", "config.toml")
+"""What a backup has of the data folder besides the databases and the vectors: no logs, no lock, no models."""
+
+
+async def write(
+    addresses: Addresses, data: Path, chroma: str | None, target: Path, release: str, progress: Progress
+) -> Manifest:
+    """Write a backup to `target`. Raises FileExistsError, StorageFault.
+
+    Why what is restored fits together: the rows of both databases are those of one moment, as after a kill. Vectors
+    and files are read after it. Whatever a row of that moment speaks of was written before it, and is gone only where
+    its book or its run was removed meanwhile: vectors that are missing then are made again after the restore (see
+    `vectors.without_missing`), and a missing file is one that nobody needs any more. What came later is spoken of by no
+    row: a start removes it.
+    """
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with at_one_moment(addresses) as databases:
+        versions = {str(part): version for part, version in databases.versions.items()}
+        manifest = Manifest(release, made_at, versions, shapes_of(databases))
+        with written(target, manifest) as writer:
+            counts = await vectors.write(writer, chroma or data / "chroma", target.parent, progress)
+            for part, name, rows in _rows(databases, progress):
+                if (part, name) == ("storage", "documents"):
+                    rows = vectors.without_missing(
+                        rows, list(databases.shapes["storage"][name].columns), counts
+                    )
+                writer.rows(row_member(part, name), rows)
+            files = list(_files(data))
+            for n, file in enumerate(files):
+                progress("files", n, len(files))
+                writer.file(f"files/{file.relative_to(data).as_posix()}", file)
+    return manifest
+
+
+def _rows(databases: Databases, progress: Progress) -> Iterator[tuple[Part, str, Iterator[Row]]]:
+    whole = sum(shape.rows for shapes in databases.shapes.values() for shape in shapes.values())
+    done = 0
+
+    def counted(rows: Iterator[Row]) -> Iterator[Row]:
+        nonlocal done
+        for row in rows:
+            done += 1
+            progress("rows", done, whole)
+            yield row
+
+    for part, shapes in databases.shapes.items():
+        for name in shapes:
+            yield part, name, counted(databases.rows(part, name))
+
+
+def _files(data: Path) -> Iterator[Path]:
+    for name in KEPT:
+        path = data / name
+        if path.is_file():
+            yield path
+        else:
+            yield from sorted(file for file in path.rglob("*") if file.is_file() and not file.is_symlink())

@@ -1,0 +1,90 @@
+"""Fills empty databases from a source, compares every row, and brings the tables to this release's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from storage.copying import rows
+from storage.copying.databases import Databases, Source
+from storage.faults import StorageFault
+from storage.migrations import migrate
+
+if TYPE_CHECKING:
+    from storage.copying.archive import Progress
+    from storage.copying.databases import Part
+    from storage.copying.rows import Row
+
+    Counted = Callable[[Generator[Row, None, None]], Generator[Row, None, None]]
+
+
+def fill(source: Source, target: Databases, progress: Progress) -> Databases:
+    """Copy all rows, in the caller's transactions; the filled databases.
+
+    The engine's tables are there. Raises StorageFault: "newer" for a source of a later release, "damaged" where a row
+    is not as it was.
+    """
+    migrate.begin(target.connections["storage"], source.versions["storage"])
+    target = Databases(target.addresses, target.connections)
+    _check_engine(source, target)
+    whole = 2 * sum(shape.rows for shapes in source.shapes.values() for shape in shapes.values())
+    done = 0
+
+    def counted(copied: Generator[Row, None, None]) -> Generator[Row, None, None]:
+        nonlocal done
+        with closing(copied):
+            for row in copied:
+                done += 1
+                progress("rows", done, whole)
+                yield row
+
+    for part in source.versions:
+        connection, tables, shapes = target.connections[part], target.tables[part], source.shapes[part]
+        if part == "engine":
+            for table in reversed(list(tables.values())):
+                connection.execute(table.delete())
+        for name, table in tables.items():
+            if name in shapes:
+                with _named(name):
+                    rows.insert(
+                        connection, table, list(shapes[name].columns), counted(source.rows(part, name))
+                    )
+                rows.go_on_from(connection, table, shapes[name].last_number)
+        compare(source, target, part, counted)
+    migrate.upgrade(target.connections["storage"])
+    return Databases(target.addresses, target.connections)
+
+
+@contextmanager
+def _named(table: str) -> Iterator[None]:
+    """Say in which table a row is that the other database does not take."""
+    from sqlalchemy.exc import DataError, IntegrityError
+
+    try:
+        yield
+    except (DataError, IntegrityError) as error:
+        raise StorageFault("other", f"{table}: {' '.join(str(error.orig).split())}") from error
+
+
+def compare(source: Source, target: Databases, part: Part, counted: Counted | None = None) -> None:
+    """Raises StorageFault, "damaged", where the two do not hold the same rows of a part."""
+    for name, shape in source.shapes[part].items():
+        n = 0
+        if name in target.tables[part]:
+            expected = source.rows(part, name)
+            expected = counted(expected) if counted is not None else expected
+            n = rows.compare(target.connections[part], target.tables[part][name], shape.columns, expected)
+        if n != shape.rows:
+            raise StorageFault("damaged", f"{n} of {shape.rows} rows of {name}")
+
+
+def _check_engine(source: Source, target: Databases) -> None:
+    if "engine" not in source.versions:
+        return
+    if int(source.versions["engine"] or 0) > int(target.versions["engine"] or 0):
+        raise StorageFault("newer", "the engine's tables")
+    tables = target.tables["engine"]
+    for name, shape in source.shapes["engine"].items():
+        if shape.rows and (name not in tables or set(shape.columns) - set(rows.kinds(tables[name]))):
+            raise StorageFault("newer", f"the engine's table {name}")

@@ -1,0 +1,203 @@
+"""Restores a backup into an empty data folder and empty databases: all of it or, whatever happens, nothing.
+
+It is made in the subfolder STAGING, which keeps a bot from starting there, and moved to its place at the end. After a
+kill the next restore removes what the last one has moved, and begins again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.copying import STAGING, vectors
+from storage.copying.archive import Archive, Progress
+from storage.copying.backup import KEPT
+from storage.copying.databases import Addresses, Databases, at_one_moment, file_connection, server_connection
+from storage.copying.fill import fill
+from storage.faults import StorageFault, fault_of
+from storage.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from storage.copying.databases import Part
+
+PLACED = "placed"
+"""In the staging folder: the names of what is moved, a line each, written before the first move."""
+
+_LEFT = ("config.toml", "history")
+"""What a folder may hold before: it stays, in place of the backup's."""
+
+Prepare = Callable[[str], None]
+"""Makes the engine's tables in a database that has none."""
+
+
+class Occupied(StorageFault):
+    """Something is kept where the copy was to go; `what` names it, "" for a server's database."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("other", f"{what or 'the database'} is not empty")
+        self.what = what
+
+
+async def restore(
+    archive: Archive,
+    addresses: Addresses,
+    data: Path,
+    chroma: str | None,
+    prepare: Prepare,
+    progress: Progress,
+) -> None:
+    """Restore it; the caller holds the folder's lock, and has verified the archive. Raises StorageFault, Occupied."""
+    staging = data / STAGING
+    cut_off = staging.exists()
+    try:
+        if cut_off and addresses.server and (staging / PLACED).exists() and _committed(archive, addresses):
+            _leave(staging)
+            return
+        _undo(staging)
+        _check_folder(data, addresses)
+        with _target(addresses, staging, prepare, archive) as target:
+            if target.occupied:
+                raise Occupied("")
+            await _restore_vectors(archive, staging, chroma, progress, cut_off=cut_off)
+            for n, file in enumerate(archive.files):
+                progress("files", n, len(archive.files))
+                archive.unpack(file, staging / "data" / file)
+            fill(archive, target, progress)
+            if addresses.server:
+                place(_moves(data, staging))  # and then the rows, with the end of the transaction
+        if not addresses.server:
+            place(_moves(data, staging, addresses))
+        _leave(staging)
+    except OSError as error:
+        raise fault_of(error) from error
+
+
+def _committed(archive: Archive, addresses: Addresses) -> bool:
+    """Whether a restore that was cut off had come to its end: then only its staging folder is left."""
+    with at_one_moment(addresses) as databases:
+        found, wanted = databases.shapes["storage"], archive.shapes["storage"]
+        if not databases.occupied:
+            return False
+        if any(name in found and found[name].rows != shape.rows for name, shape in wanted.items()):
+            raise Occupied("")
+    return True
+
+
+def _leave(staging: Path) -> None:
+    done = staging.with_name(
+        f"{STAGING}.done"
+    )  # at once: half of a staging folder would say that it was cut off
+    shutil.rmtree(done, ignore_errors=True)
+    staging.rename(done)
+    shutil.rmtree(done)
+
+
+def _undo(staging: Path) -> None:
+    """Remove what a restore that was cut off has left: nobody has used it since."""
+    with suppress(FileNotFoundError):
+        for path in (staging / PLACED).read_text(encoding="utf-8").splitlines():
+            _remove(Path(path))
+    if staging.exists():
+        shutil.rmtree(staging)
+
+
+def _check_folder(data: Path, addresses: Addresses) -> None:
+    for name in (*KEPT, "chroma"):
+        path = data / name
+        if name not in _LEFT and path.exists() and (path.is_file() or any(path.iterdir())):
+            raise Occupied(name)
+    for part, file in addresses.files.items():
+        if file.exists():
+            with file_connection(file, "BEGIN") as connection:
+                if Databases(addresses, {part: connection}).occupied:
+                    raise Occupied(file.name)
+
+
+@contextmanager
+def _target(addresses: Addresses, staging: Path, prepare: Prepare, archive: Archive) -> Iterator[Databases]:
+    """The empty databases, in transactions; a file is made beside its place."""
+    (staging / "data").mkdir(mode=0o700, parents=True)
+    with ExitStack() as stack:
+        if addresses.server:
+            prepare(addresses.engine)
+            one = stack.enter_context(server_connection(addresses.storage))
+            yield Databases(addresses, {"storage": one, "engine": one})
+            return
+        with made_beside(addresses, prepare, engine="engine" in archive.versions) as target:
+            yield target
+
+
+@contextmanager
+def made_beside(addresses: Addresses, prepare: Prepare, *, engine: bool) -> Iterator[Databases]:
+    """New files of both databases, beside their places; those of an earlier try are removed."""
+    files: dict[Part, Path] = {part: _beside(file) for part, file in addresses.files.items()}
+    urls = {part: f"sqlite:///{file}" for part, file in files.items()}
+    for file in files.values():
+        _remove(file)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        connections: dict[Part, Connection] = {}
+        if engine:
+            prepare(urls["engine"])
+            connections["engine"] = stack.enter_context(file_connection(files["engine"]))
+        connections["storage"] = stack.enter_context(file_connection(files["storage"]))
+        yield Databases(replace(addresses, **urls), connections)
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(f"{file.name}.{STAGING}")
+
+
+async def _restore_vectors(
+    archive: Archive, staging: Path, chroma: str | None, progress: Progress, *, cut_off: bool
+) -> None:
+    if not archive.vectors:
+        return
+    store = Vectors.remote(chroma) if chroma else Vectors.embedded(staging / "data" / "chroma")
+    try:
+        # What a restore that was cut off has put there is put there again.
+        if chroma and not cut_off and await store.any():
+            raise Occupied("Chroma")
+        await vectors.fill(archive, store, progress)
+    finally:
+        await store.close()
+
+
+def _moves(data: Path, staging: Path, addresses: Addresses | None = None) -> list[tuple[Path, Path]]:
+    """From where to where, the databases last; noted before the first move."""
+    made = sorted((staging / "data").iterdir())
+    moves = [
+        (path, data / path.name) for path in made if path.name not in _LEFT or not (data / path.name).exists()
+    ]
+    if addresses is not None:
+        moves += moves_of(addresses)
+    (staging / PLACED).write_text("".join(f"{to.absolute()}\n" for _, to in moves), encoding="utf-8")
+    return moves
+
+
+def moves_of(addresses: Addresses) -> list[tuple[Path, Path]]:
+    """Of the databases that `made_beside` has made, the one that people's data are in as the last."""
+    files = addresses.files
+    moves = [(_beside(files[part]), files[part]) for part in ("engine", "storage")]
+    return [(made, to) for made, to in moves if made.exists()]
+
+
+def place(moves: list[tuple[Path, Path]]) -> None:
+    """Move each to its place, where nothing or something empty is."""
+    for made, to in moves:
+        _remove(to)
+        made.rename(to)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)

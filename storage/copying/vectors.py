@@ -1,0 +1,164 @@
+"""Vectors into a backup and out of it, from and to a folder of Chroma's or its server.
+
+In a backup they are lines, so that either kind of store can be filled with those of the other.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.chroma import Chroma
+from storage.document_rows import VISIBLE
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from storage.copying.archive import Archive, Progress, Writer
+    from storage.copying.rows import Row
+    from storage.vectors import Vectors
+
+PAGE = 2_000
+TRIES = 5
+"""How often a folder that changes while it is copied is copied again."""
+
+Counts = Mapping[tuple[str, str], int]
+"""How many vectors there are of a document (its id) by an embedder."""
+
+
+async def write(writer: Writer, where: Path | str, beside: Path, progress: Progress) -> Counts:
+    """Write all vectors; `where` is a folder or a server's address. A copy of the folder lies in `beside` meanwhile.
+
+    Raises StorageFault where the server does not answer. What cannot be read in a folder is left out.
+    """
+    if isinstance(where, str):
+        return await _write(writer, Chroma(where), progress)
+    if not where.exists():  # noqa: ASYNC240  (nothing else runs meanwhile)
+        return {}
+    with _copy(where, beside) as folder:
+        return await _write(writer, Chroma(folder), progress)
+
+
+async def _write(writer: Writer, chroma: Chroma, progress: Progress) -> Counts:
+    counts: Counter[tuple[str, str]] = Counter()
+    try:
+        names = await chroma.run(lambda: [shard.name for shard in chroma.shards()])
+        for n, name in enumerate(names):
+            progress("vectors", n, len(names))
+            try:
+                about, lines = await chroma.run(lambda name=name: _lines(chroma, name))  # type: ignore[misc]
+            except StorageFault:
+                if not chroma.embedded:
+                    raise
+                continue
+            if not about:
+                continue
+            key = {part: str(about.get(part, "")) for part in ("space", "shelf", "embedder")}
+            member = f"vectors/{n}.jsonl"
+            writer.rows(member, iter(lines))
+            writer.manifest.vectors.append({"member": member, **key})
+            counts.update((line[1], key["embedder"]) for line in lines)
+    except StorageFault as fault:
+        if not chroma.embedded or fault.kind == "full":
+            raise
+    finally:
+        await chroma.run(chroma.release_memory)
+        chroma.close()
+    return counts
+
+
+def _lines(chroma: Chroma, name: str) -> tuple[Mapping[str, Any], list[tuple[str, str, str]]]:
+    """What a shard is about, and its vectors: id, document, and float32 in base64; those of a document together."""
+    if (shard := chroma.shard(name)) is None:
+        return {}, []
+    found = {
+        id: (id, of, b64encode(vector.astype("<f4").tobytes()).decode()) for id, of, vector in shard.all(PAGE)
+    }
+    about = shard.about
+    if chroma.embedded:
+        del shard
+        chroma.release_memory()  # or the graphs of all would be in memory at last
+    return about, sorted(found.values(), key=itemgetter(1, 0))
+
+
+@contextmanager
+def _copy(folder: Path, beside: Path) -> Iterator[Path]:
+    """A copy of Chroma's folder, which only one process may open.
+
+    Its log, an SQLite database, comes first: what a graph holds beyond it is written there again when it is replayed.
+    """
+    with tempfile.TemporaryDirectory(prefix="vectors-", suffix=".part", dir=beside) as place:
+        copy = Path(place) / "chroma"
+        for _ in range(TRIES):
+            shutil.rmtree(copy, ignore_errors=True)
+            copy.mkdir()
+            before = _looks(folder)
+            log = folder / "chroma.sqlite3"
+            if log.exists():
+                with closing(sqlite3.connect(log)) as source, closing(sqlite3.connect(copy / log.name)) as to:
+                    source.backup(to)
+            for name in before:
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    shutil.copyfile(folder / name, copy / name)
+                except FileNotFoundError:
+                    break
+            if _looks(folder) == before:
+                break
+        yield copy
+
+
+def _looks(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files of its graphs, and when they were changed."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.name.startswith("chroma.sqlite3"):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            found[str(path.relative_to(folder))] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def without_missing(rows: Iterator[Row], columns: Sequence[str], counts: Counts) -> Iterator[Row]:
+    """Rows of documents; one of which vectors are missing asks for all of them again, as after a damage."""
+    at = {name: n for n, name in enumerate(columns)}
+    for row in rows:
+        values = list(row)
+        id, embedder = values[at["id"]], values[at["embedder"]]
+        if embedder is not None and values[at["embedded"]] > counts.get((id, embedder), 0):
+            values[at["embedded"]], values[at["embedder"]] = 0, None
+            if values[at["state"]] in VISIBLE:
+                values[at["state"]] = "lexical"
+        other = values[at["other_embedder"]] if "other_embedder" in at else None
+        if other is not None and values[at["other_embedded"]] > counts.get((id, other), 0):
+            values[at["other_embedded"]] = 0
+        yield values
+
+
+async def fill(archive: Archive, vectors: Vectors, progress: Progress) -> None:
+    """Put a backup's vectors into an empty store. Raises StorageFault, also where not all are there afterwards."""
+    import numpy as np
+
+    wanted: Counter[tuple[str, str, str]] = Counter()
+    for n, of in enumerate(archive.vectors):
+        progress("vectors", n, len(archive.vectors))
+        for document, group in groupby(archive.lines(of.member), key=itemgetter(1)):
+            while lines := list(islice(group, PAGE)):
+                made = np.stack([np.frombuffer(b64decode(line[2]), dtype="<f4") for line in lines])
+                ids = [line[0] for line in lines]
+                await vectors.add(of.space, of.shelf, of.embedder, ids, made.astype(np.float32), document)
+                wanted[of.space, of.shelf, of.embedder] += len(lines)
+        await vectors.release_memory()
+    for key, n in wanted.items():
+        if (found := await vectors.count(*key)) != n:
+            raise StorageFault("damaged", f"{found} of {n} vectors of the shelf {key[1]}")

@@ -1,0 +1,115 @@
+"""What takes the room: tables with their indexes, and the folders beside them. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from storage.copying.databases import Addresses, Databases, at_one_moment
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from storage.copying.databases import Part
+
+RoomKind = Literal[
+    "table", "engine", "vectors", "originals", "incoming", "files", "log", "models", "free", "other"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """`rows` is None for what has none. "free" is room in the database's file that was freed, and is used again."""
+
+    kind: RoomKind
+    name: str
+    bytes: int
+    rows: int | None = None
+
+
+def rooms(addresses: Addresses, data: Path, models: Path) -> list[Room]:
+    """The largest first. Raises StorageFault where the database is not there, or does not answer."""
+    found = [*_tables(addresses), *_folders(data, models, addresses)]
+    return sorted(found, key=lambda room: (-room.bytes, room.name))
+
+
+def _tables(addresses: Addresses) -> Iterator[Room]:
+    with at_one_moment(addresses) as databases:
+        for part, shapes in databases.shapes.items():
+            sizes = _sizes(databases, part)
+            for name, shape in shapes.items():
+                shown, kind = (f"engine/{name}", "engine") if part == "engine" else (name, "table")
+                yield Room(kind, shown, sizes.pop(name, 0), shape.rows)  # type: ignore[arg-type]
+            if not addresses.server:
+                yield Room("free", databases.addresses.files[part].name, _free(databases.connections[part]))
+
+
+def _sizes(databases: Databases, part: Part) -> dict[str, int]:
+    from sqlalchemy.exc import OperationalError
+
+    connection = databases.connections[part]
+    if not databases.addresses.server:
+        query = (
+            "SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name)"
+            " WHERE aggregate = TRUE GROUP BY tbl_name"
+        )
+        try:
+            return {name: int(size) for name, size in connection.exec_driver_sql(query)}
+        except OperationalError:  # an SQLite that was built without dbstat
+            return {name: _content(connection, name) for name in databases.shapes[part]}
+    sizes = {}
+    for name, table in databases.tables[part].items():
+        quoted = str(connection.dialect.identifier_preparer.format_table(table)).replace("'", "''")
+        sizes[name] = int(
+            connection.exec_driver_sql(f"SELECT pg_total_relation_size('{quoted}')").scalar() or 0
+        )
+    return sizes
+
+
+def _content(connection: Connection, table: str) -> int:
+    """What its values take, without indexes."""
+    names = [row[1] for row in connection.exec_driver_sql(f'PRAGMA table_info("{table}")')]
+    lengths = " + ".join(f'coalesce(length(CAST("{name}" AS BLOB)), 0)' for name in names)
+    return int(connection.exec_driver_sql(f'SELECT coalesce(sum({lengths}), 0) FROM "{table}"').scalar() or 0)
+
+
+def _free(connection: Connection) -> int:
+    pages, size = (
+        connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("freelist_count", "page_size")
+    )
+    return int(pages or 0) * int(size or 0)
+
+
+def _folders(data: Path, models: Path, addresses: Addresses) -> Iterator[Room]:
+    databases = {file.resolve() for file in addresses.files.values()}
+    kinds: dict[str, RoomKind] = {
+        "chroma": "vectors",
+        "originals": "originals",
+        "incoming": "incoming",
+        "files": "files",
+        "sutradhar.log": "log",
+    }
+    for path in sorted(data.iterdir()) if data.exists() else ():
+        whole = path.resolve()
+        if whole in databases or whole == models.resolve():
+            continue
+        kind = kinds.get(path.name, "other")
+        yield Room(
+            kind, path.name, _of(path), _count(path) if kind in ("originals", "incoming", "files") else None
+        )
+    yield Room("models", str(models), _of(models))
+
+
+def _of(path: Path) -> int:
+    try:
+        if not path.is_dir():
+            return path.lstat().st_size
+        return sum(_of(file) for file in path.iterdir() if not file.is_symlink())
+    except OSError:  # it has gone meanwhile
+        return 0
+
+
+def _count(path: Path) -> int:
+    return sum(file.is_file() for file in path.rglob("*"))
