@@ -1,4 +1,4 @@
-"""/models from beginning to end, as Slack shows it: listed, tried, chosen, refused, and a server that goes away."""
+"""/models from beginning to end on each platform: listed, tried, chosen, refused, and a server that goes away."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def answer(d: Any, platform: str, person: str, action: str = "") -> str:
     return "\n".join(talk.said())
 
 
-@pytest.mark.parametrize("platform", ["slack"])
+@pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
     opened: Opened, platform: str
 ) -> None:
