@@ -190,6 +190,10 @@ class App:
             return await self.settings.locale(place, person, otherwise)
         return otherwise
 
+    async def answering(self, place: Place, person: str) -> tuple[str, str]:
+        """The model that answers the person there, "" for none, and the one that makes vectors."""
+        return await self.settings.answerer(place, person), self.config.embedding.model
+
     async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
         """What each kind of work reports about a space; `name` escapes a person's name for the page."""
         for kind in commands.KINDS.values():

@@ -121,13 +121,17 @@ class Settings:
 
         Models that the config no longer permits are left out.
         """
-        chosen: dict[str, list[str]] = {}
-        for role in ROLES:
-            for row in await self.nearest(request.place, request.author.id, MODEL + role):
-                if models := self._permitted_models(row):
-                    chosen[role] = models
-                    break
-        return chosen
+        chosen = {role: await self._chosen_models(request.place, request.author.id, role) for role in ROLES}
+        return {role: models for role, models in chosen.items() if models}
+
+    async def answerer(self, place: Place, person: str) -> str:
+        """The model that answers the person there; "" where none does."""
+        chosen = await self._chosen_models(place, person, "answerer")
+        return next(iter([*chosen, *self._config.roles.answerer]), "")
+
+    async def _chosen_models(self, place: Place, person: str, role: str) -> list[str]:
+        rows = await self.nearest(place, person, MODEL + role)
+        return next(filter(None, map(self._permitted_models, rows)), [])
 
     async def roles_of_space(self, space: str) -> RolesConfig:
         """Who plays each part in the space, where no channel and no person has chosen another model."""

@@ -642,6 +642,7 @@ async def test_at_the_prompt_a_server_on_this_machine_is_offered_in_one_sentence
         sitting = asyncio.create_task(prompt.run(opened()))
         async with asyncio.timeout(60):
             await drawn.wait()  # the prompt is there while the look goes on
+            assert await prompt.written.get() == "some:model · embedding some:vectors"
             assert prompt.written.empty()
             assert app.looked is not None
             app.looked.set()

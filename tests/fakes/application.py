@@ -115,6 +115,7 @@ class FakeApp:
     """What the person has set."""
     behind: list[asyncio.Task[None]] = field(default_factory=list)
     server: LocalServer | None = None
+    answers: str = "some:model"
     looked: asyncio.Event | None = None
     """Once it is set, the look for a server on this machine ends."""
 
@@ -127,6 +128,9 @@ class FakeApp:
         assert platform.name in ("terminal", "watch")
         self._views = cast("Callable[[str, Request, Claims], View]", platform.views)
         self._speak, self._narrates = platform.speak, platform.narrates
+
+    async def answering(self, place: Place, person: str) -> tuple[str, str]:
+        return self.answers, "some:vectors"
 
     async def local_server(self, space: str = "") -> LocalServer | None:
         if self.looked is not None:

@@ -111,6 +111,8 @@ async def test_a_server_is_offered_and_used_only_once_it_is_chosen(desk: Desk, o
     assert await desk.app.local_server("here") is None, "it is not offered again"
     await desk.restart()
     assert await desk.roles() == chosen
+    assert (await desk.app.answering(HERE, ANA.id))[0] == "ollama:qwen3:8b"
+    assert (await desk.app.answering(THERE, ANA.id))[0] == ""
     assert "| writer | `ollama:qwen3:8b` | chat |" in await desk.models()
     assert "Todos aqui usam de novo" in await desk.models("use config", locale="pt-BR")
     assert await desk.roles() == {}

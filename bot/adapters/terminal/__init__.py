@@ -6,15 +6,13 @@ Chooses between the three; imports the heavy parts only once the prompt is on th
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot.adapters import termination
 from bot.adapters.terminal.conversation import Application, Conversation
-from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink, coloured
-from bot.config import DEMO
+from bot.adapters.terminal.markdown import BOLD, CYAN, Ink, coloured
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -98,14 +96,11 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
 
 
 def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
-    """The greeting; at the first start also what to type."""
-    say, ink = conversation.say, Ink(colour, min(shutil.get_terminal_size().columns, 80))
-    model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
-    if model == DEMO:
-        model = say("terminal.demo")
-    title = ink("Sutradhar", BOLD, CYAN)
-    configured = say("terminal.configured", model=model, embedding=config.embedding.model)
-    lines = ink.wrap(f"{title}  {ink(configured, DIM)}").split("\n")
+    """The greeting; at the first start also what to type. Which model answers follows once the app is open: it may have
+    been chosen from chat.
+    """
+    say, ink = conversation.say, Ink(colour)
+    lines = [ink("Sutradhar", BOLD, CYAN)]
     if not (config.data_dir / "sutradhar.db").exists():
         lines.append(say("terminal.first_run"))
         lines += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]

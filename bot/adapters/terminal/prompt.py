@@ -41,6 +41,7 @@ from bot.adapters.terminal.player import Player
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.command_line import lines_of
 from bot.commands import verb
+from bot.config import DEMO
 from bot.events import Request, UserError, View
 from bot.kind import Typed
 from bot.platforms import Platform
@@ -170,7 +171,7 @@ class Prompt:
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))
-            self._spawn(self._offer(app))
+            self._spawn(self._introduce(app))
         except UserError as error:
             self._broken = True
             await self._fail(self.conversation.sentence(error))
@@ -180,9 +181,13 @@ class Prompt:
             self._ready.set()
             self._session.app.invalidate()  # "opening the library…" goes
 
-    async def _offer(self, app: Application) -> None:
-        """Offer a model server that runs on this machine."""
+    async def _introduce(self, app: Application) -> None:
+        """Say which model answers, and offer a model server that runs on this machine."""
         with suppress(StorageFault):
+            model, embedding = await app.answering(self.conversation.place, self.conversation.author.id)
+            named = self.say("terminal.demo") if model == DEMO else model or self.say("terminal.no_model")
+            configured = self.say("terminal.configured", model=named, embedding=embedding)
+            await self.write([self.ink(line, DIM) for line in self.ink.wrap(configured).split("\n")])
             server = await app.local_server("local")
             if server is not None:
                 sentence = self.say(
