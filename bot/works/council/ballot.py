@@ -14,9 +14,12 @@ from typing import Any
 from bot.llm.base import Prompt
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
+from bot.works.council.ballot_lists import joined
+from bot.works.council.ballot_words import BESTS
 from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.rotation import labels
+from bot.works.council.stated_order import REPORTED, stated_order
 from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
 
@@ -25,8 +28,9 @@ _IN_WORDS = (
     'a numbered list of all responses, best first, one "Response X" a line, and nothing after it.'
 )
 _ORDERS = re.compile(
-    r"\b(?:best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois|segui|venc"
-    r"|mejor|luego|meilleur|ensuite|zuerst|danach|auf platz|gefolgt)",
+    rf"\b(?:{BESTS}|best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois"
+    rf"|segui|venc"
+    r"|mejor|luego|en cabeza|meilleur|ensuite|en tête|devant|in testa|vorne|zuerst|danach|auf platz|gefolgt)",
     re.IGNORECASE,
 )
 _WORST = re.compile(
@@ -46,6 +50,12 @@ _NOT = re.compile(
 _SUPERLATIVE = re.compile(
     r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence|mejor"
     r"|meilleure?)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if you|if we|if one|depending|for those who|at (?:style|accuracy|clarity|depth)|(?:best"
+    r"|worst) \w+(?:ed|ten)"
+    r"|se você|si usted|wenn man|was told|I (?:read|saw|opened))\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
@@ -95,7 +105,7 @@ def read(text: str, n: int) -> tuple[Reading, str]:
     return reading, "" if whole else reason
 
 
-def _differ(order: Sequence[int], other: Sequence[int]) -> bool:
+def _differ(order: Sequence[object], other: Sequence[object]) -> bool:
     """Whether two orders of the same responses contradict each other; nothing contradicts an empty one."""
     return [seat for seat in order if seat in other] != [seat for seat in other if seat in order]
 
@@ -103,19 +113,28 @@ def _differ(order: Sequence[int], other: Sequence[int]) -> bool:
 def read_words(text: str, n: int) -> Reading:
     """The list under the last FINAL RANKING that is the judge's own, whatever its form; at least two of it.
 
-    Else, with little confidence, a last word on all of them: the last paragraph that names each response exactly
-    once and speaks of an order, in the order of its mentions, unless another paragraph names them in another order.
+    Else places, scores and signs; else, with little confidence, what sentences say of the best, the second and the
+    last, or a last word on all of them: the last paragraph that names each response exactly once and speaks of an
+    order, in the order of its mentions, unless another paragraph names them in another order.
     The order of mention in the whole text would be the one in which the judge read them. For the same reason
     A, B, C … says nothing there. Else an abstention, also of a judge that writes of a FINAL RANKING without one of
     its own that can be read: it may be a forged one.
     """
-    lines = own(text).lines
+    lines = joined(own(text).lines)
     critiques = _sections(lines, labels(n))
     headed = any(FINAL_RANKING.search(line) for line in lines)
-    if groups := final_ranking(lines, n) or ([] if headed else unheaded(lines, n)):
+    stated = stated_order(lines, n)
+    ranked = final_ranking(lines, n) or ([] if headed else unheaded(lines, n))
+    if ranked and stated and not headed:
+        if _differ(*([letter for group in groups for letter in group] for groups in (ranked, stated))):
+            return Reading()
+        ranked = max(ranked, stated, key=lambda groups: sum(map(len, groups)))
+    if groups := ranked or stated:
         order = [labels(n).index(letter) for group in groups for letter in group]
         tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
-        return Reading(order, "ranking", critiques, partial=len(order) < n, tied=tied)
+        return Reading(
+            order, "ranking" if ranked else "mention", critiques, partial=len(order) < n, tied=tied
+        )
     if not headed and (order := _mentioned(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
@@ -156,15 +175,19 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
     orders = [[mention["letter"] for mention in mentions] for _, mentions in found]
     if not found or any(order != orders[0] for order in orders):
         return []  # perhaps one order by accuracy, and another by style
-    paragraph, mentions = found[-1]
-    # The worst is spoken of with the last of them, and the best with the first: else it is another order.
-    clear = (
+    clear = any(_clear(paragraph, mentions) for paragraph, mentions in found)
+    return [letters.index(letter) for letter in orders[-1]] if clear else []
+
+
+def _clear(paragraph: str, mentions: Sequence[re.Match[str]]) -> bool:
+    """Whether it mentions the responses in the order of their worth: the worst is spoken of with the last of them, and
+    the best with the first.
+    """
+    return bool(
         _ORDERS.search(paragraph)
         and not _EQUAL.search(paragraph)
-        and not HEDGED.search(paragraph)
-        and not OTHER.search(paragraph)
+        and not any(told.search(paragraph) for told in (HEDGED, OTHER, REPORTED, _CONDITION))
         and not _NOT.search(paragraph[: mentions[1].start()])
         and not _WORST.search(paragraph[: mentions[-2].end()])
         and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])
     )
-    return [letters.index(letter) for letter in orders[-1]] if clear else []

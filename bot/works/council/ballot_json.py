@@ -17,7 +17,7 @@ from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.final_ranking import final_ranking
-from bot.works.council.judge_text import COMMENT, STRING, own, quotes_at
+from bot.works.council.judge_text import COMMENT, STRING, Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
@@ -40,9 +40,22 @@ _BACKWARDS = re.compile(
     r"|najgorsz|худш|最差|最悪",
     re.IGNORECASE,
 )
+_DRAFT, _FINAL = (
+    re.compile(
+        rf"[\W_]*(?:(?:my|the)\s+)?(?:{words})(?:\s+(?:ballot|vote|ranking|version|json))?[\W_]*",
+        re.IGNORECASE,
+    )
+    for words in (
+        "(?:first )?draft|first pass|initial|preliminary|rascunho|borrador|brouillon|entwurf",
+        "final|revised|corrected|definitiv[aoe]?|finale|endgültig|corrigid[ao]|corregid[ao]|corrigée?|korrigiert",
+    )
+)
+"""The lines above a ballot that was written first, and above the one that counts."""
 _NOTE = 100
 """Characters of a text beside a ranking that may say how it is meant."""
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
+_BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
+"""Places beside "best", however many responses there are."""
 _RANK, _SCORE = (
     re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
 )
@@ -155,6 +168,8 @@ def _of_text(text: str, n: int) -> Groups:
 def _in_words(texts: Sequence[str], n: int) -> Groups:
     """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
     lines = [line for text in texts for line in own(text).lines]
+    if len(texts) == len(lines) > 1 and all(_letter(re.split(r"[:(–—-]", line)[0]) for line in lines):
+        lines = [f"{place}. {line}" for place, line in enumerate(lines, 1)]  # "C - complete" at its place
     header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
     groups = final_ranking([*header, *lines], n, every=True)
     if not groups:
@@ -264,7 +279,7 @@ def _visible(groups: Groups, letters: list[str]) -> Groups:
 def _place(text: str) -> int | None:
     """The place that a name says: "1", "rank_2", "third", "segundo"."""
     match = _PLACE.fullmatch(text)
-    return int(match[1]) if match else ordinal(text.strip())
+    return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
 
 
 def _letter_in(value: object) -> str:
@@ -294,15 +309,42 @@ def _object(text: str) -> Mapping[str, Any]:
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
     parsed = [_parsed_object(json_text) for _, json_text in said.objects]
+    if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
+        parsed = [parsed[0][0]] if isinstance(parsed[0][0], Mapping) and _has_votes(parsed[0][0]) else parsed
     if len(parsed) == 1 and parsed[0] is not None:
         if quotes_at(said.text, said.objects[0][0]):
             raise UnreadableError("its JSON is a quotation")
         return parsed[0] if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
     if not said.text.strip():  # one object a line, and nothing else
-        voting = [paper for paper in parsed if isinstance(paper, Mapping) and _has_votes(paper)]
-        if len(voting) == 1 and None not in parsed:
+        papers = [paper for paper in parsed if isinstance(paper, Mapping)]
+        voting = [paper for paper in papers if _has_votes(paper)]
+        if len(voting) == 1 and len(papers) == len(parsed):
             return voting[0]
+        if len(papers) == len(parsed) and all(map(_placed, papers)):
+            return {"ranking": papers}
+    if _redrafted(said) and isinstance(parsed[-1], Mapping):
+        return parsed[-1]
     raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _placed(paper: Mapping[str, Any]) -> bool:
+    """Whether an object is one response with its place: {"response": "B", "rank": 1}."""
+    named = [value for value in paper.values() if _letter(value)]
+    return len(named) == 1 and any(_RANK.fullmatch(name) for name in paper)
+
+
+def _redrafted(said: Own) -> bool:
+    """Whether every object but the last stands below "Draft:", and the last below "Final:"."""
+    above = [[line for line in said.text[:at].split("\n") if line.strip()] for at, _ in said.objects]
+    heads = [lines[-1] if lines else "" for lines in above]
+    *earlier, (at, _) = said.objects
+    return (
+        all(map(_DRAFT.fullmatch, heads[:-1]))
+        and _FINAL.fullmatch(heads[-1]) is not None
+        and not any(quotes_at(said.text, at) for at, _ in earlier)
+        and not any(introduces(plain(line)) for lines in above for line in lines[-2:-1])
+        and not said.text[at:].strip("… \n")
+    )
 
 
 def _parsed_object(text: str) -> Any:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_words import COUNTER, ORDINALS, RANKINGS, RANKS, SCORES
-from bot.works.council.judge_text import QUOTED, marked, named
+from bot.works.council.judge_text import QUOTED, marked, named, plain
 from bot.works.council.places import TIE, Item, by_value, figure_of, ordinal, ranks
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
@@ -21,11 +21,17 @@ _ORDINAL = re.compile(
 _NUMERAL = re.compile(r"^(\s*(?:-\s+)?第?)([一二三四五六七八九十])(?=[、,.)位名等])")
 _NUMBER = re.compile(
     rf"\s*(?:-\s+)?(?:(?:{RANKS})\s*|第)?[#=(\[]?\s*(?P<n>\d{{1,2}})(?:{COUNTER})?(?:[.]?\s*(?:{RANKS})(?!\w))?"
-    rf"(?:\s*[(]?(?:{TIE.pattern})[)]?)?(?:\s*[.):=、,・|\]–—-]+|(?=\s|$|⟦))",
+    rf"(?:\s*[(]?(?:{TIE.pattern})[)]?)?(?:\s*[.):=、,・|\]–—>→⇒-]+|(?=\s|$|⟦))",
     re.IGNORECASE,
 )
 _ROMAN = re.compile(r"^(\s*(?:-\s+)?)(I{1,3}|IV|VI{0,3}|IX|X)(?=[.)]\s*⟦)")
 _ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_CARDINAL = re.compile(r"^(\s*(?:-\s+)?)([a-zà-ÿ]{2,6})(?=\s*[:.)=–—-]\s*⟦)", re.IGNORECASE)
+_CARDINALS = (
+    ("one", "um", "uma", "uno", "un", "une", "eins"), ("two", "dois", "duas", "dos", "deux", "zwei", "due"),
+    ("three", "três", "tres", "trois", "drei", "tre"), ("four", "quatro", "cuatro", "quatre", "vier", "quattro"),
+    ("five", "cinco", "cinq", "fünf", "cinque"), ("six", "seis", "sechs", "sei"),
+)  # fmt: skip
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
 # After a bare letter: "A" and "E" are words, too.
@@ -51,6 +57,7 @@ _LAST = re.compile(
     r"|zuletzt|ultimo|laatste?|końcu|последн\w+)\b",
     re.IGNORECASE,
 )
+_ALONE_PLACE = re.compile(rf"(?:{_NUMBER.pattern})\s*⟦A⟧", re.IGNORECASE)
 _RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
 _PROSE_BEFORE = 3
 """Lines of prose that may stand between the header and the list."""
@@ -90,10 +97,26 @@ def with_number(line: str) -> str:
     line = _HEADING.sub("", line)
     line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
     line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
+    if (cardinal := _CARDINAL.match(line)) is not None:
+        for place, names in enumerate(_CARDINALS, 1):
+            if cardinal[2].casefold() in names:
+                return f"{cardinal[1]}{place}. {line[cardinal.end() :].lstrip(' :=.)–—-')}"
     match = _ORDINAL.match(line)
     if match is None:
         return line
     return f"{match[1].replace('#', '')}{ordinal(match[2])}. {line[match.end() :].lstrip(' :=.)–—-')}"
+
+
+def joined(lines: Sequence[str]) -> list[str]:
+    """The lines, one that holds a place alone ("- #1") together with the response on the next."""
+    made: list[str] = []
+    for line in lines:
+        alone = made and made[-1] != QUOTED and _ALONE_PLACE.fullmatch(with_number(plain(made[-1]) + " ⟦A⟧"))
+        if alone and line != QUOTED and re.match(r"\s*(?:-\s+)?⟦", marked(line)):
+            made[-1] = f"{made[-1].rstrip()} {plain(line).lstrip(' -')}"
+        else:
+            made.append(line)
+    return made
 
 
 def item_of(line: str, *, alone: bool = False) -> Item | None:

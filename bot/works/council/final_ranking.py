@@ -54,7 +54,8 @@ OTHER = re.compile(
 _SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Characters of scripts that put no spaces between words."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_{_SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{_SPACELESS}]|[\u0900-\u0963])*|from|to|on|left|of"
+    rf"(?<![^\W\d_{_SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{_SPACELESS}]|[\u0900-\u0963])*|from|to"
+    rf"|on|left|of"
     r"|the|all|my|in|by|order|quality"
     r"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
     r"|d[aeou]s?|a|ao|à|au|as|para|pela|do|la|le|les|el|los|al|en|y|e|von|vom|bis|zum?|zur|nach|der"
@@ -97,9 +98,20 @@ PENALTY = re.compile(
     re.IGNORECASE,
 )
 """What says of figures that they are no scores."""
+_DISOWNED = re.compile(
+    r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
+    r"|appears?|stood) "
+    r"(?:\w+ )?(?:from|by|in|copied|taken|quoted|part of|what) \W*(?:response|answer|it)\b"
+    r"|\bwas the end of\b|\b(?:isso|isto|esto|das|ceci) (?:é|es|steht|est) (?:de|da|en|in|na) \W*(?:resposta"
+    r"|respuesta|antwort|réponse)",
+    re.IGNORECASE,
+)
+"""What a judge says behind something that it copied."""
 _LEGEND = re.compile(
-    rf"(?P<a>\d{{1,2}})\s*(?:=|:|is|é)\s*(?P<a_is>{BESTS}|{WORSTS})|(?P<b_is>{BESTS}"
-    rf"|{WORSTS})\w*\s*(?:=|:|is|é)\s*(?P<b>\d{{1,2}})",
+    rf"(?P<a>\d{{1,2}})\s*(?:=|:|→|(?:points? |puntos? |pontos? |punkte? )?(?:is|é|for|means|para|pour|für|per"
+    rf"|being))\s*"
+    rf"(?:(?:the|o|a|el|la|le|die|das|il) )?(?P<a_is>{BESTS}|{WORSTS})|(?P<b_is>{BESTS}"
+    rf"|{WORSTS})\w*\s*(?:=|:|→|is|é|gets|receives|recebe|recibe)\s*(?P<b>\d{{1,2}})",
     re.IGNORECASE,
 )
 """What a header says of one figure: "4 = best"."""
@@ -130,6 +142,8 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         ):
             return []
         after = "\n".join(lines[end + 1 :])
+        if disowned(lines, end):
+            return []
         if HEDGED.search(after) and all(
             item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
         ):
@@ -159,6 +173,8 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
                 return (match["how"] or "") + comment.partition(";")[0], tail
     said, colon, tail = line.partition(":")
     if colon and len(line) <= DIRECTED_CHARS and _both(said) and not named(said) and not SAYS.search(said):
+        if better_figure(said) is not None:
+            return said, tail
         return ("reverse" if OTHER.search(said) else "worst" if _upwards(said) else ""), tail
     return None
 
@@ -171,6 +187,13 @@ def _both(text: str) -> bool:
 def is_introduced(lines: Sequence[str], at: int) -> bool:
     """Whether the line before says that a response speaks, or a block quotation goes on into this line."""
     return (at > 0 and lines[at - 1] == QUOTED) or introduces(before(lines, at))
+
+
+def disowned(lines: Sequence[str], end: int) -> bool:
+    """Whether the judge says behind what it wrote that it copied that, and not a quotation further down."""
+    rest = list(lines[end + 1 :])
+    behind = rest[: rest.index(QUOTED)] if QUOTED in rest else rest
+    return _DISOWNED.search("\n".join(behind)) is not None
 
 
 def inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:

@@ -6,6 +6,7 @@ read. Knows no ranking.
 
 from __future__ import annotations
 
+import csv
 import html
 import json
 import re
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
-from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS
+from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.places import ordinal
 
 QUOTED = "\0"
@@ -23,6 +24,7 @@ QUOTED = "\0"
 
 _LABEL = re.compile(
     rf"(?<![^\W\d_])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
+    r"(?!I\s+(?!is\b|was\b|and\b|comes\b|wins\b)[a-z])"  # "the first response I read"
     r"(?P<letter>[A-Z])(?![0-9A-Za-zÀ-ɏ_])(?!['’](?!s\b))[)\]\"'”]?"
 )
 _BEHIND = re.compile(
@@ -74,7 +76,8 @@ SAYS = re.compile(
     re.IGNORECASE,
 )
 _FOLLOWING = re.compile(
-    r"\b(?:says|said|writes|wrote|contain(?:s|ed)?|had|ends|ended|reads|append(?:s|ed)|adds|added|include[sd]|quote[sd]"
+    r"\b(?:says|said|writes|wrote|contain(?:s|ed)?|had|ends|ended|reads|append(?:s|ed)|adds|added|include[sd]"
+    r"|quote[sd]"
     r"|diz|contém|dice|contiene|dit|contient|sagt|enthält|enthielt)\b[^.\n]{0,40}"
     r"\b(?:the following|as follows|verbatim|[ao] seguinte|lo siguiente|ce qui suit|folgende[sn]?)\b",
     re.IGNORECASE,
@@ -101,6 +104,7 @@ _HTML = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^(\s*)(?:[*+•·–—‣▪●○◦➤►-]\s+|\\item\b\s*)")
+_CHECKED = re.compile(r"^(\s*-\s+)\[[ xX✓✔]\]\s+")
 _TEX_BLOCK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\[\]]*\])?")
 _TEX_HEADING = re.compile(r"\\(?:sub)*(?:section|paragraph)\*?\s*\{([^{}]*)\}")
 _TEX_WORDS = re.compile(r"\\(?:text|textbf|textit|emph|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
@@ -120,6 +124,12 @@ _PLACE_TAG = re.compile(
     r"\s*<(?P<name>[a-z][\w-]*)(?P<rest>[^<>]*)>(?P<text>[^<>]*)</(?P=name)\s*>", re.IGNORECASE
 )
 
+_COLUMNS = re.compile(
+    rf"^\W*(?:(?:{NOUNS}|label|id)\W*\|(?:.*\|)?\s*(?:{RANKS}|{SCORES})|(?:{RANKS})\s*\|\s*(?:{NOUNS}|label"
+    rf"|id))\s*(?:\||$)",
+    re.IGNORECASE,
+)
+"""The names of columns."""
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _RESPONSE_TAG = re.compile(
     r"response|answer|candidate|quote|blockquote|q|cite|system|user|assistant|\w*output\w*", re.IGNORECASE
@@ -143,8 +153,27 @@ class Own:
 
     @property
     def lines(self) -> list[str]:
-        lines = _with_nouns(self.text).split("\n")
+        lines = _with_bars(_with_nouns(self.text).split("\n"))
         return [QUOTED if _QUOTE.match(line) else line for line in lines]
+
+
+def _with_bars(lines: list[str]) -> list[str]:
+    """The lines, rows of values that commas or tabs divide as those of a table."""
+    made = list(lines)
+    for at, line in enumerate(lines):
+        mark = next((mark for mark in "\t;," if line.count(mark)), "")
+        if not mark or not _COLUMNS.search(line.replace(mark, " | ")) or len(line) > _NEAR_CHARS:
+            continue
+        width = line.count(mark)
+        for row in range(at, len(lines)):
+            cells = next(csv.reader([lines[row]], delimiter=mark), [])
+            if len(cells) <= width:
+                break
+            made[row] = "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+        if row - at < 2:
+            return lines
+        return made
+    return lines
 
 
 def _with_nouns(text: str) -> str:
@@ -302,7 +331,7 @@ def without_thoughts(text: str) -> str:
 
 def plain(line: str) -> str:
     """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
-    line = _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line))
+    line = _CHECKED.sub(r"\1", _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line)))
     if "\\" in line or "$" in line:
         line = _TEX_WORDS.sub(r"\1", _TEX_HEADING.sub(r"# \1", _TEX_BLOCK.sub("", line)))
         line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], line)

@@ -47,7 +47,8 @@ _SCORE_WITHIN = re.compile(
 _BARE = re.compile(r"[\s:(=–—-]*(?P<n>\d{1,3}(?:[.,]\d+)?)\s*(?=$|[)(–—;,.|-](?!\d))")
 TIE = re.compile(
     r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*|ex\s+(?:aequo|æquo)|égal\w*|pari"
-    r"|gelijk\w*|remis\w*|berabere)\b",
+    r"|gelijk\w*|remis\w*|berabere|shared|joint|jointly|geteilt\w*|compartid\w+|partagée?s?|dividid\w+"
+    r"|condivis\w+)\b",
     re.I,
 )
 

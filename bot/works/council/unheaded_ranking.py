@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
-from bot.works.council.ballot_words import NOUNS, RANKS
+from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, RANKS, VERDICTS
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
     HEDGED,
     PENALTY,
     REVISED,
     better_figure,
+    disowned,
     inside_quotes,
     is_introduced,
     too_early,
@@ -30,6 +31,13 @@ _EXPLICIT = re.compile(
 )
 """A number before a response that can be nothing but its place."""
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
+_LABEL = re.compile(
+    rf"^\W*(?:tl;?dr|summary|in short|in sum|overall|my|the|order|preference|merit|of|result|conclusion|resumo"
+    rf"|em resumo"
+    rf"|resumen|en resumen|en bref|kurz|in breve|{FINALS}|{RANKINGS}|{VERDICTS}|\s){{1,6}}\W*[:=]\s*",
+    re.IGNORECASE,
+)
+"""What stands before signs without changing what they mean."""
 _SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
 
 
@@ -83,6 +91,11 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
         for at in starts
         if at >= start
     )
+    listed = [letter for item in last for letter in item.letters]
+    counted = [item.numbers[:1] for item in last] == [[place] for place in range(1, n + 1)]
+    head = before(lines, start)
+    if counted and listed != letters and (not head.endswith(":") or _LABEL.fullmatch(head)):
+        explicit = True  # nobody counts their remarks on each in such an order
     ways: list[Groups] = []
     better = better_figure(" ".join(lines))
     if explicit and all(item.numbers for item in last):
@@ -136,7 +149,7 @@ def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
 def _around(lines: Sequence[str], start: int, end: int) -> bool:
     """Whether the judge says around what stands there that it is not its vote."""
     text = "\n".join([before(lines, start), *lines[end + 1 :]])
-    return bool(HEDGED.search(text) or REVISED.search("\n".join(lines[start:])))
+    return bool(HEDGED.search(text) or disowned(lines, end) or REVISED.search("\n".join(lines[start:])))
 
 
 def _pieces(line: str, n: int) -> list[str]:
@@ -182,7 +195,7 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
     for at, line in enumerate(lines):
         if not re.search(r"[><≻≺→]", line) or line == QUOTED or len(line) > DIRECTED_CHARS:
             continue
-        items = inline_items(marked(line))
+        items = inline_items(_LABEL.sub("", marked(line)))
         letters = sorted(letter for item in items for letter in item.letters)
         if letters == [chr(ord("A") + at) for at in range(n)]:
             if (

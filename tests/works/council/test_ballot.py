@@ -404,6 +404,9 @@ def test_figures_and_orders_that_are_no_vote_are_not_read(text: str) -> None:
         f"{CRITIQUES}\n\nIn short, Response C is best, followed by Response A, and Response B is the weakest.",
         "Response C is the strongest. Response A is fine. Response B fails.",
         "A Resposta C é a melhor, depois a Resposta A e por último a Resposta B.",
+        "The worst is Response B, then comes Response A, and the best is Response C.",
+        "A vs B: A is better.\nB vs C: C wins.\nC vs A: C.",
+        "Response C is the best answer. I prefer Response A to Response B.",
     ],
 )
 def test_a_last_word_on_all_is_read_with_little_confidence(text: str) -> None:
@@ -416,7 +419,7 @@ def test_a_last_word_on_all_is_read_with_little_confidence(text: str) -> None:
     [
         "Response A is best, then Response B, then Response C.",  # the order in which it read them
         "Response C is better than Response B, and Response A than Response C.",
-        "The worst is Response C, then comes Response A, and the best is Response B.",
+        "The worst is Response C, and then come Response A and Response B.",
         "Response C is about cats, Response A about dogs, Response B about birds.",
         "Response C is best, and then Response A.",
         "A resposta a isto é a melhor; a Resposta C vence, depois a Resposta B.",

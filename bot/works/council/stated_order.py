@@ -1,0 +1,217 @@
+"""Reads the order that a judge states in sentences: who is best, second or last, who is better than whom, who is equal.
+
+All that it states has to fit one order of all responses. Sentences that report, doubt, depend on a condition or are
+about one criterion state nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+from bot.works.council.ballot_words import BESTS, ORDINALS, RANKS, WORSTS
+from bot.works.council.final_ranking import HEDGED, OTHER, REVISED, inside_quotes, is_introduced
+from bot.works.council.judge_text import QUOTED, SAYS, marked
+from bot.works.council.places import Groups, ordinal
+
+_NAME = r"⟦(?P<{}>[A-Z])⟧"
+_ONE, _TWO = _NAME.format("one"), _NAME.format("two")
+_VERB = (
+    r"is|was|comes?|came|takes?|ranks?|finishes|gets|deserves|wins?|é|foi|fica|vem|leva|es|queda|va|viene|est|vient"
+    r"|arrive|prend|ist|kommt|belegt|landet|è|resta|arriva|komt|staat|jest|zajmuje|—"
+)
+_ADVERBS = r"(?:\w+ly|in|on|at|em|no|na|en|au|à|auf|op|an|am|al|a|o|os|as|the|le|la|el|il|lo|der|die|das|de|het|um|un|ein|my|by|far|much|still|also|for me)"  # noqa: E501
+_LAST = (
+    r"(?:bon(?:ne)? )?derni[eè]re?|last|bottom|dead last|[úu]ltim[oa]|laatste|letzte[rns]?|zuletzt|ostatni[ae]?"
+    r"|последн\w+"
+)
+_PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{ORDINALS})"
+_OF_WHAT = (
+    rf"(?:[ ](?:{RANKS}|answer|response|one|overall|by far|resposta|respuesta|réponse|antwort|risposta|antwoord"
+    rf"|de todas"
+    rf"|de tod[oa]s|of (?:all|them|these|those)|of (?:all |the |these )*(?:two|three|four|five|six|seven|eight"
+    rf"|lot|bunch|set)"
+    rf"|by (?:a|some)[\w ]{{0,16}}? (?:margin|distance|way)|d[aeo]s? \w+))*"
+)
+_END = r"[ ]*(?=$|[.,;:!?)(—–-]|\b(?:because|since|as|due|mainly|and|while|but|e|y|et|und|en|porque|weil|car|perché)\b)"
+_AFTER = re.compile(
+    rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ])*{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
+)
+_BEFORE = re.compile(
+    rf"(?:^|(?<=[ ,;:—(]))(?:{_ADVERBS}[ ])*{_PLACE}{_OF_WHAT}[ ]*(?::|=|—|,|\b(?:{_VERB}|goes to"
+    rf"|I (?:would )?put|para|für))?"
+    rf"[ ]*(?:(?:{_ADVERBS}|to|para|für|goes|would be)[ ])*{_ONE}",
+    re.IGNORECASE,
+)
+_BETTER = re.compile(
+    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ])*(?:better than|stronger than|superior to"
+    rf"|ahead of|above"
+    r"|preferable to|beats|outperforms|outranks|edges out|surpasses|melhor (?:do )?que|superior a|mejor que"
+    r"|meilleure? que"
+    rf"|besser als|migliore d[ei]|beter dan|лучше|over|>)[ ]*(?:{_ADVERBS}[ ])*{_TWO}",
+    re.IGNORECASE,
+)
+_PREFERRED = re.compile(
+    rf"\b(?:prefer|prefiro|prefiero|préfère|bevorzuge|preferisco)[ ]{_ONE}[^.;]{{0,60}}?"
+    rf"\b(?:to|over|a|à|al?|vor|gegenüber)[ ]{_TWO}",
+    re.IGNORECASE,
+)
+_WORSE = re.compile(
+    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ])*(?:worse than|weaker than|inferior to"
+    rf"|behind|below"
+    r"|pior (?:do )?que|peor que|moins bonne? que|schlechter als|peggiore d[ei]|slechter dan|хуже|loses to)"
+    rf"[ ]*(?:{_ADVERBS}[ ])*{_TWO}",
+    re.IGNORECASE,
+)
+_EQUAL = re.compile(
+    rf"(?:no|nenhuma|ninguna|aucune|keinen?|nessuna)[ ](?:\w+[ ]){{0,2}}(?:difference|gap|diferença|diferencia"
+    rf"|différence"
+    rf"|unterschied|differenza)[ ](?:\w+[ ])?{_ONE}[ ](?:and|e|y|et|und)[ ]{_TWO}"
+    rf"|(?:between|entre|zwischen|tra)[ ]{_NAME.format('three')}[ ](?:and|e|y|et|und)[ ]{_NAME.format('four')}[ ,]"
+    rf"[^.;]{{0,20}}\b(?:no|nenhuma|ninguna|aucune|keinen?|nessuna)[ ](?:\w+[ ]){{0,2}}(?:difference|diferença"
+    rf"|diferencia"
+    rf"|différence|unterschied|differenza)"
+    rf"|{_NAME.format('five')}[ ](?:and|e|y|et|und)[ ]{_NAME.format('six')}[ ](?:(?:are|is|são|son|sont|sind"
+    rf"|sono)[ ])?"
+    rf"(?:equally|equal|tied|tie|on a par|even|empatam|empatad\w+|empatan|igual\w*|gleich\w*|à égalité|ex aequo"
+    rf"|share)",
+    re.IGNORECASE,
+)
+_DUEL = re.compile(
+    rf"^[\s-]*{_ONE}\s*(?:vs?\.?|versus|x|contra|gegen|contre|/|–|×)\s*{_TWO}\s*(?::|→|=+>|—|-+>)\s*⟦(?P<wins>[A-Z])⟧"
+    r"(?=\s*(?:$|[.,;:(—–-]|is better|wins|is stronger|vence|gana|gewinnt|besser|melhor|mejor|meilleure|by\b))",
+    re.IGNORECASE,
+)
+REPORTED = re.compile(
+    r"\b(?:according|puts? it|own words|claim\w*|ask\w*|wants?|demand\w*|tells?|told|insist\w*|instruct\w*"
+    r"|urge\w*|allege\w*|call\w*"
+    r"|suppos\w*|itself|themsel\w*|pretend\w*|afirma|pede|pide|demande|behauptet|fordert|verlangt|si mesma|sí misma"
+    r"|утверждает|просит|elle-même|sich selbst)\b",
+    re.IGNORECASE,
+)
+_READ = re.compile(
+    r"\b(?:I|we) (?:read|saw|opened|got|received|looked)\b|appearance|alphabetical", re.IGNORECASE
+)
+"""Of an order that is none of worth."""
+_CONDITION = re.compile(
+    r"\b(?:if|unless|when|whether|for (?:a |an |the )?\w*(?:beginner|expert|reader|child|user|style|tone)\w*"
+    r"|in terms of"
+    r"|regarding|concerning|stylistic\w*|style|accuracy|clarity|tone|length|depth|at first|first (?:glance"
+    r"|reading|impression)"
+    r"|initially|next|from the bottom|almost|nearly|perhaps|maybe|probably|arguably|was it not|were it not"
+    r"|se|si|falls|wenn|quando|cuando|estilo|если|talvez|quizás?|peut-être|vielleicht|second thoughts)\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"\b(?:not|n['’]t|neither|nor|não|no es|nicht|ne|pas|не)\b", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?<![\w'’⟦])(?P<letter>[A-L])(?![\w'’⟧])(?=\s*(?:[.,;:()=>/×—–]|-+>|$)|\s+(?:vs?\.?|versus|x|contra|gegen"
+    r"|contre|is|was|wins?"
+    rf"|comes?|takes|beats|follows|over|above|to|and|e|y|et|und|{_LAST}|{ORDINALS})(?!\w))"
+)
+_MOST_LINES = 500
+"""Of a text that is longer, nothing is read: each line costs a look at those around it."""
+_UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+
+
+@dataclass(slots=True)
+class _Facts:
+    places: dict[str, int] = field(default_factory=dict)
+    above: set[tuple[str, str]] = field(default_factory=set)
+    equal: set[tuple[str, str]] = field(default_factory=set)
+    clash: bool = False
+
+    def put(self, letter: str, place: int) -> None:
+        self.clash = self.clash or self.places.setdefault(letter, place) != place
+
+
+def stated_order(lines: Sequence[str], n: int) -> Groups:
+    """All letters, best first, equals together; [] where the statements leave anything open or clash."""
+    letters = [chr(ord("A") + at) for at in range(n)]
+    facts = _Facts()
+    if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
+        return []
+    for sentence in _sentences(lines):
+        if not any(told.search(sentence) for told in _UNSURE):
+            if not _NEGATED.search(sentence):
+                _note(facts, sentence, n)
+        elif any(
+            said.search(sentence) for said in (_AFTER, _BEFORE, _BETTER, _PREFERRED, _EQUAL)
+        ) or _READ.search(sentence):
+            return []
+    if facts.clash or not {*facts.places, *(letter for pair in facts.above for letter in pair)} <= set(
+        letters
+    ):
+        return []
+    free = [letter for letter in letters if letter not in facts.places]
+    left = set(range(1, n + 1)) - set(facts.places.values())
+    if len(free) == len(left) == 1:
+        facts.places[free[0]] = left.pop()
+    return _ordered(letters, facts)
+
+
+def _sentences(lines: Sequence[str]) -> Iterator[str]:
+    """What the judge says of responses, these as ⟦C⟧, without what stands in quotation marks or is introduced as a
+    response's, up to the next empty line.
+    """
+    introduced = False
+    for at, line in enumerate(lines):
+        introduced = introduced and bool(line.strip())
+        if line == QUOTED or line.count("|") > 1 or not re.search("[A-Z]", line):
+            continue
+        text = re.sub(r"\"[^\"]*\"|“[^”]*”|«[^»]*»", " … ", marked(line))
+        text = _LETTER.sub(r"⟦\g<letter>⟧", text)
+        introduced = introduced or ("⟦" in text and is_introduced(lines, at))
+        if "⟦" not in text or introduced or inside_quotes(lines, at, at):
+            continue
+        for sentence in _SENTENCE.split(text):
+            yield " ".join(sentence.split())
+
+
+def _note(facts: _Facts, sentence: str, n: int) -> None:
+    for pattern in (_AFTER, _BEFORE):
+        for clause in re.split(r",? (?:and|while|but|e|y|et|und|aber)\b|[,;] ", sentence):
+            if len(re.findall("⟦", clause)) == 1 and (match := pattern.search(clause)):
+                facts.put(match["one"].upper(), _place(match["place"], n))
+    for match in (*_BETTER.finditer(sentence), *_PREFERRED.finditer(sentence)):
+        facts.above.add((match["one"], match["two"]))
+    facts.above.update((match["two"], match["one"]) for match in _WORSE.finditer(sentence))
+    if (duel := _DUEL.match(sentence)) and duel["wins"] in (pair := (duel["one"], duel["two"])):
+        facts.above.add(pair if duel["wins"] == pair[0] else pair[::-1])
+    for match in _EQUAL.finditer(sentence):
+        one, two = filter(None, match.groups())
+        facts.equal.add((one, two))
+
+
+def _place(words: str, n: int) -> int:
+    if re.match(r"runner", words, re.IGNORECASE):
+        return 2
+    if place := ordinal(words):
+        return place
+    return n if re.match(rf"{_LAST}|{WORSTS}", words, re.IGNORECASE) else 1
+
+
+def _ordered(letters: Sequence[str], facts: _Facts) -> Groups:
+    """The one order that fits the facts."""
+    same = {letter: {letter} for letter in letters}
+    for one, two in facts.equal:
+        both = same[one] | same[two]
+        same |= dict.fromkeys(both, both)
+    above = set(facts.above)
+    for one, place in facts.places.items():
+        others = set(letters) - same[one]
+        above |= {(one, two) for two in others if place == 1 or facts.places.get(two, 0) > place}
+        above |= {(two, one) for two in others if place == len(letters)}
+    above = {pair for one, two in above for pair in product(same[one], same[two])}
+    for middle, one, two in product(letters, repeat=3):
+        if (one, middle) in above and (middle, two) in above:
+            above.add((one, two))
+    for one, two in combinations(letters, 2):
+        said = ((one, two) in above) + ((two, one) in above) + (two in same[one])
+        if said != 1:
+            return []
+    groups = {tuple(sorted(same[letter])) for letter in letters}
+    order = sorted(groups, key=lambda group: -sum(one == group[0] for one, _ in above))
+    return [list(group) for group in order] if len(order) > 1 else []
