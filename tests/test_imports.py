@@ -159,6 +159,8 @@ HOMES = {
         "bot.readers.pdf.forms",
         "bot.readers.pdf.first_page",
     ),
+    "rapidocr": ("bot.readers.pdf.recognizer",),
+    "cv2": ("bot.readers.pdf.recognizer",),
     "prompt_toolkit": ("bot.adapters",),
     "rich": ("bot.adapters", "bot.cli"),
     "platformdirs": ("bot.config",),

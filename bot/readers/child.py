@@ -54,14 +54,20 @@ def main(module: str, parent: int) -> None:
     os.dup2(2, 1)  # what libraries print must not mix with the frames
     try:
         # Before the limits: so that what Python compiles of it is kept.
-        read_document: Read = importlib.import_module(module).read
+        reader = importlib.import_module(module)
+        read_document: Read = reader.read
     except ImportError as fault:
         reason = f"{type(fault).__name__}: {fault.name}"
         out.write(
             frames.framed(frames.SORRY, {"key": "library.file_unguarded", "values": {"reason": reason}})
         )
         return
-    limit(parent)
+    own = {
+        name: getattr(reader, name)
+        for name in ("CPU_S", "MEMORY_BYTES", "WALL_BYTES")
+        if hasattr(reader, name)
+    }
+    limit(parent, **{name.lower(): value for name, value in own.items()})
     name = json.loads(sys.stdin.buffer.readline())
     try:
         answer = frames.framed(*_answer(read_document, name, sys.stdin.buffer.read(), _ProgressWriter(out)))
@@ -120,15 +126,17 @@ class _ProgressWriter:
             self._out.flush()
 
 
-def limit(parent: int) -> None:
-    """From now on: no writing, no child processes, no more resources than above, and no life beyond that of `parent`
-    (a process id) lives.
+def limit(
+    parent: int, cpu_s: int = CPU_S, memory_bytes: int = MEMORY_BYTES, wall_bytes: int = WALL_BYTES
+) -> None:
+    """From now on: no writing, no child processes, no more resources than these, and no life beyond that of `parent`
+    (a process id).
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent, memory_bytes), daemon=True).start()
     process_limits.limit(
-        RLIMIT_DATA=WALL_BYTES,
-        RLIMIT_CPU=CPU_S,
+        RLIMIT_DATA=wall_bytes,
+        RLIMIT_CPU=cpu_s,
         RLIMIT_FSIZE=0,
         RLIMIT_NOFILE=FILES,
         RLIMIT_NPROC=0,
@@ -138,9 +146,9 @@ def limit(parent: int) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
-def _watch(parent: int) -> None:
+def _watch(parent: int, memory_bytes: int) -> None:
     while True:
-        if resident() > MEMORY_BYTES:
+        if resident() > memory_bytes:
             os._exit(OUT_OF_MEMORY)
         if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may be the direct parent
             os._exit(ORPHANED)

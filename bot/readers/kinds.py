@@ -51,6 +51,9 @@ BUNDLE: Final = ".zip"
 
 READERS: Final = {**PARSED, BUNDLE: "bot.readers.bundle"}
 
+RECOGNIZED: Final = {".pdf": "bot.readers.pdf.recognized"}
+"""The same for a file whose pages may be pictures, where the words on them are wanted, too."""
+
 SUFFIXES: Final = (*PLAIN, *PARSED)
 """All, in the order in which people are told of them."""
 

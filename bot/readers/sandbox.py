@@ -52,6 +52,10 @@ class Timeouts:
     whole: float = 600.0
 
 
+_RECOGNIZING: Final = Timeouts(300.0, 14_400.0)
+"""Where words are recognized: seconds for each page."""
+
+
 class Sandbox:
     """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix. `check` looks at
     a file first, here, and raises UserError.
@@ -67,10 +71,14 @@ class Sandbox:
         self._check = check
         self._timeouts = timeouts
         self._room = asyncio.Semaphore(at_once)
+        self._recognizing = asyncio.Semaphore(1)  # for hours, and so beside the others
         self._readers = readers
 
-    async def read(self, name: str, data: bytes, progress: Progress | None = None) -> Document:
-        """The document in `data`; `progress` is told how many of how many pages have been read.
+    async def read(
+        self, name: str, data: bytes, progress: Progress | None = None, *, recognize: bool = False
+    ) -> Document:
+        """The document in `data`; `progress` is told how many of how many pages have been read. `recognize`: with the
+        words of pages that are pictures, where the kind may have such.
 
         Raises UserError: as `kinds.check` and the reader do, and "library.file_hangs", "library.file_memory" or
         "library.file_crashes" for a parser that came to no end of its own, "library.file_unguarded" for one that
@@ -81,17 +89,23 @@ class Sandbox:
 
             return await asyncio.to_thread(read, name, data)
         await asyncio.to_thread(self._check, name, data)
-        async with self._room:
-            document = await self._parsed(module, name, data, progress or _nobody)
+        if recognize and (recognizing := kinds.RECOGNIZED.get(kinds.suffix_of(name))):
+            async with self._recognizing:
+                document = await self._parsed(recognizing, name, data, progress or _nobody, _RECOGNIZING)
+        else:
+            async with self._room:
+                document = await self._parsed(module, name, data, progress or _nobody, self._timeouts)
         return document if document.language else await asyncio.to_thread(_judged, document)
 
-    async def _parsed(self, module: str, name: str, data: bytes, progress: Progress) -> Document:
+    async def _parsed(
+        self, module: str, name: str, data: bytes, progress: Progress, timeouts: Timeouts
+    ) -> Document:
         process = await _started(module, name)
         giving = asyncio.create_task(_give(process, name, data))
         leaving = 0.0
         try:
-            async with asyncio.timeout(self._timeouts.whole):
-                document = await self._listen(process, name, progress)
+            async with asyncio.timeout(timeouts.whole):
+                document = await self._listen(process, name, progress, timeouts.silent)
             leaving = _LEAVING_S
         except TimeoutError:
             raise UserError("library.file_hangs", name=name) from None
@@ -103,11 +117,11 @@ class Sandbox:
             await _end(process, leaving)
         return document
 
-    async def _listen(self, process: Process, name: str, progress: Progress) -> Document:
+    async def _listen(self, process: Process, name: str, progress: Progress, silent: float) -> Document:
         assert process.stdout is not None
         while True:
             try:
-                async with asyncio.timeout(self._timeouts.silent):
+                async with asyncio.timeout(silent):
                     kind, size = frames.HEAD.unpack(await process.stdout.readexactly(frames.HEAD.size))
                     if size > (frames.LONGEST if kind == frames.DOCUMENT else frames.SHORT):
                         raise ValueError("a frame too long")

@@ -24,7 +24,7 @@ from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
-from bot.retrieval.results import UnreadPart, unread_parts
+from bot.retrieval.results import UnreadPart, recognized, unread_parts
 from bot.retrieval.titles import normal
 from storage.faults import StorageFault, fault_of
 
@@ -46,7 +46,8 @@ _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
 @dataclass(frozen=True, slots=True)
 class Item:
     """One file to be read, of at most `max_bytes`. `replaces` is the id of the document it takes the place of, for a
-    reindex. `kind` is "" for a book, else the name of the shape that it is to have.
+    reindex. `kind` is "" for a book, else the name of the shape that it is to have. `recognize`: with the words
+    of pages that are pictures.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Item:
     replaces: str = ""
     max_bytes: int = 20_000_000
     kind: str = ""
+    recognize: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class Intake:
             in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
             if isinstance(in_the_way, IntakeResult):
                 return in_the_way
-            document = await self._reading.read(item.name, data, progress)
+            document = await self._reading.read(item.name, data, progress, recognize=item.recognize)
             new = await asyncio.to_thread(
                 self._cut, document_id, space, shelf, item, data, sha256, document, shape
             )
@@ -201,6 +203,8 @@ class Intake:
         )
         same = await self._documents.by_sha(space, shelf, sha256)
         if same is not None and (same.source == item.name or not named):
+            if item.recognize and same.source == item.name and not recognized(same.unread):
+                return True  # the same file, and now with what it shows in pictures
             return replaced(_result(item, same), known=True)
         if named and not replace:
             raise UserError("library.name_taken", name=item.name, shelf=shelf)

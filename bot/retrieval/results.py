@@ -78,6 +78,11 @@ def unread_parts(written: str) -> list[UnreadPart]:
     return [(key, values) for key, values in json.loads(written)]
 
 
+def recognized(written: str) -> bool:
+    """Whether words of a document were recognized on pictures."""
+    return any(key == "recognized" for key, _ in unread_parts(written))
+
+
 @dataclass(frozen=True, slots=True)
 class Book:
     """One document, for people to look at. `percent` of its passages have vectors.

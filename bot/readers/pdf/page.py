@@ -72,6 +72,8 @@ class PageWords:
     missing: int = 0
     """Pieces of text of which PDFium gives no letter."""
     opened: bool = True
+    recognized: bool = False
+    """Whether the words are those of a picture."""
 
     def emptied(self) -> PageWords:
         """A copy without the words."""
@@ -91,16 +93,29 @@ Fields = Callable[[Any, tuple[float, float, float, float]], Iterable[Word]]
 """The words in a page's form, whose corners are given."""
 
 
-def read_page(pdf: PdfDocument, number: int, fields: Fields | None = None) -> PageWords:
-    """Page `number` (from 0) of a document; one that PDFium can't make out has no words."""
+def read_page(
+    pdf: PdfDocument,
+    number: int,
+    fields: Fields | None = None,
+    recognize: Callable[[Any], tuple[list[Word], float]] | None = None,
+) -> PageWords:
+    """Page `number` (from 0) of a document; one that PDFium can't make out has no words. `recognize` finds the words
+    and the height of a page that is a picture.
+    """
     try:
         page = pdf[number]
     except PdfiumError:
         return PageWords(opened=False)
     try:
-        return _read(page, fields)
+        page_words = _read(page, fields)
+        if recognize is not None and page_words.pictured:
+            words, height = recognize(page)
+            if (characters := sum(len(word.text) for word in words)) > page_words.characters:
+                return PageWords(words, height=height, characters=characters, recognized=True)
     except PdfiumError:
         return PageWords(opened=False)
+    else:
+        return page_words
     finally:
         page.close()
 

@@ -25,6 +25,7 @@ from bot.readers.pdf.furniture import without_furniture
 from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out
 from bot.readers.pdf.page import Fields, PageWords, read_page
+from bot.readers.pdf.recognizer import Recognize
 from bot.readers.pdf.text import Composer
 from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
@@ -52,8 +53,9 @@ _SAME_TITLE: Final = 80.0
 """Per cent."""
 
 
-def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The document in `data`; `progress` is told how many of how many pages have been read.
+def read(name: str, data: bytes, progress: Progress, recognize: Recognize | None = None) -> Document:
+    """The document in `data`; `progress` is told how many of how many pages have been read. `recognize` finds the words
+    of pages that are pictures.
 
     Raises UserError: "library.file_locked", "library.file_damaged", "library.file_pages", "library.file_scanned",
     "library.file_empty".
@@ -70,7 +72,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         scripted: list[Row] = []
         fields = _fields(pdf)
         for number in range(pages):
-            page = read_page(pdf, number, fields)
+            page = read_page(pdf, number, fields, recognize)
             for turned, words in enumerate((page.words, *page.turned)):
                 lines += laid_out(words, number, turned)
             scripted += rows(page.words, number)
@@ -103,9 +105,11 @@ def _fields(pdf: PdfDocument) -> Fields | None:
 
 
 def _unread(pages_read: Sequence[PageWords]) -> tuple[Unread, ...]:
-    """Pages that are pictures among others with words, and letters that the file does not name."""
+    """Pages that are pictures, read or not, and letters that the file does not name."""
     unread: list[Unread] = []
-    if pictures := sum(page.pictured and not page.characters for page in pages_read):
+    if recognized := sum(page.recognized for page in pages_read):
+        unread.append(("recognized", {"n": recognized, "total": len(pages_read)}))
+    elif pictures := sum(page.pictured and not page.characters for page in pages_read):
         unread.append(("pictures", {"n": pictures, "total": len(pages_read)}))
     characters = sum(page.characters for page in pages_read)
     lost = [page.missing + page.unknown for page in pages_read]

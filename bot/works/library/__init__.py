@@ -46,7 +46,11 @@ VERBS: tuple[Verb, ...] = (
         "add",
         "handbook.md notes/ --shelf rules",
         Argument("paths", "verbs.arg_paths", many=True, completes="path"),
-        (_SHELF_OR_DEFAULT, Option("replace", "verbs.option_replace", "flag")),
+        (
+            _SHELF_OR_DEFAULT,
+            Option("replace", "verbs.option_replace", "flag"),
+            Option("ocr", "verbs.option_ocr", "flag"),
+        ),
         background=True,
         admin=True,
     ),

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Failed, Request, Run, Stage, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.intake import Item
-from bot.retrieval.results import Book
+from bot.retrieval.results import Book, recognized
 from bot.verb import DEFAULT_SHELF
 from bot.words import words
 from bot.works.library.intake_job import IntakeJob, files_of, left_out, named_paths
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from bot.retrieval.library import Library
     from bot.works.library.show import BookPage
     from storage.jobs import Jobs
+
+
+RECOGNIZER: Final = "rapidocr"
+"""The package of the extra `ocr`."""
 
 
 class LibraryWork:
@@ -71,7 +76,9 @@ class LibraryWork:
         named = named_paths(request)
         if not named and not request.files:
             raise UserError("library.no_files", kinds=", ".join(SUFFIXES))
-        replace = bool(request.options.get("replace"))
+        replace, recognize = bool(request.options.get("replace")), bool(request.options.get("ocr"))
+        if recognize and find_spec(RECOGNIZER) is None:
+            raise UserError("library.no_ocr", package=RECOGNIZER)
         if request.files:
             yield Status(say("library.fetching"))
         files, refused = await files_of(run, self._incoming, named, self._max_bytes)
@@ -82,7 +89,7 @@ class LibraryWork:
             async for notice in left_out(run, named):
                 yield notice
             return
-        items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in files]
+        items = [Item(file.name, file.path, max_bytes=self._max_bytes, recognize=recognize) for file in files]
         sizes = [file.size for file in files]
         job = IntakeJob(self._intake, self._jobs, run, shelf)
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
@@ -101,9 +108,8 @@ class LibraryWork:
             items_found = []
             for row in rows:
                 original = str(self._intake.original(row.id, row.source))
-                items_found.append(
-                    (row.shelf, Item(row.source, original, row.id, self._max_bytes, row.kind), row.size)
-                )
+                item = Item(row.source, original, row.id, self._max_bytes, row.kind, recognized(row.unread))
+                items_found.append((row.shelf, item, row.size))
             return items_found
 
         books = await run.step("books", gathered, list[tuple[str, Item, int]])
