@@ -239,7 +239,7 @@ def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
     """How many of the nearest that floats find the packed vectors find, too."""
     texts = texts_of(log.story)  # two of each line
     vectors = cached.passages(texts).reshape(len(texts) // 2, 2, -1).mean(axis=1)
-    rows, every = coded(vectors), np.arange(len(vectors), dtype=np.int32)
+    rows, every = coded(vectors), np.ones(len(vectors), dtype=np.bool_)
     held = PieceVectors(rows.shape[1])
     held.add(range(len(rows)), rows)
     for k in (50, NEAREST):
@@ -248,7 +248,7 @@ def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
             query = cached.query(query_row.query)
             best = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
             likely = held.likely(query, every)
-            near_it = nearest(query, every[likely], decoded(rows[likely], len(query)), k)
+            near_it = nearest(query, held.pieces(likely), decoded(rows[likely], len(query)), k)
             shares.append(len(best & near_it.keys()) / k)
         yield Figure(f"of the {k} nearest of {len(vectors):,} vectors, found", f"{mean(shares):.3f}")
 

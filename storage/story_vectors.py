@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from storage.db import Database
 
-NODES = 500
+NODES = 1_000
 """Asked for at a time."""
 
 
@@ -51,22 +51,21 @@ class StoryVectors:
 
     async def of(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
         """The vectors of these nodes, of as many as have any."""
-        from sqlalchemy import select
+        from sqlalchemy import bindparam, select
 
         from storage.tables import story_vectors as table
 
         # With a condition on the story SQLite reads all of its rows; the nodes alone use the primary key.
         columns = (table.c.node_id, table.c.vectors, table.c.space, table.c.story_id)
-        vectors_by_node: dict[str, bytes] = {}
-        async with self._db.read() as connection:
-            for first in range(0, len(nodes), NODES):
-                of_nodes = table.c.node_id.in_(nodes[first : first + NODES])
-                rows = await connection.execute(
-                    select(*columns).where(table.c.embedder == embedder, of_nodes)
-                )
-                vectors_by_node.update(
-                    (node, vectors)
-                    for node, vectors, of_space, of_story in rows.all()
-                    if (of_space, of_story) == (space, story)
-                )
+        asked = select(*columns).where(
+            table.c.embedder == embedder, table.c.node_id.in_(bindparam("nodes", expanding=True))
+        )
+        names, vectors_by_node = sorted(nodes), dict[str, bytes]()  # the next row is often on the same page
+        for first in range(0, len(names), NODES):
+            rows = await self._db.execute(asked, nodes=names[first : first + NODES])
+            vectors_by_node.update(
+                (node, vectors)
+                for node, vectors, of_space, of_story in rows.all()
+                if (of_space, of_story) == (space, story)
+            )
         return vectors_by_node

@@ -95,6 +95,11 @@ class BranchPieces:
 
         return self._of(self.index._node).astype(np.int32, copy=False)
 
+    def wanted(self) -> NDArray[np.bool_]:
+        """Whether each piece of the index is one of the branch's, by number, up to those that were added since."""
+        wanted: NDArray[np.bool_] = self._place >= 0
+        return wanted
+
     def names(self) -> frozenset[str]:
         """The terms of all speakers' names."""
         import numpy as np

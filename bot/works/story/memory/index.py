@@ -121,6 +121,13 @@ class Pieces:
         end = self._first[node + 1] if node + 1 < len(self._first) else len(self)
         return range(self._first[node], end)
 
+    def sizes(self, nodes: Ints) -> Ints:
+        """How many pieces each of these nodes has."""
+        import numpy as np
+
+        first = np.frombuffer(self._first, dtype=np.int32)
+        return np.append(first[1:], np.int32(len(self)))[nodes] - first[nodes]
+
     def node_of(self, number: int) -> tuple[str, int]:
         """The node of a piece, and the piece's place in it."""
         node = self._node[number]

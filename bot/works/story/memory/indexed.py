@@ -145,13 +145,13 @@ class Indexed:
         import numpy as np
 
         found = list[Likely]()
-        for pieces in (history.pieces.numbers, history.noted.numbers):
-            if self.vectors is None or not len(pieces):
+        for branch in (history.pieces, history.noted):
+            if self.vectors is None or not len(branch.numbers):
                 continue
-            crowd = np.zeros((0, len(query)), dtype=np.float32)
+            wanted, crowd = branch.wanted(), np.zeros((0, len(query)), dtype=np.float32)
             if not self.of_lines:
-                crowd = self.vectors.crowd(pieces, len(query))
-            rows = self.vectors.likely(query, pieces)
+                crowd = self.vectors.crowd(wanted, len(query))
+            rows = self.vectors.likely(query, wanted)
             near = self.vectors.pieces(rows)
             nodes = self.pieces.nodes_of(near)
             places = (rows - np.frombuffer(self.rows, dtype=np.int32)[nodes]).astype(np.int32)
@@ -169,21 +169,21 @@ class Indexed:
 
         near: dict[int, Near] = {}
         for some in likely:
-            rows, kept = list[bytes](), list[int]()
-            for at, (node, place) in enumerate(zip(some.nodes.tolist(), some.places.tolist(), strict=True)):
-                first = len(self.pieces.pieces(node)) + place * some.width
-                row = stored.get(self.pieces.nodes[node], b"")[first : first + some.width]
-                if len(row) == some.width:
-                    rows.append(row)
-                    kept.append(at)
-            coded = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), some.width)
-            pieces, vectors = some.pieces[kept], decoded(coded, len(query))
+            nodes, of_node = np.unique(some.nodes, return_inverse=True)
+            blobs = [stored.get(self.pieces.nodes[node], b"") for node in nodes.tolist()]
+            ends = np.cumsum([len(blob) for blob in blobs], dtype=np.int64)
+            first = np.concatenate([[0], ends])[of_node] + self.pieces.sizes(some.nodes)
+            first += some.places * some.width
+            there = np.flatnonzero(first + some.width <= ends[of_node])
+            joined = np.frombuffer(b"".join(blobs), dtype=np.uint8)
+            coded = joined[first[there, None] + np.arange(some.width)]
+            pieces, vectors = some.pieces[there], decoded(coded, len(query))
             if self.of_lines:
                 best = nearest(query, pieces, vectors, NEAREST)
             else:
                 best = outstanding(query, pieces, vectors, some.crowd, NEAREST)
             for piece, (score, at) in best.items():
-                node, place = int(some.nodes[kept[at]]), int(some.places[kept[at]])
+                node, place = int(some.nodes[there[at]]), int(some.places[there[at]])
                 before = piece - self.pieces.pieces(node).start
                 counts = stored[self.pieces.nodes[node]][:before]
                 near[piece] = Near(score, None if self.of_lines else place - sum(counts))

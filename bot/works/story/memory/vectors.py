@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
     Rows = NDArray[np.intp]
 
-CANDIDATES, SHORTLIST = 600, 8_000
+CANDIDATES, SHORTLIST = 600, 4_000
 """How many vectors are compared with all their bits, and how many with the query's own numbers by their signs."""
+
+FIRST = 16
+"""All vectors are compared by their first signs alone, then one of so many by all signs."""
+
+_SAMPLED = 65_536
+"""From about so many vectors is estimated how many of all differ in how many signs."""
 
 CROWD, CLOSEST = 512, 10
 """With how many vectors of all a candidate is compared, and how many of these count."""
@@ -30,7 +36,10 @@ _STEP: Final = 2
 """Bytes of a vector's step, in front of its numbers."""
 
 _IN_A_BYTE = 3
-"""The ones of so many words are counted in a byte."""
+"""The ones of so many words are counted in a byte: these are a vector's first signs."""
+
+_UNWANTED = 255
+"""Stands for how far apart a vector is that must not be found; at most _IN_A_BYTE * 64 signs differ."""
 
 _AT_ONCE = 32_768
 """How many signs are compared at a time: so many stay in a processor's cache."""
@@ -71,8 +80,12 @@ class PieceVectors:
         self.width = width
         self._count = 0
         self._words = (2 * (width - _STEP) + 63) // 64
-        self._signs: list[NDArray[np.uint64]] = []
-        """In blocks of _AT_ONCE, which are never moved: what was larger would leave holes in memory."""
+        self._first: list[NDArray[np.uint64]] = []
+        self._rest: list[NDArray[np.uint64]] = []
+        """In blocks of _AT_ONCE, which are never moved: what was larger would leave holes in memory. The first signs
+        lie word by word, as all are read; the others vector by vector, as few are.
+        """
+        self._last_piece = 0
         self._piece = np.zeros(0, dtype=np.int32)
         self._every = 1
         """Each so many-th vector is also kept whole."""
@@ -90,15 +103,19 @@ class PieceVectors:
             more = max(self._count, len(self._piece) * 9 // 8) - len(self._piece)
             self._piece = np.concatenate([self._piece, np.zeros(more, np.int32)])
         self._piece[first : self._count] = numbers
-        while len(self._signs) * _AT_ONCE < self._count:
-            self._signs.append(np.zeros((self._words, _AT_ONCE), dtype=np.uint64))
+        self._last_piece = max(self._last_piece, int(np.max(numbers, initial=0)))
+        in_first = min(self._words, _IN_A_BYTE)
+        while len(self._first) * _AT_ONCE < self._count:
+            self._first.append(np.zeros((in_first, _AT_ONCE), dtype=np.uint64))
+            self._rest.append(np.zeros((_AT_ONCE, self._words - in_first), dtype=np.uint64))
         codes = rows[:, _STEP:]
-        signs = _words(np.stack([codes >> 7, codes >> 3 & 1], axis=2)).T
-        for block in range(first // _AT_ONCE, len(self._signs)):
+        signs = _words(np.stack([codes >> 7, codes >> 3 & 1], axis=2))
+        for block in range(first // _AT_ONCE, len(self._first)):
             start = max(first, block * _AT_ONCE)
             end = min(self._count, (block + 1) * _AT_ONCE)
-            at = start - block * _AT_ONCE
-            self._signs[block][:, at : at + end - start] = signs[:, start - first : end - first]
+            at, some = start - block * _AT_ONCE, signs[start - first : end - first]
+            self._first[block][:, at : at + len(some)] = some[:, :in_first].T
+            self._rest[block][at : at + len(some)] = some[:, in_first:]
         self._whole = np.concatenate([self._whole, rows[-first % self._every :: self._every]])
         while len(self._whole) > 8 * CROWD:
             self._every, self._whole = 2 * self._every, self._whole[::2].copy()
@@ -107,79 +124,97 @@ class PieceVectors:
         """The pieces of the vectors in these rows."""
         return self._piece[rows]
 
-    def crowd(self, pieces: Ints, dimensions: int) -> Floats:
-        """At most CROWD vectors of these pieces, evenly spread."""
+    def crowd(self, wanted: NDArray[np.bool_], dimensions: int) -> Floats:
+        """At most CROWD vectors of the wanted pieces, evenly spread."""
         import numpy as np
 
         kept = np.arange(len(self._whole)) * self._every
-        rows = np.flatnonzero(self._wanted(pieces)[self._piece[kept]])
+        rows = np.flatnonzero(self._known(wanted)[self._piece[kept]])
         return decoded(
             self._whole[rows[np.linspace(0, len(rows) - 1, min(CROWD, len(rows)), dtype=np.intp)]], dimensions
         )
 
-    def likely(self, query: Floats, pieces: Ints) -> Rows:
-        """The rows of at most CANDIDATES vectors of these pieces that are likely to be near."""
+    def likely(self, query: Floats, wanted: NDArray[np.bool_]) -> Rows:
+        """The rows of at most CANDIDATES vectors of the wanted pieces that are likely to be near."""
         import numpy as np
 
-        if not len(pieces) or not self._count:
+        if not self._count:
             return np.zeros(0, dtype=np.intp)
-        wanted, count = self._wanted(pieces), self._count
-        if every := bool(wanted.all()):
-            rows = np.arange(count) if count <= CANDIDATES else None
-        else:
-            wanted = wanted[self._piece[: self._count]]
+        count, every = self._count, bool((wanted := self._known(wanted)).all())
+        if not every:
+            wanted = wanted[self._piece[:count]]
             count = int(np.count_nonzero(wanted))
-            rows = np.flatnonzero(wanted) if count <= CANDIDATES else None
-        if rows is not None:
-            return rows
+        if count <= CANDIDATES:
+            return np.arange(count) if every else np.flatnonzero(wanted)
         padded = np.zeros(self._words * 64, dtype=np.float32)
         padded[: len(query)] = query
-        apart = self._apart(_words((padded >= 0).astype(np.uint8)[None])[0])
+        signs = _words((padded >= 0).astype(np.uint8)[None])[0]
+        apart = self._apart(signs)
         if not every:
-            apart[~wanted] = len(padded) + 1
-        within = np.cumsum(np.bincount(apart, minlength=len(padded) + 2))
-        rows = np.flatnonzero(apart <= np.searchsorted(within, min(count, SHORTLIST)))
-        by_signs = self._by_signs(padded, rows)
-        return rows[np.argpartition(-by_signs, CANDIDATES)[:CANDIDATES]]
+            apart[~wanted] = _UNWANTED
+        rows = np.flatnonzero(apart <= _bound(apart, max(SHORTLIST, count // FIRST)))
+        if len(rows) > SHORTLIST:
+            more = np.bitwise_count(self._of(self._rest, rows, 0) ^ signs[_IN_A_BYTE:])
+            all_apart = apart[rows].astype(np.uint16)
+            for column in more.T:
+                all_apart += column
+            rows = np.sort(rows[np.argpartition(all_apart, SHORTLIST)[:SHORTLIST]])
+        codes = np.concatenate([self._of(self._first, rows, 1).T, self._of(self._rest, rows, 0)], axis=1)
+        by_signs = _by_signs(padded, codes)
+        best = np.argpartition(-by_signs, min(CANDIDATES, len(rows) - 1))[:CANDIDATES]
+        return rows[best]
 
-    def _wanted(self, pieces: Ints) -> NDArray[np.bool_]:
+    def _known(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether a piece is wanted, by number, up to the last one that has a vector."""
         import numpy as np
 
-        wanted = np.zeros(max(int(pieces.max(initial=0)), int(self._piece.max(initial=0))) + 1, np.bool_)
-        wanted[pieces] = True
-        return wanted
+        lacking = self._last_piece + 1 - len(wanted)
+        return np.pad(wanted, (0, lacking)) if lacking > 0 else wanted[: self._last_piece + 1]
 
-    def _apart(self, signs: NDArray[np.uint64]) -> NDArray[np.uint16]:
-        """In how many signs each vector differs."""
+    def _apart(self, signs: NDArray[np.uint64]) -> Bytes:
+        """In how many of its first signs each vector differs."""
         import numpy as np
 
-        apart = np.zeros(self._count, dtype=np.uint16)
+        apart = np.zeros(self._count, dtype=np.uint8)
         differing = np.empty(_AT_ONCE, dtype=np.uint64)
-        counts, counted = np.empty((2, _AT_ONCE), dtype=np.uint8)
-        for number, block in enumerate(self._signs):
+        counted = np.empty(_AT_ONCE, dtype=np.uint8)
+        for number, block in enumerate(self._first):
             some = apart[number * _AT_ONCE : (number + 1) * _AT_ONCE]
             size = len(some)
-            for first in range(0, self._words, _IN_A_BYTE):
-                counts[:size] = 0
-                for word, bits in zip(block[first : first + _IN_A_BYTE], signs[first:], strict=False):
-                    np.bitwise_xor(word[:size], bits, out=differing[:size])
-                    np.bitwise_count(differing[:size], out=counted[:size])
-                    counts[:size] += counted[:size]
-                some += counts[:size]
+            for word, bits in zip(block, signs, strict=False):
+                np.bitwise_xor(word[:size], bits, out=differing[:size])
+                np.bitwise_count(differing[:size], out=counted[:size])
+                some += counted[:size]
         return apart
 
-    def _by_signs(self, query: Floats, rows: Rows) -> Floats:
-        """The query's products with the signs of these vectors, whose rows ascend, by tables of what a byte adds."""
+    def _of(self, blocks: Sequence[NDArray[np.uint64]], rows: Rows, axis: int) -> NDArray[np.uint64]:
+        """What the blocks have for the vectors in these rows, which ascend."""
         import numpy as np
 
-        parts = np.split(rows, np.searchsorted(rows, np.arange(1, len(self._signs)) * _AT_ONCE))
-        of_rows = [block[:, part % _AT_ONCE].T for block, part in zip(self._signs, parts, strict=True)]
-        signs = np.ascontiguousarray(np.concatenate(of_rows)).view(np.uint8)
-        every_byte = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
-        table = np.einsum("wb,vb->wv", query.reshape(-1, 8), every_byte).reshape(-1)
-        at = signs + np.arange(signs.shape[1], dtype=np.int32) * 256
-        products: Floats = table[at].sum(axis=1)
-        return products
+        parts = np.split(rows, np.searchsorted(rows, np.arange(1, len(blocks)) * _AT_ONCE))
+        return np.concatenate(
+            [block.take(part % _AT_ONCE, axis) for block, part in zip(blocks, parts, strict=True)], axis
+        )
+
+
+def _bound(apart: Bytes, most: int) -> int:
+    """How far apart the nearest are, about so many of them."""
+    import numpy as np
+
+    every = max(1, len(apart) // _SAMPLED)
+    return min(_UNWANTED - 1, int(np.searchsorted(np.cumsum(np.bincount(apart[::every])), most / every)))
+
+
+def _by_signs(query: Floats, codes: NDArray[np.uint64]) -> Floats:
+    """The query's products with these signs (n, words), by tables of what a byte adds."""
+    import numpy as np
+
+    signs = codes.view(np.uint8)
+    every_byte = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
+    table = np.einsum("wb,vb->wv", query.reshape(-1, 8), every_byte).reshape(-1)
+    at = signs + np.arange(signs.shape[1], dtype=np.int32) * 256
+    products: Floats = table[at].sum(axis=1)
+    return products
 
 
 def nearest(query: Floats, pieces: Ints, vectors: Floats, k: int) -> dict[int, tuple[float, int]]:

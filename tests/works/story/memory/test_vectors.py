@@ -30,13 +30,20 @@ def held(vectors: NDArray[np.float32]) -> tuple[NDArray[np.uint8], PieceVectors]
     return rows, signs
 
 
+def wanted(*pieces: int) -> NDArray[np.bool_]:
+    """A mask of these pieces."""
+    mask = np.zeros(max(pieces, default=-1) + 1, dtype=np.bool_)
+    mask[list(pieces)] = True
+    return mask
+
+
 def test_the_nearest_are_those_that_floats_find() -> None:
     queries, vectors = units(4, 2), units(40_000, 1)
     for number, query in enumerate(queries):  # 50 that are near it, the others are near nothing
         near_it = slice(50 * number, 50 * number + 50)
         vectors[near_it] = unit(query + units(50, 10 + number))
     rows, signs = held(vectors)
-    every = np.arange(len(vectors), dtype=np.int32)
+    every = np.ones(len(vectors), dtype=np.bool_)
     for number, query in enumerate(queries):
         likely = signs.likely(query, every)
         assert len(likely) == CANDIDATES
@@ -58,16 +65,16 @@ def test_a_vector_keeps_its_length_and_any_number_of_dimensions() -> None:
     signs = PieceVectors(coded(vectors).shape[1])
     signs.add([900], coded(vectors[:1]))
     signs.add([3, 3], coded(np.stack([vectors[1], -vectors[1]])))
-    every = np.array([3, 900], dtype=np.int32)
+    every = wanted(3, 900)
     assert signs.pieces(signs.likely(vectors[0], every)).tolist() == [900, 3, 3]
 
 
 def test_only_the_pieces_asked_for_are_found() -> None:
     vectors = units(50 + 3 * CANDIDATES, 3)
     _, signs = held(vectors)
-    few, none = np.array([1, 2, 3, 70_000], dtype=np.int32), np.zeros(0, dtype=np.int32)
+    few, none = wanted(1, 2, 3, 70_000), wanted()
     assert signs.likely(vectors[7], few).tolist() == [1, 2, 3], "7 was not asked for, 70,000 has no vector"
-    every_other = np.arange(0, len(vectors), 2, dtype=np.int32)
+    every_other = np.arange(len(vectors)) % 2 == 0
     likely = signs.likely(vectors[7], every_other)
     assert not np.count_nonzero(likely % 2), "also where there are more than can be compared"
     assert len(signs.likely(vectors[7], none)) == len(signs.crowd(none, DIMENSIONS)) == 0
@@ -81,7 +88,7 @@ def test_the_crowd_is_spread_over_a_branch_however_many_vectors_there_are() -> N
     at_once.add(range(len(rows)), rows)
     for first in range(0, len(rows), 7):
         one_by_one.add(range(first, min(first + 7, len(rows))), rows[first : first + 7])
-    last_half = np.arange(len(rows) // 2, len(rows), dtype=np.int32)
+    last_half = np.arange(len(rows)) >= len(rows) // 2
     crowd = at_once.crowd(last_half, 4)
     assert len(crowd) == CROWD
     assert (crowd[:, 0] > 0.9 * len(rows) / 2).all(), "none of the other half"
