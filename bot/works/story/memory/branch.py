@@ -6,26 +6,16 @@ model and no prompt. Synchronous: callers hop to a thread.
 
 from __future__ import annotations
 
-import math
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bot.retrieval.cognates import MOST
 from bot.retrieval.lexical import terms
 from bot.retrieval.ranking import min_max
-from bot.works.story.memory.index import (
-    ASKING,
-    CAPITAL,
-    COUNT,
-    MOST_COUNTED,
-    NUMBER,
-    TIMED,
-    Pieces,
-    date_words,
-)
+from bot.works.story.memory.index import ASKING, TIMED, Pieces, date_words
 from bot.works.story.memory.query_terms import query_terms
 
 if TYPE_CHECKING:
@@ -46,8 +36,6 @@ _MANY = 12
 
 _TERMS = 64
 """For so many terms a branch remembers which scenes contain them: a search asks several times."""
-
-_NONE = array("I")
 
 FEW = 3
 """A name that is in more scenes is not rare, however long the story is."""
@@ -111,48 +99,35 @@ class BranchPieces:
             self._names = frozenset[str]().union(*names)
         return self._names
 
-    def holding(self, term: str) -> tuple[Rows, Floats]:
-        """The places of the pieces that contain the term, and how often each does."""
-        import numpy as np
-
-        places, postings = self._held(term)
-        return places.astype(np.intp), (postings >> COUNT & MOST_COUNTED).astype(np.float32)
-
     def naming(self, term: str) -> Ints:
         """The places of the pieces that contain the term, if it is a rare name: never written without a capital, and in
         one scene, or in one in a hundred up to FEW.
         """
-        places, postings = self._held(term)
         few = min(FEW, max(1, self.scene_count // 100))
-        if not (postings >= CAPITAL).all() or len(self.scenes_holding(term)) > few:
-            return places[:0]
-        return places
+        if len(self.scenes_holding(term)) > few:
+            return self.numbers[:0]
+        places, _, capitals = self._held(term)
+        return places if capitals.all() else places[:0]
 
     def containing(self, term: str, places: Rows) -> Rows:
         """Those of these places whose pieces contain the term."""
-        import numpy as np
-
-        numbers = np.frombuffer(self.index._postings.get(term, _NONE), dtype=np.uint32) & NUMBER
-        asked = self.numbers[places].astype(np.uint32)
+        numbers, asked = self.index.postings.of(term)[0], self.numbers[places]
         at = numbers.searchsorted(asked)
         inside = at < len(numbers)
         inside[inside] = numbers[at[inside]] == asked[inside]
         return places[inside]
 
-    def _held(self, term: str) -> tuple[Ints, NDArray[np.uint32]]:
-        """The places of the pieces that contain the term, and their postings."""
-        import numpy as np
-
-        postings = np.frombuffer(self.index._postings.get(term, _NONE), dtype=np.uint32)
-        numbers = postings & NUMBER
+    def _held(self, term: str) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """The places of the pieces that contain the term, how often each does, and whether with a capital."""
+        numbers, counts, capitals = self.index.postings.of(term)
         if len(self.index) > len(self._place):  # pieces that were added since are not of this branch
-            numbers = numbers[: numbers.searchsorted(np.uint32(len(self._place)))]
-            postings = postings[: len(numbers)]
+            numbers = numbers[: numbers.searchsorted(len(self._place))]
+            counts, capitals = counts[: len(numbers)], capitals[: len(numbers)]
         places = self._place[numbers]
         if not self._every:
             known = places >= 0
-            places, postings = places[known], postings[known]
-        return places, postings
+            places, counts, capitals = places[known], counts[known], capitals[known]
+        return places, counts, capitals
 
     def has(self, term: str) -> bool:
         """Whether a piece contains the term."""
@@ -166,26 +141,41 @@ class BranchPieces:
     def scenes_holding(self, term: str) -> Ints:
         """The numbers of the scenes that contain the term, ascending."""
         if term not in self._scenes_of:
-            self._counted(term, *self.holding(term))
+            self._in_scenes([term], [self._held(term)])
         return self._scenes_of[term]
 
-    def _counted(self, term: str, places: Rows, counts: Floats) -> Floats:
-        """How often each scene of `scenes_holding` contains the term, given the places that do."""
+    def _in_scenes(
+        self, terms: Sequence[str], held: Sequence[tuple[Ints, Ints, NDArray[np.bool_]]]
+    ) -> tuple[Rows, Ints, NDArray[np.int64]]:
+        """The scenes that contain each term, one term after another, how often each does, and where each term's begin.
+
+        `held`: as `_held` has it of each term.
+        """
         import numpy as np
 
-        scenes = self.scenes[places]
-        first = np.flatnonzero(np.concatenate([[True], scenes[1:] != scenes[:-1]])) if len(scenes) else places
-        of_runs = scenes[first]
-        in_runs = np.add.reduceat(counts, first) if len(first) else counts
-        if not (
-            of_runs[1:] > of_runs[:-1]
-        ).all():  # pieces were added in another order than that of the scenes
-            of_runs, run = np.unique(of_runs, return_inverse=True)
-            in_runs = np.bincount(run, weights=in_runs).astype(np.float32)
-        if len(self._scenes_of) >= _TERMS:
+        ends = np.cumsum([len(places) for places, *_ in held])
+        scenes = self.scenes[np.concatenate([places for places, *_ in held])]
+        totals = np.cumsum(np.concatenate([[0], *(counts for _, counts, _ in held)]), dtype=np.int64)
+        begins = np.ones(len(scenes) + 1, dtype=np.bool_)
+        np.not_equal(scenes[1:], scenes[:-1], out=begins[1:-1])
+        begins[ends] = True
+        bounds = np.flatnonzero(begins)
+        of_runs, in_runs = scenes[bounds[:-1]].astype(np.intp), np.diff(totals[bounds])
+        ends = bounds.searchsorted(ends)
+        term = np.repeat(np.arange(len(terms)), np.diff(ends, prepend=0))
+        keys = term * self.scene_count + of_runs
+        if not (keys[1:] > keys[:-1]).all():  # pieces were added in another order than that of the scenes
+            keys, run = np.unique(keys, return_inverse=True)
+            of_runs, in_runs = keys % self.scene_count, np.bincount(run, weights=in_runs).astype(np.int64)
+            ends = keys.searchsorted(np.arange(1, len(terms) + 1) * self.scene_count)
+        starts = np.concatenate([[0], ends])
+        if len(self._scenes_of) + len(terms) > _TERMS:
             self._scenes_of.clear()
-        self._scenes_of[term] = of_runs
-        return in_runs
+        kept = of_runs.astype(np.int32)
+        self._scenes_of |= {
+            term: kept[first:end] for term, (first, end) in zip(terms, pairwise(starts.tolist()), strict=True)
+        }
+        return of_runs, in_runs, starts
 
     def by_scene(self, scores: Floats) -> Floats:
         """The score of each scene's best piece."""
@@ -287,28 +277,32 @@ class BranchPieces:
         import numpy as np
 
         size, count = len(self.numbers), self.scene_count
-        scores, scene_scores = np.zeros((2, size), dtype=np.float32), np.zeros(count, dtype=np.float32)
-        covered, every = np.zeros((2, count), dtype=np.float32), 0.0
-        for term, counted in weights.items():
-            places, counts = self.holding(term)
-            if not len(places):
-                every += _rarity(0, count)
-                continue
-            in_scenes = self._counted(term, places, counts)
-            scenes = self._scenes_of[term].astype(np.intp)
-            added = counts / (counts + self._norm[places])
-            added *= np.float32(counted * _rarity(len(places), size) * (_K1 + 1))
-            scores[0, places] += added
-            if 100 * len(scenes) <= count:
-                scores[1, places] += added
-            rarity = _rarity(len(scenes), count)
-            every += rarity
-            covered[0, scenes] += np.float32(min(1.0, counted) * rarity)
-            covered[1, scenes] += np.float32(min(1.0, counted) / _MANY)
-            in_scenes /= in_scenes + self._scene_norm[scenes]
-            scene_scores[scenes] += np.float32(counted * rarity * (_K1 + 1)) * in_scenes
-        covered[0] /= every or 1.0
-        return scores, scene_scores, min(1.0, float(covered.max(initial=0.0)))
+        if not weights or not size:
+            return np.zeros((2, size), dtype=np.float32), np.zeros(count, dtype=np.float32), 0.0
+        terms, counted = list(weights), np.array(list(weights.values()))
+        held = [self._held(term) for term in terms]
+        sizes = np.array([len(places) for places, *_ in held])
+        places = np.concatenate([places for places, *_ in held]).astype(np.intp)
+        counts = np.concatenate([counts for _, counts, _ in held]).astype(np.float32)
+        scenes, in_scenes, starts = self._in_scenes(terms, held)
+        in_each = np.diff(starts)
+        added = counts / (counts + self._norm[places])
+        added *= np.repeat(counted * (_K1 + 1) * _rarities(sizes, size), sizes).astype(np.float32)
+        scores = np.bincount(places, added, size).astype(np.float32)
+        rare, rare_scores = np.repeat(100 * in_each <= count, sizes), np.zeros(size, dtype=np.float32)
+        if rare.any():
+            rare_scores = np.bincount(places[rare], added[rare], size).astype(np.float32)
+        rarities, once = _rarities(in_each, count), np.minimum(1.0, counted)
+        covered = np.bincount(scenes, np.repeat(once * rarities, in_each), count) / (rarities.sum() or 1.0)
+        covers = np.bincount(scenes, np.repeat(once / _MANY, in_each), count)
+        of_scenes = in_scenes / (in_scenes + self._scene_norm[scenes])
+        of_scenes *= np.repeat(counted * rarities * (_K1 + 1), in_each)
+        scene_scores = np.bincount(scenes, of_scenes, count).astype(np.float32)
+        return (
+            np.stack([scores, rare_scores]),
+            scene_scores,
+            min(1.0, float(max(covered.max(), covers.max()))),
+        )
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
         """Scores plus a part of those of the pieces before and after, within the same scene."""
@@ -336,6 +330,8 @@ def _norm(lengths: Floats) -> Floats:
     return norm
 
 
-def _rarity(holding: int, of: int) -> float:
-    """Inverse document frequency, kept above zero."""
-    return math.log1p((of - holding + 0.5) / (holding + 0.5))
+def _rarities(holding: NDArray[np.int64], of: int) -> NDArray[np.float64]:
+    """Inverse document frequencies, kept above zero."""
+    import numpy as np
+
+    return np.log1p((of - holding + 0.5) / (holding + 0.5))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from bot.retrieval.cognates import MOST, Cognates
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.lexical import fold, terms
+from bot.works.story.memory.postings import Postings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]
 
-COUNT, NUMBER, MOST_COUNTED, CAPITAL = 24, 2**24 - 1, 2**7 - 1, 2**31
-"""Of a posting: how far left its count is, and masks of its parts (see `Pieces`)."""
+MOST_COUNTED = 127
+"""A term that a piece contains more often is counted so often."""
 
 TIMED, ASKING = 1, 2
 """Of a piece: that it says when, and that it is a question."""
@@ -72,11 +73,7 @@ class Piece:
 
 
 class Pieces:
-    """All pieces of a story, numbered as they were added, and which of them contain which word; in columns.
-
-    A posting is one integer: 24 bits for the piece's number, above them how often it contains the term, up to 127, and
-    whether with a capital.
-    """
+    """All pieces of a story, numbered as they were added, and which of them contain which word; in columns."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -86,7 +83,7 @@ class Pieces:
         self._places: dict[str, int] = {}
         self._place = array("i")
         self._first = array("i")
-        self._postings: dict[str, array[int]] = {}
+        self.postings = Postings()
         self._node = array("i")
         self._lengths = array("i")
         self._speakers: dict[frozenset[str], int] = {}
@@ -156,10 +153,7 @@ class Pieces:
             capitals = " ".join(word for word in _WORD.findall(text) if word[0].isupper())
             with_capital = frozenset(terms(capitals, self.language))
             for term, count in Counter(terms_of_piece).items():
-                if (postings := self._postings.get(term)) is None:
-                    postings = self._postings[term] = array("I")
-                capital = CAPITAL if term in with_capital else 0
-                postings.append(capital | min(count, MOST_COUNTED) << COUNT | number)
+                self.postings.add(term, number, min(count, MOST_COUNTED), term in with_capital)
             self._node.append(number_of_node)
             self._lengths.append(len(terms_of_piece))
             speaker = frozenset(terms(piece.speaker, self.language))
@@ -186,10 +180,10 @@ class Pieces:
 
     def alike(self, word: str, language: str) -> list[tuple[str, float]]:
         """The terms that look like a word of that language, and their likeness, 0..1; likest first."""
-        size = len(self._postings)
+        size = len(self.postings)
         if size != len(self._known):  # the new terms are compared apart until they are many
             self._compared = size if size > self._compared * 5 // 4 else self._compared
-            self._known, self._alike = list(self._postings), {}
+            self._known, self._alike = list(self.postings), {}
             self._cognates = {
                 part: self._cognates.get(part)
                 or Cognates(self.language, ((self._known[at], at) for at in part))

@@ -15,6 +15,7 @@ from bot.works.story.memory.query_terms import query_terms
 from bot.works.story.memory.ranking import (
     Query,
     add_extracted,
+    best_first,
     distinctive,
     first_by_name,
     scored,
@@ -124,13 +125,8 @@ def found(
 
 def _best_first(scores: NDArray[np.float32], count: int) -> Iterator[int]:
     """The places in the order of their scores; sorting all of them would take most of the time of a search."""
-    import numpy as np
-
     ranked = 0
     while ranked < len(scores):
-        likely = np.arange(len(scores))
-        if count < len(scores):
-            likely = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
-        likely = likely[np.argsort(-scores[likely], kind="stable")]
+        likely = best_first(scores, count)
         yield from likely[ranked:].tolist()
         ranked, count = len(likely), 8 * count

@@ -1,0 +1,84 @@
+"""Which pieces contain a term, how often, and whether with a capital: about a byte each, read all at once.
+
+Knows pieces by number alone. Synchronous, and used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+    Ints = NDArray[np.int32]
+
+_CAPITAL: Final = 128
+"""Of a byte: whether the term has a capital. The next two bits are a count of 1 to 3, the last five say how many
+pieces on the piece is. Where it is 0 pieces on, its count is more of the one before. Where the count is 0, the last
+five bits are so many times _JUMP pieces to go on, or _LEAP with the bit of a capital.
+"""
+
+_COUNT, _MOST, _STEP = 5, 3, 31
+_JUMP, _LEAP = 32, 1024
+
+
+class Postings:
+    """The pieces that contain each term, which are added in ascending order."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+        self._rows: list[bytearray] = []
+        self._last = array("i")
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._number)
+
+    def add(self, term: str, piece: int, count: int, capital: bool) -> None:
+        """A piece behind all that contain the term so far contains it so often."""
+        if (at := self._number.get(term)) is None:
+            at = self._number[term] = len(self._rows)
+            self._rows.append(bytearray())
+            self._last.append(-1)
+        row, ahead = self._rows[at], piece - self._last[at]
+        self._last[at] = piece
+        while ahead >= _LEAP:
+            leaps = min(_STEP, ahead // _LEAP)
+            row.append(_CAPITAL | leaps)
+            ahead -= leaps * _LEAP
+        if ahead > _STEP:
+            row.append(ahead // _JUMP)
+            ahead %= _JUMP
+        flag = _CAPITAL * capital
+        row.append(flag | min(count, _MOST) << _COUNT | ahead)
+        while (count := count - _MOST) > 0:
+            row.append(flag | min(count, _MOST) << _COUNT)
+
+    def of(self, term: str) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """The pieces that contain the term, how often each does, and whether with a capital."""
+        import numpy as np
+
+        at = self._number.get(term)
+        row = np.frombuffer(self._rows[at] if at is not None else b"", dtype=np.uint8)
+        counts, ahead, capitals = row >> _COUNT & _MOST, row & _STEP, row >= _CAPITAL
+        jumps = np.flatnonzero(counts == 0)
+        if len(jumps):
+            ahead = ahead.astype(np.int32)
+            ahead[jumps] *= np.where(capitals[jumps], _LEAP, _JUMP)
+        pieces = np.cumsum(ahead, dtype=np.int32)
+        pieces -= 1
+        if len(jumps):
+            kept = counts > 0
+            pieces, counts, capitals = pieces[kept], counts[kept], capitals[kept]
+        if (more := pieces[1:] == pieces[:-1]).any():
+            first = np.flatnonzero(np.concatenate([[True], ~more]))
+            totals = np.concatenate([[0], np.cumsum(counts, dtype=np.int32)])
+            ends = np.append(first[1:], len(counts))
+            return pieces[first], totals[ends] - totals[first], capitals[first]
+        return pieces, counts.astype(np.int32), capitals
