@@ -9,6 +9,7 @@ from typing import Any
 from bot.works.story.exchange.lorebook import lorebook_of, world_info
 from bot.works.story.scene.choices import read_choices
 from bot.works.story.turn.context import Frame, prompt
+from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
 from bot.works.story.world.lore_text import entry_of, filled
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.works.story.tale import Tale
@@ -36,6 +37,7 @@ def test_macros_are_filled_in_and_the_same_for_the_same_seed() -> None:
     assert {told("{{roll:1d6}}", str(n)) for n in range(200)} == set("123456")
     assert told("{{random:x,y}} {{roll:d20}}") == told("{{random:x,y}} {{roll:d20}}")
     assert told("{{roll:999d9999}}") != ""
+    assert told("{{random:{{user}},{{user}}}} {{// of {{char}} }}waits.") == "Mira waits."
 
 
 def test_decorators_are_obeyed_or_left_out() -> None:
@@ -44,6 +46,9 @@ def test_decorators_are_obeyed_or_left_out() -> None:
     assert called([body("sea", "@@exclude_keys sky\nDeep.")], "sea and sky") == []
     assert called([body("sea", "@@additional_keys sky\nDeep.")], "sea") == []
     assert called([body("sea", "@@activate\nDeep.")], "nothing") == ["Deep."]
+    assert called([body("sea", "@@depth 4\n@@@dont_activate\nDeep.")], "sea") == ["Deep."]
+    assert called([body("sea", "@@depth 4\n@@@any\n@@@dont_activate\nDeep.")], "sea") == ["Deep."]
+    assert called([body("sea", "@@of_a_later_version\n@@@dont_activate\nDeep.")], "sea") == []
 
 
 def test_flags_of_recursion() -> None:
@@ -81,6 +86,20 @@ def test_entries_that_always_apply_are_told_so_too() -> None:
     assert "Never." not in told
     assert "It snows." in told
     assert "@@" not in told
+
+
+def test_macros_in_keys_are_filled_in_too() -> None:
+    tale = Tale()
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "player": "Ana"}})
+    tale.add("cast", {"name": "Bo", "sheet": {"about": "a thief"}})
+    for n, (key, second) in enumerate(
+        (("{{user}}", "{{char}}"), ("{{user}}", "Zoe"), ("/(?:{{char}}|it) runs/", ""))
+    ):
+        seconds = {"secondary_keys": [second]} if second else {}
+        tale.add("lore", {"id": str(n), "entry": {"keys": [key], "content": f"Entry {n}.", **seconds}})
+    turn = tale.add("act", {"mode": "act", "text": "Mira sees that Bo runs.", "name": "Ana"})
+    plan = TurnPlan(turn=turn, lore_tokens=999)
+    assert [entry.id for entry in called_up(*searched(tale.story, plan), plan)] == ["0", "2"]
 
 
 def test_choices_in_json_and_half_in_bold() -> None:

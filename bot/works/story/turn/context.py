@@ -21,7 +21,6 @@ from bot.works.story.log.turn import Act, Turn
 from bot.works.story.world import so_far, state
 from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.lore_text import entry_of, filled
-from bot.works.story.world.lorebook import LoreEntry
 
 PLAYER: Final = "the player"
 CHARACTER: Final = "the character"
@@ -354,7 +353,7 @@ def _foundation(story: Story, begins: str) -> str:
             text
             for entry in always
             if entry.position == position
-            if (text := lore_text(story, entry, entry.id))
+            if (text := lore_text(story, entry.content, entry.id))
         ]
         for position in ("before", "after")
     )
@@ -364,9 +363,10 @@ def _foundation(story: Story, begins: str) -> str:
     return "\n".join(part for part in (*parts, _listed("lore", after)) if part)
 
 
-def lore_text(story: Story, entry: LoreEntry, seed: str, char: str = "") -> str:
-    """What an entry says, with its macros filled in: `{{user}}` is the player's character where there is but one."""
-    text = entry.content
+def lore_text(story: Story, text: str, seed: str, char: str = "") -> str:
+    """The text of an entry, or a key of it, with its macros filled in: `{{user}}` is the player's character where there
+    is but one.
+    """
     if "{{" not in text and "<" not in text:
         return text
     played = [name for name, sheet in story.cast.items() if sheet.get("player")]

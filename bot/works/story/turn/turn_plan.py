@@ -180,7 +180,19 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
     every = (entry_of(id, entry) for id, entry in story.lore.items())
     entries = [entry for entry in every if not entry.always and entry.concerns(names)]
     char = plan.speaker.name if plan.speaker is not None else ""
-    entries = [replace(entry, content=context.lore_text(story, entry, turn.id, char)) for entry in entries]
+
+    def told(text: str) -> str:
+        return context.lore_text(story, text, turn.id, char)
+
+    entries = [
+        replace(
+            entry,
+            content=told(entry.content),
+            keys=tuple(map(told, entry.keys)),
+            secondary_keys=tuple(map(told, entry.secondary_keys)),
+        )
+        for entry in entries
+    ]
     texts = [turn.act.text]
     for earlier in reversed(turns[-plan.lore_depth :] if plan.lore_depth else []):
         texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]

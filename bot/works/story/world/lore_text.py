@@ -21,6 +21,15 @@ AT_DEPTH: Final = 4
 """SillyTavern's number of the position "at depth"; also the depth, in messages above the end, if none is given."""
 FOR_EVER: Final = 1_000_000_000
 DICE: Final = 100
+NESTED: Final = 4
+"""How deep macros may stand in each other."""
+DECORATORS: Final = frozenset(
+    {
+        "activate", "dont_activate", "keep_activate_after_match", "dont_activate_after_match", "scan_depth", "depth",
+        "position", "additional_keys", "exclude_keys",
+    }
+)  # fmt: skip
+"""Those that are obeyed."""
 _MACRO: Final = re.compile(r"\{\{([^{}]{0,2000}+)\}\}")
 _ROLL: Final = re.compile(r"(\d{0,3})d(\d{1,4})([+-]\d{1,4})?", re.IGNORECASE)
 _OLD: Final = {"<USER>": "{{user}}", "<BOT>": "{{char}}", "<CHAR>": "{{char}}"}
@@ -113,14 +122,20 @@ def _count(value: Any) -> int:
 
 
 def parted(content: str) -> tuple[list[tuple[str, str]], str]:
-    """The decorators before a text, each with its value, and the text."""
+    """The decorators before a text, each with its value, and the text.
+
+    One with `@@@` counts only where the one before it is none of ours.
+    """
     if not content.lstrip().startswith("@@"):
         return [], content
     decorators, lines = [], content.lstrip().splitlines(keepends=True)
-    at = 0
+    at, obeyed = 0, False
     while at < len(lines) and (line := lines[at].strip()).startswith("@@"):
-        name, _, value = line.lstrip("@").partition(" ")
-        decorators.append((name.casefold(), value.strip()))
+        written, _, value = line.lstrip("@").partition(" ")
+        name, instead = written.casefold(), line.startswith("@@@")
+        if not (instead and obeyed):
+            decorators.append((name, value.strip()))
+        obeyed = name in DECORATORS or (instead and obeyed)
         at += 1
     return decorators, "".join(lines[at:]).strip()
 
@@ -130,7 +145,11 @@ def filled(text: str, *, user: str, char: str, seed: str) -> str:
     for old, new in _OLD.items():
         text = text.replace(old, new)
     chance = random.Random(int.from_bytes(sha256(f"{seed}\n{text}".encode("utf-8", "replace")).digest()[:8]))
-    return _MACRO.sub(lambda macro: _value(macro[1].strip(), user, char, chance), text).strip()
+    for _ in range(NESTED):
+        text, changed = _MACRO.subn(lambda macro: _value(macro[1].strip(), user, char, chance), text)
+        if not changed:
+            break
+    return text.strip()
 
 
 def _value(macro: str, user: str, char: str, chance: random.Random) -> str:
