@@ -58,7 +58,9 @@ BUSY_TIMEOUT_S = 10.0
 ACKNOWLEDGE_S = 10.0
 """How long an acknowledgement may take before the run begins without it; platforms wait three seconds."""
 LEAVE_S = 5.0
-"""How long `close` waits for views; what is not shown by then is shown at the next start."""
+"""How long `close` waits for views, and for a database that hangs; what is not shown by then, or not stored, is at the
+next start.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -569,19 +571,20 @@ class App:
 
     async def close(self) -> None:
         """Close in order. Runs that are still going continue at the next start."""
+        self.records.database.hurry(LEAVE_S)
         self._execution.leaving = True
         for _, clips in self._clips:
             await clips.close()
         for service in self._services:
             await service.close()
         if self._begun:
-            await asyncio.wait(set(self._begun))
+            await asyncio.wait(set(self._begun), timeout=LEAVE_S)
         # Whoever has not been informed by now will be at the next start.
         tasks = [*self._reporting, *(live.task for live in self._live.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            await asyncio.wait(tasks, timeout=LEAVE_S)
         if ending := [live.end for live in self._live.all() if live.ending]:
             await asyncio.wait(ending, timeout=LEAVE_S)
         await self._execution.showings.close()

@@ -59,6 +59,9 @@ class Database:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self._deadline: float | None = None
+        self._limits: set[asyncio.Timeout] = set()
+        """Of the transactions under way."""
 
     @classmethod
     async def open(
@@ -125,16 +128,26 @@ class Database:
 
         if self._closed:  # a connection that is opened now would be closed by nobody
             raise StorageFault("other", "the database has been closed")
+        if self._deadline is not None and self._deadline <= asyncio.get_running_loop().time():
+            raise StorageFault("locked", "the process is leaving")
         self._under_way += 1
         self._idle.clear()
+        limit = asyncio.timeout_at(self._deadline)
         try:
-            async with connecting as connection:
-                yield connection
+            async with limit:
+                self._limits.add(limit)
+                async with connecting as connection:
+                    yield connection
         except PoolTimeout as error:
             raise StorageFault("locked", str(error)) from error
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise StorageFault("locked", "the process is leaving") from error
         except (DBAPIError, sqlite3.Error) as error:
             raise fault_of(error) from error
         finally:
+            self._limits.discard(limit)
             self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
@@ -219,6 +232,15 @@ class Database:
                     await raw.execute_fetchall(f"PRAGMA busy_timeout={busy_ms}")
             if not busy:
                 return
+
+    def hurry(self, seconds: float) -> None:
+        """End what is under way `seconds` from now at the latest, and refuse what is asked later, with StorageFault.
+
+        A database that hangs would keep a process that leaves.
+        """
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        for limit in self._limits:
+            limit.reschedule(self._deadline)
 
     async def close(self) -> None:
         """Close every connection; whoever asks later gets a StorageFault.

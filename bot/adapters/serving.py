@@ -33,6 +33,12 @@ OURS: Final = ("bot.", "discord.", "slack_")
 SWITCH_S: Final = 0.001
 """How long a thread may compute while the event loop waits for it; Python's default is five times that."""
 
+LEAVE_S: Final = 18.0
+"""How long after SIGTERM the process is there at most; docs/hosting.md says 20 seconds.
+
+What is not done by then is done at the next start, as after a kill.
+"""
+
 _log = logging.getLogger(__name__)
 
 
@@ -74,7 +80,7 @@ def serve(config: Config, locale: str) -> int:
     _log_to(config, [secret for platform in chosen for secret in platform.secrets])
     # Threads that compute yield this soon, because the event loop has to acknowledge events within three seconds.
     sys.setswitchinterval(SWITCH_S)
-    return termination.run(_serve(config, chosen, say))
+    return termination.run(_serve(config, chosen, say), within_s=LEAVE_S)
 
 
 def _chosen(config: Config, say: Words) -> list[ConfiguredPlatform]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
+import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -17,9 +20,15 @@ T = TypeVar("T")
 TERMINATED = 128 + signal.SIGTERM
 """The exit code that a shell reports for a program ended by SIGTERM."""
 
+_log = logging.getLogger(__name__)
 
-def run(command: Coroutine[Any, Any, T]) -> T:
-    """Like asyncio.run, but SIGTERM cancels the command, and the process exits with 143."""
+
+def run(command: Coroutine[Any, Any, T], *, within_s: float | None = None) -> T:
+    """Like asyncio.run, but SIGTERM cancels the command, and the process exits with 143.
+
+    Where the command has not ended `within_s` seconds later, the process ends all the same, like one that is killed:
+    something hangs that cannot be cancelled, such as a thread in a system call.
+    """
     terminated = False
 
     async def cancellable() -> T:
@@ -28,6 +37,10 @@ def run(command: Coroutine[Any, Any, T]) -> T:
 
         def leave() -> None:
             nonlocal terminated
+            if within_s is not None and not terminated:
+                late = threading.Timer(within_s, _end, (within_s,))
+                late.daemon = True
+                late.start()
             terminated = True
             task.cancel()
 
@@ -41,3 +54,9 @@ def run(command: Coroutine[Any, Any, T]) -> T:
         if terminated:
             raise SystemExit(TERMINATED) from None
         raise
+
+
+def _end(within_s: float) -> None:
+    """In a thread of its own."""
+    _log.error("not everything has ended %g seconds after SIGTERM: leaving as it is", within_s)
+    os._exit(TERMINATED)

@@ -43,11 +43,12 @@ async def started(
     token: str = "",
     more: str = "",
     slack: str = CLOSED_SLACK,
+    roles: str = "",
     **secrets: str,
 ) -> AsyncIterator[Process]:
     """`python -m bot run`; killed if it is still there in the end. `secrets` are Slack's: bot_token, app_token, …"""
     settings = data / "config.toml"
-    text = f'[embedding]\nmodel = "none"\n[roles]\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
+    text = f'[embedding]\nmodel = "none"\n[roles]\n{roles}\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
     text += f'[discord]\napi_base = "{api}"\n{more}\n'
     settings.write_text(text, encoding="utf-8")
     migrated.folder(data)

@@ -1,4 +1,4 @@
-"""Whether something ordered is on its way in a place, on SQLite and on Postgres."""
+"""Whether something ordered is on its way in a place, and how much is not shown yet, on SQLite and on Postgres."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from storage.db import Database
 from storage.inbox import Inbox, NewRequest
+from storage.unshown import Unshown
 
 HERE = ("T1", "slack", "C1", "1.1")
 ASKED = NewRequest("one", "slack", "T1", "C1", "1.1", "me", "rules", "ask", True, "{}")
@@ -28,3 +29,14 @@ async def test_what_waits_elsewhere_or_in_no_order_does_not_count(db: Database) 
     await inbox.receive([replace(ASKED, id=name, **{name: value}) for name, value in others.items()])  # type: ignore[arg-type]
     assert not await inbox.waiting_at(*HERE)
     assert await inbox.waiting_at("T1", "slack", "C2", "1.1")
+
+
+async def test_who_watches_the_process_asks_little(db: Database) -> None:
+    """Of a database that is there, and how much has not been shown yet in any space."""
+    unshown = Unshown(db)
+    await db.answers()
+    assert await unshown.count() == 0
+    for space in ("one", "other"):
+        await unshown.keep(space, "run", "", status="done")
+    await unshown.keep("one", "run", "", status="stopped")
+    assert await unshown.count() == 2
