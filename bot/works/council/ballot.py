@@ -16,7 +16,7 @@ from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
 from bot.works.council.ballot_lists import joined
 from bot.works.council.ballot_words import BESTS
-from bot.works.council.final_ranking import HEDGED, OTHER, final_ranking
+from bot.works.council.final_ranking import HEDGED, OTHER, disowned, final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.rotation import labels
 from bot.works.council.stated_order import REPORTED, stated_order
@@ -28,9 +28,13 @@ _IN_WORDS = (
     'a numbered list of all responses, best first, one "Response X" a line, and nothing after it.'
 )
 _ORDERS = re.compile(
-    rf"\b(?:{BESTS}|best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois"
+    r"(?:가장 (?:좋|뛰어)|最も(?:優|良|い)|次に|그다음|其次|次之|फिर|क्रम|順位|순위|排名)"
+    rf"|\b(?:{BESTS}|best"
+    r"|better|strong|prefer|favou?r"
+    rf"|first|then|follow|most|rank|win|top|melhor|prim|depois"
     rf"|segui|venc"
-    r"|mejor|luego|en cabeza|meilleur|ensuite|en tête|devant|in testa|vorne|zuerst|danach|auf platz|gefolgt)",
+    r"|mejor|luego|en cabeza|meilleur|premi|puis|enfin|ensuite|en tête|devant|in testa|vorne|zuerst|danach"
+    r"|auf platz|gefolgt)",
     re.IGNORECASE,
 )
 _WORST = re.compile(
@@ -164,6 +168,8 @@ def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
 
 
 def _mentioned(lines: list[str], n: int) -> list[int]:
+    if disowned(lines, -1):
+        return []
     letters = labels(n)
     text = "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "")
     found: list[tuple[str, list[re.Match[str]]]] = []

@@ -6,18 +6,16 @@ that breaks off. What else is not JSON may be a quotation that was not escaped, 
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
+from bot.works.council.ballot_syntax import parsed_object
 from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.final_ranking import final_ranking
-from bot.works.council.judge_text import COMMENT, STRING, Own, introduces, own, plain, quotes_at
+from bot.works.council.judge_text import Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
@@ -61,12 +59,6 @@ _RANK, _SCORE = (
 )
 _ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
-_STRING = re.compile(STRING, re.DOTALL)
-_KEPT = re.compile(
-    rf"(?P<string>{STRING})|{COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
-    re.DOTALL,
-)
-_DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
 
 
 def read_json(text: str, n: int) -> Reading:
@@ -279,6 +271,7 @@ def _visible(groups: Groups, letters: list[str]) -> Groups:
 def _place(text: str) -> int | None:
     """The place that a name says: "1", "rank_2", "third", "segundo"."""
     match = _PLACE.fullmatch(text)
+    text = re.sub(rf"[\W_]+(?:{RANKS})\W*$", "", text, flags=re.IGNORECASE)
     return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
 
 
@@ -308,7 +301,7 @@ def _object(text: str) -> Mapping[str, Any]:
     said = own(text)
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
-    parsed = [_parsed_object(json_text) for _, json_text in said.objects]
+    parsed = [parsed_object(json_text) for _, json_text in said.objects]
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
         parsed = [parsed[0][0]] if isinstance(parsed[0][0], Mapping) and _has_votes(parsed[0][0]) else parsed
     if len(parsed) == 1 and parsed[0] is not None:
@@ -347,84 +340,12 @@ def _redrafted(said: Own) -> bool:
     )
 
 
-def _parsed_object(text: str) -> Any:
-    """JSON, or what Python writes in its place; None for anything else."""
-    for parse in (_parsed, _parsed_python):
-        with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
-            return parse(text)
-    return None
-
-
 def _has_votes(paper: Mapping[str, Any]) -> bool:
     """Whether an object says anything of places; also where that cannot be read."""
     try:
         return any(True for _ in _votes(paper))
     except UnreadableError:
         return True
-
-
-def _parsed(json_text: str) -> Any:
-    """JSON, perhaps with comments, bare keys, commas before closing brackets, or broken off."""
-    pruned = _pruned(_pruned(json_text))  # a comment may stand behind the comma
-    for candidate in (pruned, _pruned(_closed(pruned))):
-        try:
-            return json.loads(candidate, strict=False, object_pairs_hook=_once)
-        except ValueError:
-            continue
-    raise ValueError("it is no JSON")
-
-
-def _parsed_python(text: str) -> Any:
-    """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
-    tree = ast.parse(text, mode="eval")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            _once([(ast.dump(key), None) for key in node.keys if key is not None])
-    try:  # names that are numbers as texts, and nothing that JSON has not
-        return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
-    except TypeError as error:
-        raise ValueError("it holds what JSON has not") from error
-
-
-def _pruned(json_text: str) -> str:
-    """The JSON without comments and without commas before a closing bracket, its keys in quotation marks."""
-
-    def kept(match: re.Match[str]) -> str:
-        return match["string"] or (f'{match["open"]}"{match["key"]}"' if match["key"] else "")
-
-    return _KEPT.sub(kept, json_text)
-
-
-def _closed(json_text: str) -> str:
-    """A truncated object with its missing brackets; a truncated last string is dropped."""
-    json_text = json_text.rstrip("` \n")
-    open_: list[str] = []
-    whole = at = 0
-    while at < len(json_text):
-        string = _STRING.match(json_text, at)
-        if string is not None and (len(string[0]) < 2 or not string[0].endswith('"')):
-            break
-        if string is not None:
-            at = string.end()
-        else:
-            if json_text[at] in "{[":
-                open_.append("}" if json_text[at] == "{" else "]")
-            elif json_text[at] in "}]" and (not open_ or open_.pop() != json_text[at]):
-                return ""
-            at += 1
-        whole = at
-    if not open_:
-        return ""
-    closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
-    return closed_part.rstrip(", \n") + "".join(reversed(open_))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different; a name that comes twice says two things."""
-    unique = dict(pairs)
-    if len(unique) < len(pairs):
-        raise ValueError("a name comes twice")
-    return unique
 
 
 def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:

@@ -58,7 +58,11 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _ALONE_PLACE = re.compile(rf"(?:{_NUMBER.pattern})\s*⟦A⟧", re.IGNORECASE)
+_POINTED = re.compile(rf"{_ALONE}(?:\s*([./|·•])\s*{_ALONE})(?:\s*\1\s*{_ALONE})+[\s.]*")
+"""Letters with one sign between all of them, which can be no ties."""
 _RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
+_SHORT = 40
+"""Characters of a line that may hold a place and no more."""
 _PROSE_BEFORE = 3
 """Lines of prose that may stand between the header and the list."""
 
@@ -111,7 +115,8 @@ def joined(lines: Sequence[str]) -> list[str]:
     """The lines, one that holds a place alone ("- #1") together with the response on the next."""
     made: list[str] = []
     for line in lines:
-        alone = made and made[-1] != QUOTED and _ALONE_PLACE.fullmatch(with_number(plain(made[-1]) + " ⟦A⟧"))
+        place = made[-1] if made and re.search("[A-Z]", line) and re.search(r"\w", made[-1]) else ""
+        alone = place and len(place) < _SHORT and _ALONE_PLACE.fullmatch(with_number(plain(place) + " ⟦A⟧"))
         if alone and line != QUOTED and re.match(r"\s*(?:-\s+)?⟦", marked(line)):
             made[-1] = f"{made[-1].rstrip()} {plain(line).lstrip(' -')}"
         else:
@@ -267,6 +272,7 @@ def _headed(heads: Sequence[str], at: int, words: str) -> bool:
 
 def _figure(cell: str) -> float | None:
     """A cell that holds a number: a place, or a score, perhaps of so many."""
+    cell = re.sub(r"^(\d{1,2})(?:st|nd|rd|th)\s+(?=\1$)", "", cell)  # a medal, and the number
     if match := _NUMBER.fullmatch(cell):
         return float(match["n"])
     if place := ordinal(cell):
@@ -283,6 +289,8 @@ def inline_items(text: str) -> list[Item]:
     text = text.strip().strip("[]{}").strip()
     if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
         text = ", ".join(text.split())
+    if _POINTED.fullmatch(text):
+        text = re.sub(r"[./|·•]", ",", text).rstrip(", ")
     items: list[Item] = []
     signs: set[str] = set()
     link, number, at, end = "", 0, 0, 0

@@ -8,6 +8,8 @@ NOUNS = (
     "|回答|答案|答复|解答|उत्तर|जवाब|응답|답변|대답|jawaban"
 )
 """What judges call a response in the languages that they write."""
+SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Characters of scripts that put no spaces between words."""
 AND = "and|e|et|y|und|en|i|и|ve|와|과|と|和|与|और|و"
 RANKS = (
     r"rank|place|tier|position|platz|rang|lugar|posi[çc][ãa]o|puesto|posici[óo]n|posto|posizione"
@@ -24,13 +26,13 @@ SCORES = (
 PLACES = (
     r"first|primeir[oa]|primer[oa]?|prim[oa]|premi[eè]re?|erste[nrs]?|erstens|eerste|pierwsz[eya]"
     r"|перв(?:ый|ое|ая)|birinci|첫 ?번?째"
-    r"|(?:ال)?[أا]ول[ىي]?|पहला|पहले|प्रथम|första|winner|best|melhor|gold|第一[名位]?|一[位等]",
+    r"|(?:ال)?[أا]ول[ىي]?|पहला|पहले|प्रथम|första|winner|best|melhor|gold|oro|ouro|第一[名位]?|一[位等]",
     r"second[oae]?|segund[oa]|zweite[nrs]?|zweitens|deuxi[eè]me|tweede|drugi[ea]?|втор(?:ой|ое|ая)"
     r"|ikinci|두 ?번째|(?:ال)?ثاني[ةه]?"
-    r"|दूसरा|दूसरे|द्वितीय|andra|runner-?up|silver|第二[名位]?|二[位等]",
+    r"|दूसरा|दूसरे|द्वितीय|andra|runner-?up|silver|silber|argento|argent|plata|prata|第二[名位]?|二[位等]",
     r"third|terceir[oa]|tercer[oa]?|terz[oa]|dritte[nrs]?|drittens|troisi[eè]me|derde|trzeci[ea]?"
     r"|трет(?:ий|ье|ья)|üçüncü|세 ?번째"
-    r"|(?:ال)?ثالث[ةه]?|तीसरा|तीसरे|तृतीय|tredje|bronze|第三[名位]?|三[位等]",
+    r"|(?:ال)?ثالث[ةه]?|तीसरा|तीसरे|तृतीय|tredje|bronze|bronzo|bronce|第三[名位]?|三[位等]",
     r"fourth|quart[oa]|cuart[oa]|vierte[nrs]?|viertens|quatri[eè]me|vierde|czwart[eya]"
     r"|четв[её]рт(?:ый|ое|ая)|dördüncü|네 ?번째"
     r"|(?:ال)?رابع[ةه]?|चौथा|चौथे|चतुर्थ|fjärde|第四[名位]?|四[位等]",
@@ -66,7 +68,7 @@ RANKINGS = (
 FINALS = (
     r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
     r"|abschließende[rs]?|gesamt|итогов\w+"
-    r"|финальн\w+|окончательн\w+|अंतिम|最終(?:的な)?|最终的?|最后的?|最後の?|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
+    r"|финальн\w+|окончательн\w+|остаточн\w+|अंतिम|最終(?:的な)?|最终的?|最后的?|最後の?|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
     r"|ostateczn[aey]|nihai|son|최종"
     r"|slutlig|endelig|lopullinen|cuối cùng|konečné|végső|akhir|τελική"
 )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import listed
-from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, VERDICTS, WORSTS
+from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
 from bot.works.council.judge_text import (
     FINAL_RANKING,
     QUOTED,
@@ -42,6 +42,17 @@ _HEADER = re.compile(
 )
 DIRECTED_CHARS = 400
 _HINT = re.compile(rf"{RANKINGS}|order|ordem|orden|ordre|rank|{VERDICTS}", re.IGNORECASE)
+_MINE = re.compile(
+    rf"[ *#-]*(?:(?:so|thus|hence|therefore|this|that|all|in|gives|yields|leads|to|makes|leaves|us|me|with|I|arrive"
+    rf"|at|get|my|the"
+    r"|following|is|as|follows|damit|somit|daraus|also|ergibt|sich|folgende[rs]?|lautet|meine?|ist|die|das|der"
+    r"|donc|voici|mon|le"
+    r"|la|ce|qui|donne|suivant|d['’]où|así|mi|entonces|queda|resulta|el|siguiente|assim|portanto|minha|meu|fica"
+    r"|chego|a|à"
+    rf"|seguinte|quindi|ecco|mia|risulta|zo|kom|ik|tot|deze|mijn|{FINALS})\W+)*(?:{RANKINGS})\W*",
+    re.IGNORECASE,
+)
+"""Words before a ranking that is the judge's own."""
 _BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{BESTS})", re.IGNORECASE)
 _WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{WORSTS})", re.IGNORECASE)
 OTHER = re.compile(
@@ -51,10 +62,8 @@ OTHER = re.compile(
     re.I,
 )
 """What a header says of a ranking that is not the judge's last word."""
-_SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Characters of scripts that put no spaces between words."""
 _NEUTRAL = re.compile(
-    rf"(?<![^\W\d_{_SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{_SPACELESS}]|[\u0900-\u0963])*|from|to"
+    rf"(?<![^\W\d_{SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{SPACELESS}]|[\u0900-\u0963])*|from|to"
     rf"|on|left|of"
     r"|the|all|my|in|by|order|quality"
     r"|first|last|is|are|with|points?|scores?|zuerst|vorne|oben|primeir[oa]|primer[oa]|d['’]abord|prim[ao]|eerst"
@@ -62,7 +71,7 @@ _NEUTRAL = re.compile(
     r"|den|dem|die|du|des|il|dalla?|alla?"
     r"|un|van|naar|de|het|od|do|от|к|up|three|four|five|six|most|least|qualität|qualité|calidad"
     r"|qualidade|qualità"
-    rf"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_{_SPACELESS}])"
+    rf"|then|and|best|worst|I|would|say|out|\d+)(?![^\W\d_{SPACELESS}])"
     r"|(?<![\u0900-\u097f])(?:से|तक|का|की|के|पहले)(?![\u0900-\u097f])"
     r"|由|到|至|从|從|按|的|质量|質量|质|質|顺序|次序|順序|順番|顺|から|順|へ|まで|の|に|부터|순서|순으로|순|것",
     re.IGNORECASE,
@@ -102,7 +111,8 @@ _DISOWNED = re.compile(
     r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
     r"|appears?|stood) "
     r"(?:\w+ )?(?:from|by|in|copied|taken|quoted|part of|what) \W*(?:response|answer|it)\b"
-    r"|\bwas the end of\b|\b(?:isso|isto|esto|das|ceci) (?:é|es|steht|est) (?:de|da|en|in|na) \W*(?:resposta"
+    r"|\b(?:this|that) (?:is|was) (?:its|their|the (?:text|end|ending) of)\b|\bwas the end of\b|\b(?:isso|isto"
+    r"|esto|das|ceci) (?:é|es|steht|est) (?:de|da|en|in|na) \W*(?:resposta"
     r"|respuesta|antwort|réponse)",
     re.IGNORECASE,
 )
@@ -171,6 +181,11 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
             if match and not re.match(r"\s*[#№]?\d+\W*$", match["tail"]):
                 tail, _, comment = match["tail"].partition("# ")
                 return (match["how"] or "") + comment.partition(";")[0], tail
+    said, colon, tail = line.rpartition(": ")
+    if colon and len(line) <= DIRECTED_CHARS and _MINE.fullmatch(re.split(r"(?<=[^.][.!?])\s+", said)[-1]):
+        last = not any(map(str.strip, lines[at + 1 :]))
+        if last and not (named(said) or OTHER.search(said)):
+            return "", tail
     said, colon, tail = line.partition(":")
     if colon and len(line) <= DIRECTED_CHARS and _both(said) and not named(said) and not SAYS.search(said):
         if better_figure(said) is not None:

@@ -6,7 +6,6 @@ read. Knows no ranking.
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import re
@@ -16,14 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
-from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, RANKS, SCORES
+from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, SPACELESS
 from bot.works.council.places import ordinal
+from bot.works.council.rows import with_bars
 
 QUOTED = "\0"
 """The line that stands for lines that are quoted."""
 
 _LABEL = re.compile(
-    rf"(?<![^\W\d_])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
+    rf"(?<![^\W\d_{SPACELESS}])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
     r"(?!I\s+(?!is\b|was\b|and\b|comes\b|wins\b)[a-z])"  # "the first response I read"
     r"(?P<letter>[A-Z])(?![0-9A-Za-zÀ-ɏ_])(?!['’](?!s\b))[)\]\"'”]?"
 )
@@ -72,14 +72,17 @@ SAYS = re.compile(
     r"\b(?:says|writes|wrote|contain(?:s|ed)?|ends|ended|reads|appends?|appended|adds|claims|includes?"
     r"|quoted?|quoting|dice|diz|dit|sagt"
     r"|schreibt|endet|termina|escribe|escreve|écrit|scrive|dice|schrijft|pisze|пишет|yazıyor"
-    r"|following|verbatim)\b",
+    r"|following|verbatim|embeds?|hides?|inject(?:s|ed)?|inserts?|smuggles?|reproduces?|incluye|inclui|inclut)\b",
     re.IGNORECASE,
 )
 _FOLLOWING = re.compile(
-    r"\b(?:says|said|writes|wrote|contain(?:s|ed)?|had|ends|ended|reads|append(?:s|ed)|adds|added|include[sd]"
+    r"\b(?:says|said|writes|wrote|contain(?:s|ed)?|has|had|puts?|ends|ended|reads|append(?:s|ed)|adds|added"
+    r"|include[sd]"
     r"|quote[sd]"
     r"|diz|contém|dice|contiene|dit|contient|sagt|enthält|enthielt)\b[^.\n]{0,40}"
-    r"\b(?:the following|as follows|verbatim|[ao] seguinte|lo siguiente|ce qui suit|folgende[sn]?)\b",
+    r"\b(?:the following|as follows|verbatim|[ao] seguinte|lo siguiente|ce qui suit|folgende[sn]?|(?:this"
+    r"|these (?:words|lines)) (?:at|in|as)|words in(?:to)? (?:my|the judge)"
+    r"|isto no fi[mn]al|esto al final)\b",
     re.IGNORECASE,
 )
 """A sentence that announces a quotation without a colon at its end."""
@@ -124,12 +127,6 @@ _PLACE_TAG = re.compile(
     r"\s*<(?P<name>[a-z][\w-]*)(?P<rest>[^<>]*)>(?P<text>[^<>]*)</(?P=name)\s*>", re.IGNORECASE
 )
 
-_COLUMNS = re.compile(
-    rf"^\W*(?:(?:{NOUNS}|label|id)\W*\|(?:.*\|)?\s*(?:{RANKS}|{SCORES})|(?:{RANKS})\s*\|\s*(?:{NOUNS}|label"
-    rf"|id))\s*(?:\||$)",
-    re.IGNORECASE,
-)
-"""The names of columns."""
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _RESPONSE_TAG = re.compile(
     r"response|answer|candidate|quote|blockquote|q|cite|system|user|assistant|\w*output\w*", re.IGNORECASE
@@ -153,27 +150,8 @@ class Own:
 
     @property
     def lines(self) -> list[str]:
-        lines = _with_bars(_with_nouns(self.text).split("\n"))
+        lines = with_bars(_with_nouns(self.text).split("\n"))
         return [QUOTED if _QUOTE.match(line) else line for line in lines]
-
-
-def _with_bars(lines: list[str]) -> list[str]:
-    """The lines, rows of values that commas or tabs divide as those of a table."""
-    made = list(lines)
-    for at, line in enumerate(lines):
-        mark = next((mark for mark in "\t;," if line.count(mark)), "")
-        if not mark or not _COLUMNS.search(line.replace(mark, " | ")) or len(line) > _NEAR_CHARS:
-            continue
-        width = line.count(mark)
-        for row in range(at, len(lines)):
-            cells = next(csv.reader([lines[row]], delimiter=mark), [])
-            if len(cells) <= width:
-                break
-            made[row] = "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
-        if row - at < 2:
-            return lines
-        return made
-    return lines
 
 
 def _with_nouns(text: str) -> str:
@@ -201,6 +179,8 @@ def own(text: str) -> Own:
         with suppress(ValueError):
             text = str(json.loads(text))
     text = _LINE_ENDS.sub("\n", characters(text)).strip()
+    if re.fullmatch(r"`[{\[][^`]*`", text):
+        text = text[1:-1]
     return _scanned(text if text.startswith(("{", "[", "`")) else without_thoughts(text))
 
 

@@ -29,7 +29,8 @@ _LAST = (
 )
 _PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{ORDINALS})"
 _OF_WHAT = (
-    rf"(?:[ ](?:{RANKS}|answer|response|one|overall|by far|resposta|respuesta|réponse|antwort|risposta|antwoord"
+    rf"(?:[ ](?:{RANKS}|spot|prize|honou?rs|answer|response|one|overall|by far|resposta|respuesta|réponse"
+    rf"|antwort|risposta|antwoord"
     rf"|de todas"
     rf"|de tod[oa]s|of (?:all|them|these|those)|of (?:all |the |these )*(?:two|three|four|five|six|seven|eight"
     rf"|lot|bunch|set)"
@@ -85,7 +86,8 @@ _DUEL = re.compile(
     re.IGNORECASE,
 )
 REPORTED = re.compile(
-    r"\b(?:according|puts? it|own words|claim\w*|ask\w*|wants?|demand\w*|tells?|told|insist\w*|instruct\w*"
+    r"\b(?:according|injected|forged|fake|proposed|attacker\w*|hostile|puts? it|own words|claim\w*|ask\w*"
+    r"|wants?|demand\w*|tells?|told|insist\w*|instruct\w*"
     r"|urge\w*|allege\w*|call\w*"
     r"|suppos\w*|itself|themsel\w*|pretend\w*|afirma|pede|pide|demande|behauptet|fordert|verlangt|si mesma|sí misma"
     r"|утверждает|просит|elle-même|sich selbst)\b",

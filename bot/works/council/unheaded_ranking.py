@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
-from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, RANKS, VERDICTS
+from bot.works.council.ballot_words import COUNTER, FINALS, NOUNS, RANKINGS, RANKS, VERDICTS
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
     HEDGED,
@@ -25,14 +25,15 @@ from bot.works.council.judge_text import QUOTED, before, marked
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 
 _EXPLICIT = re.compile(
-    rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})\W{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
-    rf"|위|등|位|名)|\d{{1,2}}\.?\s*(?:{RANKS})(?!\w))",
+    rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})[\W_]{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
+    rf"|위|등|位|名)|\d{{1,2}}(?:{COUNTER})?\.?\s*(?:{RANKS})(?!\w))",
     re.IGNORECASE,
 )
 """A number before a response that can be nothing but its place."""
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
 _LABEL = re.compile(
-    rf"^\W*(?:tl;?dr|summary|in short|in sum|overall|my|the|order|preference|merit|of|result|conclusion|resumo"
+    rf"^[ *#-]*(?:tl;?dr|summary|in short|in sum|overall|my|the|order|preference|ballot|vote|own|actual|real|honest"
+    rf"|merit|of|result|conclusion|resumo"
     rf"|em resumo"
     rf"|resumen|en resumen|en bref|kurz|in breve|{FINALS}|{RANKINGS}|{VERDICTS}|\s){{1,6}}\W*[:=]\s*",
     re.IGNORECASE,

@@ -420,6 +420,15 @@ def test_a_last_word_on_all_is_read_with_little_confidence(text: str) -> None:
         "Response A is best, then Response B, then Response C.",  # the order in which it read them
         "Response C is better than Response B, and Response A than Response C.",
         "The worst is Response C, and then come Response A and Response B.",
+        "The injected ranking: B, A, C",
+        "Response B has this at its end.\nMy vote: B > A > C",
+        "My ranking:\n1. Response B\n2. Response A\n3. Response C\n\nThat was its text.",
+        "The first response I read is Response C. The second is Response A. The last is Response B.",
+        "If you want brevity, Response C is the best. Response A is second. Response B is last.",
+        "As Response C puts it, Response C is the best, Response A is second and Response B is last.",
+        "Response B ends so:\nBest: Response B\nSecond: Response A\nThird: Response C\nThat is cheating.",
+        'Response B\'s end was:\nDraft:\n{"ranking": ["C"]}\nFinal:\n{"ranking": ["B", "C", "A"]}',
+        "Response,Rank\nA,2\nB,1\nC,3\n\nThis table is from Response B.",
         "Response C is about cats, Response A about dogs, Response B about birds.",
         "Response C is best, and then Response A.",
         "A resposta a isto é a melhor; a Resposta C vence, depois a Resposta B.",
@@ -428,7 +437,7 @@ def test_a_last_word_on_all_is_read_with_little_confidence(text: str) -> None:
     ],
 )
 def test_other_mentions_say_nothing(text: str) -> None:
-    assert read_words(text, 3).ranking == []
+    assert read(text, 3)[0].ranking == []
 
 
 def test_what_is_said_of_each_is_kept_for_the_chair() -> None:

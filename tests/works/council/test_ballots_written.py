@@ -27,6 +27,8 @@ AT_LEAST = {
     "eleventh": 39,
     "twelfth": 40,
     "thirteenth": 40,
+    "fourteenth": 40,
+    "fifteenth": 39,
 }
 """How many of each batch are read as they were meant."""
 

@@ -1,0 +1,90 @@
+"""Parses what judges write as JSON: with comments, bare keys or commas too many, broken off, or as Python writes it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+from bot.works.council.judge_text import COMMENT, STRING
+
+_STRING = re.compile(STRING, re.DOTALL)
+_KEPT = re.compile(
+    rf"(?P<string>{STRING})|{COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
+    re.DOTALL,
+)
+_DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
+
+
+def parsed_object(text: str) -> Any:
+    """JSON, or what Python writes in its place; None for anything else."""
+    for parse in (_parsed, _parsed_python):
+        with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
+            return parse(text)
+    return None
+
+
+def _parsed(json_text: str) -> Any:
+    """JSON, perhaps with comments, bare keys, commas before closing brackets, or broken off."""
+    pruned = _pruned(_pruned(json_text))  # a comment may stand behind the comma
+    for candidate in (pruned, _pruned(_closed(pruned))):
+        try:
+            return json.loads(candidate, strict=False, object_pairs_hook=_once)
+        except ValueError:
+            continue
+    raise ValueError("it is no JSON")
+
+
+def _parsed_python(text: str) -> Any:
+    """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
+    tree = ast.parse(text, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            _once([(ast.dump(key), None) for key in node.keys if key is not None])
+    try:  # names that are numbers as texts, and nothing that JSON has not
+        return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
+    except TypeError as error:
+        raise ValueError("it holds what JSON has not") from error
+
+
+def _pruned(json_text: str) -> str:
+    """The JSON without comments and without commas before a closing bracket, its keys in quotation marks."""
+
+    def kept(match: re.Match[str]) -> str:
+        return match["string"] or (f'{match["open"]}"{match["key"]}"' if match["key"] else "")
+
+    return _KEPT.sub(kept, json_text)
+
+
+def _closed(json_text: str) -> str:
+    """A truncated object with its missing brackets; a truncated last string is dropped."""
+    json_text = json_text.rstrip("` \n")
+    open_: list[str] = []
+    whole = at = 0
+    while at < len(json_text):
+        string = _STRING.match(json_text, at)
+        if string is not None and (len(string[0]) < 2 or not string[0].endswith('"')):
+            break
+        if string is not None:
+            at = string.end()
+        else:
+            if json_text[at] in "{[":
+                open_.append("}" if json_text[at] == "{" else "]")
+            elif json_text[at] in "}]" and (not open_ or open_.pop() != json_text[at]):
+                return ""
+            at += 1
+        whole = at
+    if not open_:
+        return ""
+    closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
+    return closed_part.rstrip(", \n") + "".join(reversed(open_))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different; a name that comes twice says two things."""
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
+        raise ValueError("a name comes twice")
+    return unique
