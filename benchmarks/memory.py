@@ -10,6 +10,7 @@ SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -300,28 +301,35 @@ class Made:
         return {node: b"\1" + coded(self.passages([node])).tobytes() for node in nodes}
 
 
+def resident() -> float:
+    """Megabytes of memory that this process has, without what it has freed (on glibc, which keeps some of it)."""
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+    return psutil.Process().memory_info().rss / MEGABYTE
+
+
 async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
-    process, turns, stand_in = psutil.Process(), story.current_turns, Made()
+    turns, stand_in = story.current_turns, Made()
     memory = Memory(stand_in, stand_in, RecallConfig())  # type: ignore[arg-type]
-    fresh = process.memory_info().rss
+    fresh = resident()
     detect("This sentence loads the model that detects languages, before anything is measured.")
-    before = process.memory_info().rss
+    before = resident()
     began = time.perf_counter()
     await memory.recall(SPACE, "made", "made", story, Query(queries[0]), 60)
     built = time.perf_counter() - began
-    gc.collect()
-    grown = (process.memory_info().rss - before) / MEGABYTE
     spent = []
     for query in queries:
         began = time.process_time()
         await memory.recall(SPACE, "made", "made", story, Query(query), 60)
         spent.append((time.process_time() - began) * 1_000)
+    grown = resident() - before
     slow, label = p95(spent), f"recall over {len(turns):,} pieces"
     return [
         Figure(f"{label}, processor p50", f"{median(spent):.0f} ms"),
         Figure(f"{label}, processor p95", f"{slow:.0f} ms", "≤ 50 ms", "20 ms", slow <= 50),
-        Figure(f"{label}, memory", f"{grown:.0f} MB", "≤ 150 MB", "80 MB", grown <= 150),
-        Figure("… besides the model that tells languages", f"{(before - fresh) / MEGABYTE:.0f} MB"),
+        Figure(f"{label}, memory after all searches", f"{grown:.0f} MB", "≤ 60 MB", "", grown <= 60),
+        Figure("… besides the model that tells languages", f"{before - fresh:.0f} MB"),
         Figure(f"{label}, once a process: its words indexed, its vectors loaded", f"{built:.1f} s"),
     ]
 
