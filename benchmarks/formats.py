@@ -60,6 +60,9 @@ class Asked:
 
 
 def figures() -> Iterator[Figure]:
+    from benchmarks.kinds import figures as of_every_kind
+
+    yield from of_every_kind()
     label = "the SRD as HTML, EPUB, DOCX and PDF"
     folder = data("rules-en-srd51")
     if folder is None:

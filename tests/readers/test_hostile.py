@@ -16,6 +16,7 @@ import pytest
 from bot.events import UserError
 from bot.readers.sandbox import Sandbox, Timeouts
 from bot.words import words
+from tests.readers import test_screenplay_programs as programs
 from tests.readers.hostile import docx, epub, paragraph, swelling
 from tests.readers.hostile_pdfs import deflated, honest_pdf, pdf_of, pdf_of_pages, scanned_pdf
 from tests.readers.hostile_pdfs import words as shown
@@ -141,6 +142,33 @@ async def test_mutations_break_no_reader(name: str) -> None:
         assert {title: text for title, (what, text, _) in found.items() if what == "mistake"} == {}
         assert max(took for _, _, took in found.values()) < LONGEST_S
         assert found["whole"][0] == "read"
+
+
+@pytest.mark.slow
+async def test_mutations_break_no_reader_of_scripts(tmp_path: Path) -> None:
+    """Three hundred and more damaged files of Fade In, Open Screenplay, Celtx, Highland, Trelby and Fountain."""
+    fountain = (
+        "Title: The Sea\n\nEXT. SEA - DAY #1#\n\nANA (V.O.)\n(low)\nWait.\n\nBO ^\nNo. [[A note]] /* cut */\n"
+    )
+    files = {
+        "a.osf": programs.FADE_IN.encode(),
+        "a.fadein": programs.packed(document_dot_xml=programs.FADE_IN),
+        "a.celtx": programs.packed(
+            project_dot_rdf="<x/>", **{"script-a.html": programs.page(programs.CELTX)}
+        ),
+        "a.highland": programs.packed(**{"a.textbundle/text.md": fountain}),
+        "a.trelby": programs.TRELBY.encode(),
+        "a.fountain": fountain.encode(),
+    }
+    damaged = 0
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+        found = await batch(path=str(tmp_path / name), count=200 if ALL else 52, seed=3)
+        assert {title: text for title, (what, text, _) in found.items() if what == "mistake"} == {}, name
+        assert max(took for _, _, took in found.values()) < LONGEST_S
+        assert found["whole"][0] == "read"
+        damaged += len(found) - 1
+    assert damaged >= 300
 
 
 @pytest.mark.parametrize(
