@@ -22,6 +22,7 @@ from bot.events import Ended, OptionValue, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.platforms import LogView, Platform
+from bot.retention import KeptDays
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
@@ -124,6 +125,9 @@ class App:
             past=self._past,
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
+        self._kept_days = KeptDays(
+            resources.records.database, self.config.storage.keep_days, self._forget_steps_of
+        )
         self._services: list[Service] = [
             kind.service(resources, self, self.works.get(kind.name))
             for kind in commands.KINDS.values()
@@ -284,11 +288,15 @@ class App:
                     reporting.add_done_callback(self._reporting.discard)
         await self._engine.purge()
         self.resources.missing_vectors.start(self._has_jobs)
+        self._kept_days.start()
         for platform, clips in self._clips:
             if platform:
                 await clips.take_up(platform, self.request_of)
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
+
+    async def _forget_steps_of(self, runs: Sequence[str]) -> None:
+        await self._engine.forget(*runs)
 
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
@@ -490,7 +498,7 @@ class App:
 
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
-            return False
+            return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
         if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
             await self._live.stop_one(live)
         # First: after a crash the next start goes on from here, and finds what is left by the words or by the parent.
@@ -573,6 +581,7 @@ class App:
         """Close in order. Runs that are still going continue at the next start."""
         self.records.database.hurry(LEAVE_S)
         self._execution.leaving = True
+        await self._kept_days.close()
         for _, clips in self._clips:
             await clips.close()
         for service in self._services:

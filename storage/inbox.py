@@ -15,6 +15,7 @@ from storage.db import Database
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 InboxState = Literal["received", "running", "answered", "done", "failed", "stopped"]
 UNFINISHED = ("received", "running", "answered")
@@ -126,31 +127,22 @@ class Inbox:
         request, stopped unless it has ended, and no row of a table that goes with its run.
 
         A conversation of the same person and place that is called `title`, by the request's own words, loses
-        its name. False, changing nothing, where this space has no such run.
+        its name. Of a run whose request is not kept any more, the rest goes. Whether this space had any of it.
         """
         from sqlalchemy import case
 
-        from storage.ownership import going, ownership
-        from storage.tables import inbox, metadata, sessions
+        from storage.tables import inbox, sessions
 
         this_run = (inbox.c.space == space, inbox.c.id == run)
         unfinished = inbox.c.state.in_(UNFINISHED)
         async with self._db.write() as connection:
             row = (await connection.execute(inbox.select().where(*this_run))).one_or_none()
             if row is None:
-                return False
+                return await self._erase(connection, space, run) > 0
             # In one with the words: a run without any must not be brought back by a crash.
             state = case((unfinished, "stopped"), else_=inbox.c.state)
             await connection.execute(inbox.update().where(*this_run).values(payload=payload, state=state))
-            for table in metadata.sorted_tables:
-                if (declared := ownership(table)).goes_with == "run":
-                    rows_of_run = (table.c.space == space, table.c[declared.run] == run)
-                    await connection.execute(table.delete().where(*rows_of_run, *going(table)))
-                elif declared.blanked:  # what stays are the words of others, and of models
-                    rows_of_run = (table.c.space == space, table.c[declared.run] == run)
-                    has_person = table.c[declared.people[0].column] != ""
-                    emptied = dict.fromkeys(declared.blanked, "")
-                    await connection.execute(table.update().where(*rows_of_run, has_person).values(emptied))
+            await self._erase(connection, space, run)
             named = (
                 sessions.c.space == space,
                 sessions.c.platform == row.platform,
@@ -161,6 +153,24 @@ class Inbox:
             )
             await connection.execute(sessions.update().where(*named).values(title=""))
         return True
+
+    async def _erase(self, connection: AsyncConnection, space: str, run: str) -> int:
+        """Delete the rows that go with a run, and empty those that stay; how many."""
+        from storage.ownership import going, ownership
+        from storage.tables import metadata
+
+        n = 0
+        for table in metadata.sorted_tables:
+            if (declared := ownership(table)).goes_with == "run":
+                rows_of_run = (table.c.space == space, table.c[declared.run] == run)
+                n += (await connection.execute(table.delete().where(*rows_of_run, *going(table)))).rowcount
+            elif declared.blanked:  # what stays are the words of others, and of models
+                rows_of_run = (table.c.space == space, table.c[declared.run] == run)
+                has_person = table.c[declared.people[0].column] != ""
+                emptied = dict.fromkeys(declared.blanked, "")
+                changed = table.update().where(*rows_of_run, has_person).values(emptied)
+                n += (await connection.execute(changed)).rowcount
+        return n
 
     async def unfinished(self) -> list[InboxRow]:
         """Requests of all spaces that have not ended: what a start has to go on with, in order."""

@@ -26,7 +26,7 @@ _IN_TOKENS: dict[Capped, Capped] = {"run": "run_tokens", "space": "space_tokens"
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One paid call. Dollars are None where the model's price is not known."""
+    """One paid call, or the `calls` of an old run. Dollars are None where the model's price is not known."""
 
     id: str
     space: str
@@ -44,6 +44,8 @@ class LedgerRow:
     cost_usd: Decimal | None
     created_at: datetime
     settled_at: datetime | None
+    calls: int = 1
+    work: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,13 +314,13 @@ class Ledger:
 
         from storage.tables import inbox, ledger
 
-        work = func.coalesce(inbox.c.work, "")
+        work = func.coalesce(inbox.c.work, ledger.c.work)
         on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
         query = (
             select(ledger.c.author_id, work, func.max(ledger.c.id), *_sums())
             .select_from(ledger.outerjoin(inbox, on_run))
             .where(ledger.c.space == space, ledger.c.created_at >= since)
-            .group_by(ledger.c.author_id, inbox.c.work)
+            .group_by(ledger.c.author_id, work)
         )
         if author_id is not None:
             query = query.where(ledger.c.author_id == author_id)
@@ -381,11 +383,11 @@ def _sums() -> list[ColumnElement[Any]]:
     reserved = c.state == "reserved"
     unpriced = or_(and_(reserved, c.estimate_usd.is_(None)), and_(~reserved, c.cost_usd.is_(None)))
     return [
-        func.count(c.id),
+        func.coalesce(func.sum(c.calls), 0),
         *(func.coalesce(func.sum(case((~reserved, c[name]), else_=0)), 0) for name in _TOKENS),
         func.coalesce(func.sum(case((~reserved, c.cost_usd))), 0, type_=c.cost_usd.type),
-        func.coalesce(func.sum(case((reserved, 1), else_=0)), 0),
+        func.coalesce(func.sum(case((reserved, c.calls), else_=0)), 0),
         func.coalesce(func.sum(case((reserved, c.estimate_tokens), else_=0)), 0),
         func.coalesce(func.sum(case((reserved, c.estimate_usd))), 0, type_=c.cost_usd.type),
-        func.coalesce(func.sum(case((unpriced, 1), else_=0)), 0),
+        func.coalesce(func.sum(case((unpriced, c.calls), else_=0)), 0),
     ]

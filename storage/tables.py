@@ -260,6 +260,9 @@ ledger = Table(
     Column("cost_usd", Dollars),
     Column("created_at", Moment, nullable=False),
     Column("settled_at", Moment),
+    # Of an old run the calls are summed in one entry; `work` says what its request, which is gone, was of.
+    Column("calls", Integer, nullable=False, server_default="1"),
+    Column("work", String, nullable=False, server_default=""),
     Index(None, "space", "created_at"),
     Index(None, "space", "run_id"),
     # The sums that a space has spent, and its caps, stay right.

@@ -47,6 +47,7 @@ LAYERS = (
         "bot.budget",
         "bot.model_process",
         "bot.prompts",
+        "bot.retention",
         "bot.settings",
         "bot.runs.engine",
         "bot.runs.engine_tables",

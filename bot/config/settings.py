@@ -192,10 +192,14 @@ class RetrievalConfig:
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
-    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL."""
+    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL.
+
+    Requests and archived conversations are deleted after `keep_days`, 0 for never.
+    """
 
     url: str | None = None
     chroma_url: str | None = None
+    keep_days: int = within(0, 0, 36_500)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,9 +178,9 @@ class Engine:
             return "given up" if (workflow.recovery_attempts or 0) > RECOVERIES else "running"
         return "given up" if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
 
-    async def forget(self, run_id: str) -> None:
-        """Delete what the steps of a finished run returned."""
-        await self._running.delete_workflows_async([run_id])
+    async def forget(self, *run_ids: str) -> None:
+        """Delete what the steps of finished runs returned."""
+        await self._running.delete_workflows_async(list(run_ids))
 
     async def scrub(self) -> None:
         """Remove deleted text from SQLite's write-ahead log; at a later call where readers block it now."""

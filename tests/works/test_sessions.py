@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
+from bot.config.settings import StorageConfig
 from bot.events import Author, Choices, Elsewhere, Event, Failed, Place, Text
 from bot.kind import Typed
 from bot.platforms import Platform
@@ -106,6 +107,21 @@ async def test_without_threads_a_conversation_goes_on_where_the_person_is(ask: A
 async def test_who_takes_a_conversation_up_again_reads_its_last_answer(ask: Asker) -> None:
     old = await ask.began("The siege", THREAD, ANA, "run")
     assert "> a question\n\nan answer" in await ask("resume", old.alias, THREAD)
+
+
+async def test_whose_words_were_deleted_by_their_age_is_told_so(tmp_path: Path) -> None:
+    recorder = Recorder()
+    app = await App.open(replace(config(tmp_path / "data"), storage=StorageConfig(keep_days=30)))
+    app.attach(Platform("discord", recorder.view))
+    await app.start()
+    ask = Asker(app, recorder)
+    old = await ask.began("The siege", THREAD)
+    await ask("archive", old.alias, THREAD)
+    assert "for 30 days" in await ask("resume", old.alias, THREAD)
+    assert "for 30 days" not in await ask(
+        "resume", old.alias, THREAD
+    )  # it is active, and nothing was asked yet
+    await app.close()
 
 
 async def test_a_threads_conversation_goes_on_in_its_thread(ask: Asker) -> None:

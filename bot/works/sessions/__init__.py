@@ -50,7 +50,12 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.sessions.work import SessionsWork
 
     return SessionsWork(
-        resources.records.sessions, resources.records.owned, runs.forget, runs.reword, resources.settings.zone
+        resources.records.sessions,
+        resources.records.owned,
+        runs.forget,
+        runs.reword,
+        resources.settings.zone,
+        resources.config.storage.keep_days,
     )
 
 

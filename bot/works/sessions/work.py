@@ -69,6 +69,7 @@ class SessionsWork:
     _forget: Callable[..., Awaitable[bool]]
     _reword: Callable[[str, str, str], Awaitable[bool]]
     _zone: Callable[[Request], Awaitable[tzinfo]]
+    _keep_days: int = 0
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -121,6 +122,8 @@ class SessionsWork:
         # Whoever could not be shown it where they asked finds it here.
         if last := await run.step("last", lambda: self._last(place.space, chosen.id), str):
             yield Text(f"\n\n{last}")
+        elif chosen.state == "archived" and self._keep_days:
+            yield Text(f"\n\n{say('sessions.words_gone', n=self._keep_days)}")
 
     async def _last(self, space: str, session: str) -> str:
         """The last question of a session and its answer, as Markdown; "" of an empty one."""
