@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from contextvars import Context
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -34,13 +35,16 @@ from bot.runs.requests import (
     PastRequests,
     child_id,
     composed,
+    line_name,
     request_from_json,
     withdrawn,
 )
+from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
+from storage.lease import DatabaseBusy
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
@@ -48,9 +52,11 @@ if TYPE_CHECKING:
     from bot.kind import StandsFor
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
+    from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
     from bot.words import Words
+    from storage.lease import Lease
     from storage.unshown import UnshownRow
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -62,6 +68,9 @@ LEAVE_S = 5.0
 """How long `close` waits for views, and for a database that hangs; what is not shown by then, or not stored, is at the
 next start.
 """
+
+LOST = 75
+"""The exit code of a process that has lost its lease: a keeper should start it again."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +120,12 @@ class App:
         self.platforms = resources.platforms
         """Those that are attached, by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
-        self._live = LiveRuns(self._inbox)
+        self._lease = lease = resources.lease
+        self._live = (
+            LiveRuns(self._inbox)
+            if lease is None
+            else SharedRuns(self._inbox, resources.records.database, lease, self._start_directly)
+        )
         self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions)
         self.works = works(resources, self)
@@ -124,7 +138,13 @@ class App:
             gate=self._gate,
             past=self._past,
         )
-        self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
+        self._engine = Engine(
+            engine_url,
+            self._execution.body,
+            busy_timeout_s=busy_timeout_s,
+            lease=lease,
+            answered=self._live.ended,
+        )
         self._kept_days = KeptDays(
             resources.records.database, self.config.storage.keep_days, self._forget_steps_of
         )
@@ -243,13 +263,20 @@ class App:
             return await self._start()
 
     async def _start(self) -> list[Request]:
-        await self.resources.alone()
-        self._guard = asyncio.create_task(self._leave_if_lost())
+        if self._lease is not None:
+            try:
+                await self._lease.take()
+            except DatabaseBusy as busy:
+                raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
+            # Each process would have the vectors of its own books alone.
+            if self.config.embedding.model != "none" and not self.config.storage.chroma_url:
+                for machine in await self._lease.beside():
+                    raise UserError("storage.several", machine=machine)
         await self.resources.tracing.start()
         await self.resources.ledger.settle_killed()
         unfinished = []
         rows = await self._inbox.unfinished()
-        for row in rows:
+        for row in rows if self._lease is None else ():
             if row.platform not in self.platforms:
                 continue
             try:
@@ -261,14 +288,16 @@ class App:
             else:
                 unfinished.append(request)
         forgetting = await self._execution.take_up()
-        await self._engine.launch()
+        served = [name for name, platform in self.platforms.items() if not platform.for_one_process]
+        await self._engine.launch(served, self.platforms)
         self._started = True
+        if self._lease is not None:
+            self._guard = asyncio.create_task(self._keep_lease(self._lease))
         if forgetting:
-            task = asyncio.create_task(self._forget_rest(forgetting))
-            self._reporting.add(task)
-            task.add_done_callback(self._reporting.discard)
+            self._report(self._forget_rest(forgetting))
         try:
-            await self.resources.intake.clear(grace=timedelta())
+            if self._lease is None:  # else another process may be at work on them
+                await self.resources.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
         # Of all rows: runs of other platforms wait with their files for a process that serves these.
@@ -276,16 +305,12 @@ class App:
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
-                    await self._engine.start(request.id)
+                    await self._engine.start(request.id, request.place.platform)
                 case "running":  # the engine continues it by itself
                     pass
                 case ended if (waiting := self._live.get(request.id)) is not None:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    # In a task: a platform that is slow to show it must not delay the start.
-                    often = ended == "given up"
-                    reporting = asyncio.create_task(self._execution.give_up(waiting, often=often))
-                    self._reporting.add(reporting)
-                    reporting.add_done_callback(self._reporting.discard)
+                    self._give_up(waiting, often=ended == "given up")
         await self._engine.purge()
         self.resources.missing_vectors.start(self._has_jobs)
         self._kept_days.start()
@@ -301,12 +326,48 @@ class App:
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
 
-    async def _leave_if_lost(self) -> None:
-        """End this process once another one has taken the lock of the database, and our runs with it."""
-        if self.resources.server_lock is not None:
-            await self.resources.server_lock.lost()
-            _log.error("another process works on the database now: leaving")
-            signal.raise_signal(signal.SIGTERM)
+    async def _keep_lease(self, lease: Lease) -> None:
+        """Look after this process's lease, and after the others. Once it is lost, end: others go on with the runs."""
+        await self._take_over("")
+        await lease.keep(self._take_over)
+        _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
+        os._exit(LOST)
+
+    async def _take_over(self, process: str) -> None:
+        """Go on with what a process has left that is no more, and with all that no process goes on with."""
+        lease, records = self._lease, self.records
+        assert lease is not None
+        await self.resources.ledger.settle_killed(process)
+        going = await self._engine.going()
+        alive = await lease.alive(records.database) - {process}
+        for cut_off in going:
+            row = await self._inbox.get(cut_off.run)
+            if cut_off.process not in alive and row is not None:
+                await self._engine.take_over(cut_off, row.platform)
+        for row in await self._inbox.unfinished(abandoned=process):
+            if row.state == "received" and await self._engine.status(row.id) is None:
+                await self._engine.start(row.id, row.platform, row.line, row.seq)
+            elif await self._engine.status(row.id) == "given up":
+                self._give_up(self._live.take_up(request_from_json(row.payload), row), often=True)
+        if forgetting := await self._execution.take_up(process):
+            self._report(self._forget_rest(forgetting))
+
+    async def serve(self, platform: str, wait: Callable[[], None]) -> None:
+        """Execute the runs of a platform that is for one process: returns when this is the one. `wait` is called where
+        it has to wait for another.
+        """
+        if self._lease is not None:
+            await self._lease.claim(platform, wait)
+            self._engine.listen(platform)
+
+    def _give_up(self, live: LiveRun, *, often: bool) -> None:
+        # In a task: a platform that is slow to show it must not delay the others.
+        self._report(self._execution.give_up(live, often=often))
+
+    def _report(self, reporting: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(reporting)
+        self._reporting.add(task)
+        task.add_done_callback(self._reporting.discard)
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Persist the request, acknowledge it, then start it. A request that was received before starts nothing.
@@ -333,7 +394,7 @@ class App:
         with in_words():
             if await self._inbox.get(request.id) is not None:  # delivered again
                 return request
-            going = [live.request for live in self._live.all() if not live.quiet]
+            going = await self._live.going(request.place.space)
             return await pressed(self.works[request.work], request, going)
 
     async def _arrived(self, verb: Verb, request: Request, acknowledge: Acknowledge | None) -> Ticket:
@@ -378,12 +439,16 @@ class App:
                     late = f"run {request.id} was not acknowledged"
                     await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
             if seq is not None:
-                await self._start_run(request)
+                await self._start_run(request, seq)
         if seq is not None and follows is not None:
             await self._perform(follows, None)
         return Ticket(request.id, seq is not None, self._live.ended)
 
-    async def _start_run(self, request: Request) -> None:
+    async def _start_directly(self, request: Request) -> None:
+        # In a fresh context: it is no part of the run that asks for it.
+        await asyncio.create_task(self._engine.start(request.id, request.place.platform), context=Context())
+
+    async def _start_run(self, request: Request, seq: int) -> None:
         """Start the run of a stored request. Raises StorageFault."""
         try:
             row = commands.verb(request.work, request.verb)
@@ -391,7 +456,10 @@ class App:
                 # Before the run, which may wait: plain text that comes meanwhile belongs to the same session.
                 await session_for(self.records.sessions, request, request.text, over=row.holds)
             await self._gate.passed()
-            await self._engine.start(request.id)
+            line = line_name(request)
+            if self._lease is not None and line and (ahead := await self._inbox.ahead(line, seq)):
+                await self._execution.show_waiting(request, ahead)
+            await self._engine.start(request.id, request.place.platform, line, seq)
         except StorageFault:  # it must neither block its line nor begin at the next start
             if (live := self._live.get(request.id)) is not None:
                 await self._execution.end(live, "failed")
@@ -401,8 +469,8 @@ class App:
         """Start a run's child, as durably as a person's request; again with the same key it does nothing."""
         child = replace(child, id=child_id(replace(child, id=child.parent), key))
         with in_words():
-            if await self._arrivals.receive(child) is not None:
-                await self._start_run(child)
+            if (seq := await self._arrivals.receive(child)) is not None:
+                await self._start_run(child, seq)
         return child.id
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
@@ -437,16 +505,16 @@ class App:
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
-        going = self._live.order.called(place)
-        if going is not None and going.request.work == work and going.request.verb in verbs:
-            await asyncio.shield(going.answered)
+        going = await self._live.called(place)
+        if going is not None and going.work == work and going.verb in verbs:
+            await self._live.ended(going.id)
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; 0 when it is over, or of another space."""
         if not self._started:  # nothing runs here, but an earlier process's run would continue at a start
             return int(await self._live.give_up(space, run))
-        live = self._live.of(space, run)
-        return int(live is not None and await self._live.stop_one(live))
+        request = await self._past.request(space, run)
+        return int(request is not None and await self._live.stop_run(request))
 
     async def stop_where(self, meant: Callable[[Request], bool]) -> int:
         """Stop every run whose request `meant` accepts, as when the bot is removed from a space; how many."""
@@ -471,9 +539,13 @@ class App:
         """How many runs go on in this process, and how many wait in a line."""
         return self._live.counts()
 
-    def turns(self, request: Request) -> int:
+    async def goes_on(self, space: str, run: str) -> bool:
+        """Whether the run is going or waiting, here or in another process."""
+        return any(request.id == run for request in await self._live.going(space))
+
+    async def turns(self, request: Request) -> int:
         """How many turns of the request's author wait or go on in its place, besides itself."""
-        return self._live.turns(request)
+        return await self._live.turns(request)
 
     async def ended(self, run_id: str) -> Ended:
         """Wait until a run's answer is whole, also of one that was continued at the start; how it ended."""
@@ -499,8 +571,8 @@ class App:
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
             return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
-        if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
-            await self._live.stop_one(live)
+        await self._live.stop_run(request)  # first: one that has not begun must not begin
+        live = self._live.of(space, run)
         # First: after a crash the next start goes on from here, and finds what is left by the words or by the parent.
         bare = await self._execution.keep_withdrawn(request)
         for other in await self._past.repeating(request) if request.text else ():
@@ -510,8 +582,10 @@ class App:
         if live is not None:
             # Until its end it still stores what was shown and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
+        else:
+            await wait_at_most(self._live.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
         self._execution.showings.drop(run)
-        if live is not None:
+        if live is not None or self._lease is not None:
             await self._past.withdraw(request)
         await self._engine.forget(run)
         # Its children hold words of it, too, and so does what was played of it.
@@ -562,6 +636,7 @@ class App:
                 return False
             if live is not None and live.task is None:  # it has not begun
                 live.request = replace(live.request, text=text)
+            await self._live.reworded(run)
             if follows:
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="")
                 await self._begin(replace(more, parent=run, answers=run), key)
@@ -588,6 +663,8 @@ class App:
             await service.close()
         if self._begun:
             await asyncio.wait(set(self._begun), timeout=LEAVE_S)
+        if self._guard is not None:
+            self._guard.cancel()
         # Whoever has not been informed by now will be at the next start.
         tasks = [*self._reporting, *(live.task for live in self._live.all() if live.task is not None)]
         for task in tasks:
@@ -601,6 +678,4 @@ class App:
             await self._engine.close()
         with suppress(StorageFault):
             await self._live.keep_owed()
-        if self._guard is not None:
-            self._guard.cancel()
         await self.resources.close()

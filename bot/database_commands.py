@@ -191,7 +191,7 @@ def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
     from storage.copying.databases import passwords
     from storage.copying.restore import Occupied
     from storage.faults import StorageFault
-    from storage.lock import DatabaseBusy
+    from storage.lease import DatabaseBusy
 
     bar = Bar(say)
     try:

@@ -147,7 +147,8 @@ class Platform:
     `reader` stops and skips what is said.
 
     `for_one` says of a request's origin whether only the asker reads the answer; None where nobody else ever does.
-    `hides`: it shows a Spoiler hidden until a reader opens it.
+    `hides`: it shows a Spoiler hidden until a reader opens it. `for_one_process`: of several that share a database,
+    only the one that receives its events executes its runs, and another takes its place: see `App.serve`.
     """
 
     name: str
@@ -169,6 +170,7 @@ class Platform:
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
     for_one: Callable[[str], bool] | None = None
     hides: bool = False
+    for_one_process: bool = False
 
 
 class LogView:

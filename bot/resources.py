@@ -30,8 +30,9 @@ from storage.councils import Councils
 from storage.db import Database
 from storage.faults import StorageFault
 from storage.jobs import Jobs
+from storage.lease import Lease
 from storage.ledger import Ledger
-from storage.lock import DatabaseBusy, Lock, ServerLock, StorageBusy, hold
+from storage.lock import Lock, StorageBusy, hold
 from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
@@ -54,7 +55,7 @@ class Resources:
 
     config: Config
     lock: Lock
-    server_lock: ServerLock | None
+    lease: Lease | None
     records: Records
     vectors: Vectors
     councils: Councils
@@ -90,7 +91,8 @@ class Resources:
         try:
             _check_copies(config)
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
-            database = await Database.open(url, busy_timeout_s=busy_timeout_s)
+            lease = Lease(url) if url.startswith("postgresql") else None
+            database = await Database.open(url, busy_timeout_s=busy_timeout_s, lease=lease)
         except StorageFault as fault:
             lock.release()
             raise UserError(f"storage.{fault.kind}") from fault
@@ -113,14 +115,14 @@ class Resources:
         return cls(
             config=config,
             lock=lock,
-            server_lock=ServerLock(url) if url.startswith("postgresql") else None,
+            lease=lease,
             records=records,
             vectors=vectors,
             councils=Councils(database),
             scripts=Scripts(database),
             stories=Stories(database),
             story_vectors=StoryVectors(database),
-            settings=Settings(kept_settings, config),
+            settings=Settings(kept_settings, config, alone=lease is None),
             people=People(database),
             jobs=jobs,
             outlines=Outlines(database),
@@ -151,16 +153,6 @@ class Resources:
             ears=Ears(config),
         )
 
-    async def alone(self) -> None:
-        """Take the lock of a database on a server. Raises UserError where another process has it, perhaps on another
-        machine.
-        """
-        if self.server_lock is not None:
-            try:
-                await self.server_lock.hold()
-            except DatabaseBusy as busy:
-                raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
-
     @property
     def engine_url(self) -> str:
         """The database of the durable engine: a file of its own, or a schema of its own on a server."""
@@ -177,8 +169,8 @@ class Resources:
         await self.ears.close()
         await self.vectors.close()
         await self.records.database.close()
-        if self.server_lock is not None:
-            await self.server_lock.release()
+        if self.lease is not None:
+            await self.lease.release()
         self.lock.release()
         await self.tracing.close()
 

@@ -45,9 +45,11 @@ SPACES = 1_000
 
 
 class Settings:
-    """Reads and writes settings, whose values the caller has checked. This process is the only one that writes."""
+    """Reads and writes settings, whose values the caller has checked."""
 
-    def __init__(self, store: SettingsStore, config: Config) -> None:
+    def __init__(self, store: SettingsStore, config: Config, *, alone: bool = True) -> None:
+        """`alone`: no other process writes to the database."""
+        self._alone = alone
         self.store = store
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
@@ -151,10 +153,10 @@ class Settings:
         return list(map(str, models)) if all(may(self._config, model) for model in models) else []
 
     async def _of(self, space: str) -> Sequence[SettingRow]:
-        if (remembered := self._remembered.get(space)) is not None:
+        if self._alone and (remembered := self._remembered.get(space)) is not None:
             return remembered
         async with self._turn:
-            if space not in self._remembered:
+            if not self._alone or space not in self._remembered:
                 await self._remember(space)
             return self._remembered[space]
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+    from storage.lease import Lease
+
 __all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
 
 T = TypeVar("T")
@@ -53,8 +55,7 @@ class Database:
         # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
         # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
-        self.writes = 0
-        """How many transactions that may have written have ended: what was read is as it was while this is the same."""
+        self._writes = 0
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -62,12 +63,34 @@ class Database:
         self._deadline: float | None = None
         self._limits: set[asyncio.Timeout] = set()
         """Of the transactions under way."""
+        self.lease: Lease | None = None
+        """That of this process, where others share the database."""
+
+    @property
+    def writes(self) -> int:
+        """How many transactions that may have written have ended: what was read is as it was while this is the same.
+
+        Where other processes write, too, it is never the same.
+        """
+        if self.lease is not None:
+            self._writes += 1
+        return self._writes
+
+    @property
+    def process(self) -> str:
+        """The id of this process among those that share the database; "" where it has it alone."""
+        return self.lease.id if self.lease is not None else ""
 
     @classmethod
     async def open(
-        cls, url: str, *, busy_timeout_s: float = 30.0, max_page_count: int | None = None
+        cls,
+        url: str,
+        *,
+        busy_timeout_s: float = 30.0,
+        max_page_count: int | None = None,
+        lease: Lease | None = None,
     ) -> Database:
-        """Open and migrate to the newest schema.
+        """Open and migrate to the newest schema. `lease` is that of this process on a database that others share.
 
         `busy_timeout_s` bounds the wait for another process's lock; `max_page_count` caps an SQLite
         file (pages of 4 KiB). Raises StorageFault, "newer" if a later release wrote the database.
@@ -77,8 +100,9 @@ class Database:
 
         from storage.migrations import migrate
 
-        engine = _engine(url, busy_timeout_s, max_page_count)
+        engine = _engine(url, busy_timeout_s, max_page_count, lease)
         database = cls(engine)
+        database.lease = lease
         try:
             if engine.url.database and engine.dialect.name == "sqlite" and engine.url.database != ":memory:":
                 Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
@@ -130,6 +154,8 @@ class Database:
             raise StorageFault("other", "the database has been closed")
         if self._deadline is not None and self._deadline <= asyncio.get_running_loop().time():
             raise StorageFault("locked", "the process is leaving")
+        if self.lease is not None:
+            self.lease.check()
         self._under_way += 1
         self._idle.clear()
         limit = asyncio.timeout_at(self._deadline)
@@ -172,7 +198,7 @@ class Database:
         try:
             yield
         finally:
-            self.writes += 1
+            self._writes += 1
 
     async def answers(self) -> None:
         """Have the database read something small. Raises StorageFault."""
@@ -254,7 +280,7 @@ class Database:
         await self._engine.dispose()
 
 
-def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> AsyncEngine:
+def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: Lease | None) -> AsyncEngine:
     from sqlalchemy import event
     from sqlalchemy.engine import make_url
     from sqlalchemy.ext.asyncio import create_async_engine
@@ -264,9 +290,16 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
 
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_async_engine(
-            parsed, hide_parameters=True, pool_pre_ping=True, pool_timeout=busy_timeout_s
+        engine = create_async_engine(
+            parsed,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_timeout=busy_timeout_s,
+            connect_args={"application_name": lease.name} if lease is not None else {},
         )
+        if lease is not None:
+            event.listen(engine.sync_engine, "connect", lease.admit)
+        return engine
 
     in_memory = parsed.database in (None, "", ":memory:")
     engine = create_async_engine(

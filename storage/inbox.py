@@ -36,13 +36,14 @@ class NewRequest:
     payload: str
     parent: str = ""
     follows: str = ""
+    line: str = ""
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
     """`seq` grows with each request of the whole database. `parent` is the run that has begun it, `follows` the one
-    that it answers or repeats; "" for none.
+    that it answers or repeats, `line` names what it waits in, `process` has received it; "" for none.
     """
 
     seq: int
@@ -60,6 +61,8 @@ class InboxRow:
     created_at: datetime
     parent: str
     follows: str
+    line: str
+    process: str
 
 
 class Inbox:
@@ -83,7 +86,7 @@ class Inbox:
 
         An id that is missing there was kept before: the platform delivered it twice.
         """
-        values = [{**asdict(row), "state": "received"} for row in rows]
+        values = [{**asdict(row), "state": "received", "process": self._db.process} for row in rows]
         if len(values) == 1:  # nearly always; one statement is cheaper than a transaction
             fresh = await self._db.execute(self._receive, **values[0])
             return dict(map(tuple, fresh))
@@ -172,11 +175,20 @@ class Inbox:
                 n += (await connection.execute(changed)).rowcount
         return n
 
-    async def unfinished(self) -> list[InboxRow]:
-        """Requests of all spaces that have not ended: what a start has to go on with, in order."""
+    async def unfinished(self, space: str = "", *, abandoned: str | None = None) -> list[InboxRow]:
+        """Requests of the space, or of all, that have not ended: what a start has to go on with, in order.
+
+        `abandoned`: only those that were received by this process, or by one that is no more.
+        """
+        from storage.processes import nobodys
         from storage.tables import inbox
 
-        return await self._rows(inbox.c.state.in_(UNFINISHED))
+        where: list[ColumnElement[bool]] = [inbox.c.state.in_(UNFINISHED)]
+        if space:
+            where.append(inbox.c.space == space)
+        if abandoned is not None:
+            where.append(nobodys(inbox.c.process, abandoned))
+        return await self._rows(*where)
 
     async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
         """Whether somebody waits for an ordered request of this place."""
@@ -197,6 +209,17 @@ class Inbox:
             .limit(1)
         )
         return (await self._db.execute(query)).first() is not None
+
+    async def ahead(self, line: str, seq: int) -> int:
+        """How many wait or go on in the line before the request of this number."""
+        from sqlalchemy import func, select
+
+        from storage.tables import inbox
+
+        query = select(func.count()).where(
+            inbox.c.state.in_(("received", "running")), inbox.c.line == line, inbox.c.seq < seq
+        )
+        return int((await self._db.execute(query)).scalar_one())
 
     async def children(self, space: str, run: str) -> list[InboxRow]:
         """What the run has begun, in order."""

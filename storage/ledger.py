@@ -46,6 +46,7 @@ class LedgerRow:
     settled_at: datetime | None
     calls: int = 1
     work: str = ""
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Ledger:
     def __init__(self, db: Database) -> None:
         from sqlalchemy import bindparam, case, func, select
 
+        from storage.processes import nobodys
         from storage.tables import ledger as t
 
         self._db = db
@@ -144,7 +146,9 @@ class Ledger:
         self._settle_killed = (
             t.update()
             .where(
-                t.c.state == "reserved", t.c.input_tokens + t.c.cache_read_tokens + t.c.cache_write_tokens > 0
+                t.c.state == "reserved",
+                t.c.input_tokens + t.c.cache_read_tokens + t.c.cache_write_tokens > 0,
+                nobodys(t.c.process, bindparam("gone")),
             )
             .values(state="stopped", settled_at=bindparam("now"))
         )
@@ -198,6 +202,7 @@ class Ledger:
             "cache_write_tokens": cache_write_tokens,
             "cost_usd": input_usd,
             "created_at": datetime.now(UTC),
+            "process": self._db.process,
         }
         capped = caps if estimate_usd != 0 else None
         # One after the other, or two calls at once would each find room for themselves alone.
@@ -288,13 +293,14 @@ class Ledger:
         async with self._db.write() as connection:
             await connection.execute(self._progress, rows)
 
-    async def settle_killed(self) -> int:
-        """Settle the calls that an earlier process left under way, with what they had used when it was noted last.
+    async def settle_killed(self, process: str = "") -> int:
+        """Settle the calls that this process, or one that is no more, left under way, by what was noted of them last.
         Returns how many. Call it before this process makes calls. Calls of releases that noted nothing keep their
         estimate.
         """
         async with self._db.write() as connection:
-            killed = await connection.execute(self._settle_killed, {"now": datetime.now(UTC)})
+            values = {"now": datetime.now(UTC), "gone": process}
+            killed = await connection.execute(self._settle_killed, values)
         return int(killed.rowcount)
 
     async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:

@@ -486,7 +486,7 @@ class Stories:
 
     @property
     def writes(self) -> int:
-        """See `Database.writes`: nobody else writes to the database of a process."""
+        """See `Database.writes`."""
         return self._db.writes
 
     async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:

@@ -79,6 +79,7 @@ __all__ = [
     "outbox",
     "outlines",
     "pages",
+    "processes",
     "query_vectors",
     "quiz_cards",
     "quiz_questions",
@@ -129,6 +130,8 @@ inbox = Table(
     Column("created_at", Moment, nullable=False),
     Column("parent", String, nullable=False, server_default=""),
     Column("follows", String, nullable=False, server_default=""),
+    Column("line", String, nullable=False, server_default=""),
+    Column("process", String, nullable=False, server_default=""),
     Index(None, "state", "seq"),
     Index(None, "parent"),
     Index(None, "follows"),
@@ -168,6 +171,7 @@ unshown = Table(
     Column("events", Text, nullable=False),
     Column("request", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
+    Column("process", String, nullable=False, server_default=""),
     PrimaryKeyConstraint("space", "run_id", "stage"),
     info=Ownership(run="run_id", goes_with="run", stays={"status": "withdrawn"}, copies=True).info,
 )
@@ -231,6 +235,16 @@ threads = Table(
     info=Ownership(to="space").info,
 )
 
+# Those that share a database on a server; see `storage.lease`.
+processes = Table(
+    "processes",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("machine", String, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+    info=Ownership(to="process").info,
+)
+
 # The process's own notes, which belong to no space.
 marks = Table(
     "marks",
@@ -263,6 +277,7 @@ ledger = Table(
     # Of an old run the calls are summed in one entry; `work` says what its request, which is gone, was of.
     Column("calls", Integer, nullable=False, server_default="1"),
     Column("work", String, nullable=False, server_default=""),
+    Column("process", String, nullable=False, server_default=""),
     Index(None, "space", "created_at"),
     Index(None, "space", "run_id"),
     # The sums that a space has spent, and its caps, stay right.

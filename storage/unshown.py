@@ -5,6 +5,7 @@ Knows no platform and no event: `events` is the caller's JSON.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -30,6 +31,7 @@ class UnshownRow:
     events: str
     request: str
     created_at: datetime
+    process: str
 
 
 class Unshown:
@@ -42,7 +44,13 @@ class Unshown:
         """Keep what is to be shown, in place of what was kept of the same stage."""
         from storage.tables import unshown as t
 
-        values = {"status": status, "events": events, "request": request, "created_at": datetime.now(UTC)}
+        values = {
+            "status": status,
+            "events": events,
+            "request": request,
+            "created_at": datetime.now(UTC),
+            "process": self._db.process,
+        }
         key = {"space": space, "run_id": run, "stage": stage}
         query = self._db.insert(t).values(**key, **values)
         await self._db.run(query.on_conflict_do_update(index_elements=list(key), set_=values))
@@ -62,12 +70,24 @@ class Unshown:
 
         return int((await self._db.execute(select(func.count()).select_from(t))).scalar_one())
 
-    async def all(self) -> list[UnshownRow]:
-        """In the order of their requests; the end of a run comes before later changes of it."""
+    async def all(self, *, abandoned: str | None = None, platforms: Collection[str] = ()) -> list[UnshownRow]:
+        """In the order of their requests; the end of a run comes before later changes of it.
+
+        `abandoned`: only what was kept by this process, or by one that is no more, on one of the platforms; it is ours
+        from now on.
+        """
         from sqlalchemy import select
 
+        from storage.processes import nobodys
         from storage.tables import inbox
         from storage.tables import unshown as t
 
         query = select(t).join(inbox, inbox.c.id == t.c.run_id).order_by(inbox.c.seq, t.c.created_at)
-        return await self._db.rows(query, UnshownRow)
+        if abandoned is None:
+            return await self._db.rows(query, UnshownRow)
+        left = (nobodys(t.c.process, abandoned), inbox.c.platform.in_(platforms))
+        rows = await self._db.rows(query.where(*left), UnshownRow)
+        if rows and self._db.process:
+            ours = t.update().where(t.c.run_id.in_({row.run_id for row in rows}))
+            await self._db.run(ours.values(process=self._db.process))
+        return rows

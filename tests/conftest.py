@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -119,3 +120,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a running Postgres server; its database is empty."""
+    from tests.fakes.postgres import running
+
+    with running() as url:
+        yield url

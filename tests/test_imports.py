@@ -30,6 +30,7 @@ LAYERS = (
         "bot.runs.execution",
         "bot.faults",
         "bot.runs.live",
+        "bot.runs.shared",
         "bot.runs.showing",
     ),
     ("bot.works",),

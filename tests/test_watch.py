@@ -87,7 +87,7 @@ class Library:
         assert space == self.space
         return self.unread
 
-    def going(self, space: str, run: str) -> bool:
+    async def going(self, space: str, run: str) -> bool:
         return space == self.space and run in self.running
 
 

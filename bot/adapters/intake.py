@@ -159,10 +159,10 @@ class Intake:
         if seconds := counts.take(location.space, location.user):
             raise UserError("edge.slow_down", n=int(seconds) + 1)
 
-    def keep_pace(self, request: Request) -> None:
+    async def keep_pace(self, request: Request) -> None:
         """Raises UserError for a turn while as many of the person's turns as are allowed wait in its place."""
         is_turn = commands.verb(request.work, request.verb).turn
-        if is_turn and self.app.turns(request) >= self._waiting:
+        if is_turn and await self.app.turns(request) >= self._waiting:
             raise UserError("edge.turns_waiting", n=self._waiting)
 
     def too_many_hints(self, location: Location) -> bool:

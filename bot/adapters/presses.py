@@ -70,7 +70,7 @@ async def stop(press: Press, run: str) -> None:
         await press.tell("buttons.stale")
     elif await app.stop_run(space, run):
         await press.stopped()
-    elif app.live(space, run):
+    elif await app.goes_on(space, run):
         await press.tell("buttons.stopping")
     else:
         await press.tell("buttons.ended")

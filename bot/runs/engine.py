@@ -13,11 +13,20 @@ import logging
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Hashable,
+    Iterable,
+    Mapping,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from contextvars import Context
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
     from dbos import DBOS
     from pydantic import TypeAdapter
     from sqlalchemy import Engine as SqlEngine
+
+    from storage.lease import Lease
 
 T = TypeVar("T")
 
@@ -44,7 +55,25 @@ VERSION = "1"
 
 EXECUTOR = "embedded"
 """Constant, so that a process continues the runs of an earlier one on a machine of another name.
-The caller of `launch` makes sure that no other process uses the database."""
+Processes that share a database are told apart by their leases."""
+
+POLL_S = 0.1
+"""How often a process looks for runs whose turn has come, where several share a database; that costs a statement."""
+
+IDLE_MS = 60_000
+"""After which the server ends a transaction of the engine's that does nothing."""
+
+_TURN = "turn:"
+"""How the id of a run's turn in its line begins; the rest is the run's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What the engine calls it, the run that it belongs to, and the process that has begun it."""
+
+    id: str
+    run: str
+    process: str
 
 
 class StepFailed(Exception):
@@ -77,15 +106,28 @@ class Engine:
     """Durable runs in this process. One at a time: DBOS is a singleton of the process."""
 
     def __init__(
-        self, url: str, body: Callable[[str], Awaitable[str]], *, busy_timeout_s: float = 30.0
+        self,
+        url: str,
+        body: Callable[[str], Awaitable[str]],
+        *,
+        busy_timeout_s: float = 30.0,
+        lease: Lease | None = None,
+        answered: Callable[[str], Awaitable[object]] | None = None,
     ) -> None:
         """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id.
 
         `busy_timeout_s` bounds the wait for another process's lock. A full, locked or damaged SQLite file
-        raises StorageFault from whatever was asked, never a driver's error.
+        raises StorageFault from whatever was asked, never a driver's error. With a `lease`, other processes share the
+        database: then runs wait in the engine's lines, and `answered` waits until the next one of a line may begin.
         """
         self._url = url
         self._body = body
+        self._lease = lease
+        self._answered = answered
+        self._turn: Callable[[str], Any] | None = None
+        self._listening: list[str] = []
+        self._taken: set[str] = set()
+        """The platforms whose runs this process executes."""
         self._busy_timeout_s = busy_timeout_s
         self._dbos: type[DBOS] | None = None
         self._workflow: Callable[[str], Any] | None = None
@@ -97,8 +139,11 @@ class Engine:
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._configure))
 
-    async def launch(self) -> None:
-        """Open the engine's database; interrupted runs continue within about a second."""
+    async def launch(self, platforms: Collection[str] = (), all_platforms: Collection[str] = ()) -> None:
+        """Open the engine's database; interrupted runs continue within about a second.
+
+        Where other processes share it, this one takes runs of `platforms`, and later of others: see `listen`.
+        """
         self.load()
         assert self._loading is not None
         loading, self._loading = self._loading, None
@@ -108,25 +153,69 @@ class Engine:
         async def run(run_id: str) -> str:
             return await body(run_id)
 
+        async def turn(run_id: str) -> None:
+            # In a fresh context: it is no part of this one.
+            await asyncio.create_task(self._begin(run_id), context=Context())
+            assert self._answered is not None
+            await self._answered(run_id)
+
         self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
+        self._turn = dbos.workflow(name="turn", max_recovery_attempts=RECOVERIES)(turn)
         dbos(config=config)
         self._dbos = dbos
+        self._listening = self._queues(platforms)
+        if self._lease is not None:
+            dbos.listen_queues(self._listening)
         try:
             # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
             dbos.launch()
         except StorageFault:
             await self.close()
             raise
-        if not self._url.startswith("sqlite"):
+        if self._lease is None:
             await self._adopt()
+            return
+        for platform in all_platforms:
+            await dbos.register_queue_async(
+                _lines(platform), partition_concurrency=1, polling_interval_sec=POLL_S
+            )
+            await dbos.register_queue_async(_taken_over(platform), polling_interval_sec=POLL_S)
 
     async def _adopt(self) -> None:
-        """Continue also the runs that earlier releases began on a server under their machine's name."""
+        """Continue also what processes that shared a database have left in it, before it was this one's alone."""
+        if strays := [going.id for going in await self.going() if going.process != EXECUTOR]:
+            await self._running.resume_workflows_async(strays)
+
+    def listen(self, platform: str) -> None:
+        """Take runs of this platform from now on, where other processes share the database."""
+        from dbos._dbos import _get_dbos_instance
+
+        # The engine reads this each second, and offers no way to add to it.
+        _get_dbos_instance()._listening_queues = self._listening = [
+            *self._listening,
+            *self._queues([platform]),
+        ]
+
+    def _queues(self, platforms: Iterable[str]) -> list[str]:
+        self._taken.update(platforms)
+        return [queue for platform in platforms for queue in (_lines(platform), _taken_over(platform))]
+
+    async def going(self) -> list[Going]:
+        """What goes on in any process, or did so when its process ended."""
         pending = await self._running.list_workflows_async(
             status="PENDING", load_input=False, load_output=False
         )
-        if strays := [workflow.workflow_id for workflow in pending if workflow.executor_id != EXECUTOR]:
-            await self._running.resume_workflows_async(strays)
+        ids = [(workflow.workflow_id, workflow.executor_id or "") for workflow in pending]
+        return [Going(id, id.removeprefix(_TURN), process) for id, process in ids]
+
+    async def take_over(self, going: Going, platform: str) -> None:
+        """Let a process that serves the platform continue what goes on in none; again does nothing."""
+        from dbos._dbos import _get_dbos_instance
+
+        system = _get_dbos_instance()._sys_db
+        await asyncio.to_thread(
+            system.reenqueue_for_recovery, going.id, [going.process], _taken_over(platform)
+        )
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         # DBOS logs to the console unless its logger already has a handler.
@@ -139,7 +228,7 @@ class Engine:
         config: dict[str, Any] = {
             "name": "sutradhar",
             "application_version": VERSION,
-            "executor_id": EXECUTOR,
+            "executor_id": self._lease.id if self._lease is not None else EXECUTOR,
             "serializer": _Json(),
             "max_executor_threads": 16,
             "log_level": "WARNING",
@@ -152,6 +241,8 @@ class Engine:
             config["system_database_engine"] = self._sqlite = _sqlite_engine(self._url, self._busy_timeout_s)
         else:
             config["system_database_url"] = self._url
+            if self._lease is not None:
+                config["system_database_engine"] = _server_engine(self._url, self._lease)
         return DBOS, config
 
     @property
@@ -160,8 +251,30 @@ class Engine:
             raise RuntimeError("the engine has not been launched")
         return self._dbos
 
-    async def start(self, run_id: str) -> None:
-        """Start the run at once; a run id that was started before is not started again."""
+    async def start(self, run_id: str, platform: str = "", line: str = "", number: int = 0) -> None:
+        """Start the run; a run id that was started before is not started again.
+
+        With a `line`, it begins when those of lower numbers are answered, in any process that serves the platform.
+        """
+        from dbos import SetEnqueueOptions, SetWorkflowID
+
+        assert self._dbos is not None
+        assert self._workflow is not None
+        assert self._turn is not None
+        if line and self._lease is not None:
+            with (
+                SetWorkflowID(_TURN + run_id),
+                SetEnqueueOptions(priority=number, queue_partition_key=line),
+            ):
+                await self._dbos.enqueue_workflow_async(_lines(platform), self._turn, run_id)
+            return
+        if self._lease is not None and platform not in self._taken:
+            with SetWorkflowID(run_id):
+                await self._dbos.enqueue_workflow_async(_taken_over(platform), self._workflow, run_id)
+            return
+        await self._begin(run_id)
+
+    async def _begin(self, run_id: str) -> None:
         from dbos import SetWorkflowID
 
         assert self._dbos is not None
@@ -172,6 +285,8 @@ class Engine:
     async def status(self, run_id: str) -> str | None:
         """None when never started; else "running", "ended", or "given up" after too many crashes."""
         workflow = await self._running.get_workflow_status_async(run_id)
+        if workflow is None and self._lease is not None:
+            workflow = await self._running.get_workflow_status_async(_TURN + run_id)
         if workflow is None:
             return None
         if workflow.status in ("PENDING", "ENQUEUED", "DELAYED"):
@@ -180,7 +295,8 @@ class Engine:
 
     async def forget(self, *run_ids: str) -> None:
         """Delete what the steps of finished runs returned."""
-        await self._running.delete_workflows_async(list(run_ids))
+        turns = [_TURN + run for run in run_ids] if self._lease is not None else []
+        await self._running.delete_workflows_async([*run_ids, *turns])
 
     async def scrub(self) -> None:
         """Remove deleted text from SQLite's write-ahead log; at a later call where readers block it now."""
@@ -209,6 +325,26 @@ class Engine:
             # DBOS put its own executor in the loop's place and is about to shut it down.
             loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
             await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
+
+
+def _lines(platform: str) -> str:
+    """The queue of the platform's runs that wait for others."""
+    return f"lines-{platform}"
+
+
+def _taken_over(platform: str) -> str:
+    """The queue of the platform's other runs, once their process is gone."""
+    return f"taken-over-{platform}"
+
+
+def _server_engine(url: str, lease: Lease) -> SqlEngine:
+    """Its connections close with the lease."""
+    from sqlalchemy import create_engine, event
+
+    named = {"application_name": lease.name, "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}"}
+    engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
+    event.listen(engine, "connect", lease.admit)
+    return engine
 
 
 def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:

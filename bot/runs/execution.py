@@ -196,12 +196,22 @@ class Execution:
             await wait_at_most(view.show(failed), VIEW_S, f"run {request.id} could not be told")
         await self.end(live, "failed", view)
 
-    async def take_up(self) -> list[UnshownRow]:
-        """Show what earlier processes have not shown of runs that ended. Returns what they had begun to forget."""
+    async def show_waiting(self, request: Request, ahead: int) -> None:
+        """Say how many go before the run in its line; it begins in any process."""
+        if not request.parent and (view := self._view(request)) is not None:
+            status = Status(words(request.locale)("app.in_line", n=ahead + 1))
+            await wait_at_most(
+                view.show(status), NOTICED_S, f"run {request.id} could not be told that it waits"
+            )
+
+    async def take_up(self, process: str = "") -> list[UnshownRow]:
+        """Show what this process, or others that are no more, have not shown of runs that ended. Returns what they had
+        begun to forget.
+        """
         unshown, forgetting = self._resources.records.unshown, list[UnshownRow]()
-        for row in await unshown.all():
+        for row in await unshown.all(abandoned=process, platforms=self._platforms):
             stored = await self._inbox.get(row.run_id)
-            if stored is None or stored.platform not in self._platforms:
+            if stored is None:
                 continue
             view: View | None = None
             if row.stage or stored.state not in ("received", "running"):  # else its replay shows it

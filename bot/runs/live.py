@@ -106,15 +106,24 @@ class LiveRuns:
         live = self._runs.get(run)
         return live if live is not None and live.request.place.space == space else None
 
-    def turns(self, request: Request) -> int:
+    async def going(self, space: str = "") -> list[Request]:
+        """The requests of the space, or of all, that wait or go on and are not answered yet."""
+        requests = (live.request for live in self._runs.values() if not live.quiet)
+        return [request for request in requests if space in ("", request.place.space)]
+
+    async def called(self, place: Place) -> Request | None:
+        """The request whose turn it is in this place."""
+        called = self.order.called(place)
+        return called.request if called is not None else None
+
+    async def turns(self, request: Request) -> int:
         """How many other turns of the request's author wait or go on in its place."""
         whose = (request.place, request.author.id)
         return sum(
-            (live.request.place, live.request.author.id) == whose
-            and commands.verb(live.request.work, live.request.verb).turn
-            and live.request.id != request.id
-            and not live.quiet
-            for live in self._runs.values()
+            (other.place, other.author.id) == whose
+            and commands.verb(other.work, other.verb).turn
+            and other.id != request.id
+            for other in await self.going(request.place.space)
         )
 
     async def stop(self, place: Place, author: str = "") -> int:
@@ -131,17 +140,18 @@ class LiveRuns:
             theirs = author != "" and request.author.id == author and channel in (place, alone)
             return (request.place == place or theirs) and request.verb != "stop"
 
-        live_runs = [
-            live for live in self.all() if meant(live.request) and not (live.quiet or live.request.parent)
-        ]
-        answers = [
-            live for live in live_runs if not commands.verb(live.request.work, live.request.verb).background
-        ]
-        return sum([await self.stop_one(live) for live in answers or live_runs])
+        requests = [each for each in await self.going(place.space) if meant(each) and not each.parent]
+        answers = [each for each in requests if not commands.verb(each.work, each.verb).background]
+        return sum([await self.stop_run(each) for each in answers or requests])
 
     async def stop_where(self, matches: Callable[[Request], bool]) -> int:
         """Stop every run whose request `matches` accepts; how many."""
         return sum([await self.stop_one(live) for live in self.all() if matches(live.request)])
+
+    async def stop_run(self, request: Request) -> bool:
+        """Stop the run of the request; False where it has ended, is ending or is being stopped already."""
+        live = self._runs.get(request.id)
+        return live is not None and await self.stop_one(live)
 
     async def stop_one(self, live: LiveRun) -> bool:
         """Stop the run; False where it is ending or being stopped already."""
@@ -154,6 +164,9 @@ class LiveRuns:
         if live.task is not None:
             live.task.cancel()
         return True
+
+    async def reworded(self, run: str) -> None:
+        """Tell the other processes that a run of theirs has new words: there is none."""
 
     async def give_up(self, space: str, run: str) -> bool:
         """Stop an earlier process's run that no process continues; whether there was one. Raises StorageFault."""
@@ -203,6 +216,9 @@ class LiveRuns:
             for waiting in (live.answered, live.end):
                 if not waiting.done():
                     waiting.set_result(status)
+
+    async def over_everywhere(self, run: str) -> None:
+        """Wait until the run goes on in no other process: there is none."""
 
     async def ended(self, run: str) -> Ended:
         """Wait until a run's answer is whole and return how it ended, also one of an earlier process."""

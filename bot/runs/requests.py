@@ -101,6 +101,12 @@ def line_of(request: Request) -> Hashable:
     return request.place
 
 
+def line_name(request: Request) -> str:
+    """The name of the line in which a run waits, "" where it waits for nobody; the same in every process."""
+    line = line_of(request)
+    return sha256(repr(line).encode(errors="surrogatepass")).hexdigest()[:32] if line is not None else ""
+
+
 def row_of(request: Request) -> NewRequest:
     """The inbox's row of a request."""
     place = request.place
@@ -117,11 +123,12 @@ def row_of(request: Request) -> NewRequest:
         payload=request_to_json(request),
         parent=request.parent,
         follows=request.answers or str(request.options.get(REPEATS) or ""),
+        line=line_name(request),
         created_at=datetime.now(UTC),
     )
 
 
-def _readable(row: InboxRow) -> Request | None:
+def readable(row: InboxRow) -> Request | None:
     """The row's request; None where it cannot be read."""
     try:
         return request_from_json(row.payload)
@@ -216,13 +223,13 @@ class PastRequests:
     async def request(self, space: str, run: str) -> Request | None:
         """The run's request; None where this space has no such run, or its row cannot be read."""
         row = await self._inbox.get(run)
-        return _readable(row) if row is not None and row.space == space else None
+        return readable(row) if row is not None and row.space == space else None
 
     async def repeating(self, request: Request) -> list[str]:
         """Runs that have the same words from this one: somebody asked again, or its reminder came."""
         runs = []
         for row in await self._inbox.following(request.place.space, request.id):
-            if (other := _readable(row)) is None:
+            if (other := readable(row)) is None:
                 continue
             own = other.author.id in ("", request.author.id)
             shorter, longer = sorted((request.text, other.text), key=len)

@@ -211,7 +211,7 @@ def _server(url: str, *, reading: bool) -> Iterator[Connection]:
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    from storage.lock import take
+    from storage.lease import take_alone
 
     engine = create_engine(
         url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": 10}
@@ -221,7 +221,7 @@ def _server(url: str, *, reading: bool) -> Iterator[Connection]:
         engine = engine.execution_options(**options)
     with _connected(engine) as connection:
         if not reading:
-            take(connection)
+            take_alone(connection)
         yield connection
 
 

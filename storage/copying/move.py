@@ -21,7 +21,7 @@ from storage.copying.databases import (
 from storage.copying.fill import compare, fill
 from storage.copying.restore import Occupied, Prepare, made_beside, moves_of, place
 from storage.faults import StorageFault
-from storage.lock import take
+from storage.lease import take_alone
 
 if TYPE_CHECKING:
     from storage.copying.archive import Progress
@@ -48,7 +48,7 @@ def _alone(addresses: Addresses) -> Iterator[Databases]:
     """The source, to read, where no other process works on it."""
     with at_one_moment(addresses) as databases:
         if addresses.server:
-            take(databases.connections["storage"])
+            take_alone(databases.connections["storage"])
         yield databases
 
 

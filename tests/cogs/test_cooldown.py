@@ -101,15 +101,15 @@ async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
     intake = Intake(app, "discord", lambda _: False, LimitsConfig(waiting=2))
     turns = [asked(f"t{n}", "I dive", work="story", verb="act") for n in range(4)]
     for seq, turn in enumerate(turns[:2]):
-        intake.keep_pace(turn)
+        await intake.keep_pace(turn)
         live.expect(turn, seq, now)
     with pytest.raises(UserError, match=r"edge\.turns_waiting"):
-        intake.keep_pace(turns[2])
-    intake.keep_pace(replace(turns[2], verb="lore"))
-    intake.keep_pace(replace(turns[2], author=Author("b", "B")))
-    intake.keep_pace(asked("t9", "I dive", work="story", verb="act", thread="other"))
+        await intake.keep_pace(turns[2])
+    await intake.keep_pace(replace(turns[2], verb="lore"))
+    await intake.keep_pace(replace(turns[2], author=Author("b", "B")))
+    await intake.keep_pace(asked("t9", "I dive", work="story", verb="act", thread="other"))
     ended: Ended = "done"
     first = live.get("t0")
     assert first is not None
     first.answered.set_result(ended)
-    intake.keep_pace(turns[2])
+    await intake.keep_pace(turns[2])

@@ -132,8 +132,8 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
         ),
         "f.pdf": (
             (real / "pillow-scanned.pdf").read_bytes(),
-            "its pages are pictures, without text that could be searched. "
-            "Run it through text recognition (OCR) and add the result.",
+            "its pages are pictures, without text that could be searched. `/library add` with the option `ocr` "
+            "recognizes the words in them, or run the file through text recognition (OCR) and add the result.",
         ),
         "g.html": (b"<html><script>let words = 0</script></html>", "there are no words in it."),
         "h.docx": (

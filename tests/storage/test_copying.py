@@ -27,7 +27,7 @@ from storage.copying.move import move, set_aside
 from storage.copying.restore import Occupied, restore
 from storage.db import Database, new_id
 from storage.faults import StorageFault
-from storage.lock import DatabaseBusy, ServerLock
+from storage.lease import DatabaseBusy, Lease
 from storage.migrations.migrate import HEAD
 from storage.vectors import Vectors
 from tests.fakes import migrated
@@ -282,8 +282,8 @@ async def test_moved_there_and_back_every_row_is_the_same(
         connection.commit()
     with pytest.raises(Occupied):  # something else is there by now
         await asyncio.to_thread(move, server, back, prepare, quiet)
-    lock = ServerLock(server.storage)
-    await lock.hold()
+    lock = Lease(server.storage)
+    await lock.take()
     with pytest.raises(DatabaseBusy):
         await asyncio.to_thread(move, server, back, prepare, quiet)
     await lock.release()

@@ -1,4 +1,4 @@
-"""Applications on one Postgres: one of them does the work, and takes up what others left, wherever they ran."""
+"""An application on a Postgres: it takes up what others left, wherever they ran."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from sqlalchemy import create_engine
 
 from bot.app import App
 from bot.config import Config, load
-from bot.events import UserError
-from bot.runs.engine import Engine
+from bot.events import Author, Place, Request, UserError
+from bot.platforms import Platform
+from bot.runs.requests import row_of
 from storage.db import new_id
+from storage.lease import Lease
+from tests.fakes.scripted_app import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,24 +35,11 @@ def server(postgres: str) -> Iterator[str]:
     engine.dispose()
 
 
-def settings(server: str, folder: Path) -> Config:
+def settings(server: str, folder: Path, more: str = '[embedding]\nmodel = "none"\n') -> Config:
     folder.mkdir()
     file = folder / "config.toml"
-    file.write_text(f'[storage]\nurl = "{server}"\n[embedding]\nmodel = "none"\n')
+    file.write_text(f'[storage]\nurl = "{server}"\n{more}')
     return load(file, folder / "data", environ={})
-
-
-async def test_a_second_process_is_told_so_and_may_still_look(server: str, tmp_path: Path) -> None:
-    first = await App.open(settings(server, tmp_path / "first"))
-    second = await App.open(settings(server, tmp_path / "second"))
-    await first.start()
-    with pytest.raises(UserError) as caught:
-        await second.start()
-    assert caught.value.key == "storage.busy_database"
-    assert list(await second.resources.records.documents.list("local")) == []
-    await first.close()
-    await second.start()
-    await second.close()
 
 
 CUT = """
@@ -83,16 +73,30 @@ def cut(server: str) -> None:
     engine.dispose()
 
 
-async def test_a_run_that_another_machine_began_is_taken_up(server: str) -> None:
+async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_up(
+    server: str, tmp_path: Path
+) -> None:
+    app, recorder = await App.open(settings(server, tmp_path / "first")), Recorder()
+    app.attach(Platform("terminal", recorder.view))
+    place = Place("terminal", "local", "terminal", "")
+    request = Request("run", place, Author("ana", "Ana"), "rules", "roll", text="1d1")
+    await app.records.inbox.receive([row_of(request)])
     await asyncio.to_thread(cut, server)
-    begun = asyncio.Event()
+    await app.start()
+    async with asyncio.timeout(60):
+        assert await app.ended("run") == "done"
+    await app.close()
 
-    async def body(run_id: str) -> str:
-        begun.set()
-        return "done"
 
-    here = Engine(server, body)
-    await here.launch()
-    async with asyncio.timeout(15):
-        await begun.wait()
-    await here.close()
+async def test_a_second_process_without_a_common_chroma_is_refused_and_may_still_look(
+    server: str, tmp_path: Path
+) -> None:
+    lease = Lease(server)
+    app = await App.open(settings(server, tmp_path / "first", '[embedding]\nmodel = "bge-small"\n'))
+    await lease.take()
+    with pytest.raises(UserError) as caught:
+        await app.start()
+    assert caught.value.key == "storage.several"
+    assert list(await app.resources.records.documents.list("local")) == []
+    await lease.release()
+    await app.close()

@@ -206,7 +206,7 @@ async def test_councils_do_not_cross(db: Database) -> None:
     for space in ("one", "two"):
         await votes.give(space, "run", 0, "ana", 1)
     await votes.forget("one", "bia")
-    assert not await Inbox(db).withdraw("two", "run", "{}")
+    assert not await Inbox(db).withdraw("three", "run", "{}")
     assert await Inbox(db).withdraw("one", "run", "{}")
     assert await councils.get("one", "run") is None
     assert await councils.get("two", "run") == theirs

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
 from tests.wire.on_terminal import OnTerminal
+from tests.wire.several import several
 from tests.wire.shared_bot import TABLES, SharedBot
 from tests.wire.stories_council import MEMBERS, SYNTHESIZE
 
@@ -36,15 +38,21 @@ PLATFORMS: dict[str, tuple[Any, Any]] = {
     "slack in an organisation": (FakeSlack, InAnOrganisation),
 }
 
+SEVERAL = " on postgres"
+"""Behind a platform's name: its bot is several processes on one database."""
+
 NARRATED = 10
 """Tables of a bot that reads aloud: it goes into a voice channel of each at every start."""
 
 
 class Houses:
-    """One at a time: who asks for another platform's has the one before closed. `tests`: how many may want a table."""
+    """One at a time: who asks for another platform's has the one before closed. `tests`: how many may want a table.
 
-    def __init__(self, folder: Path, tests: int) -> None:
-        self._folder, self._tests = folder, tests
+    `server` gives the URL of a Postgres server.
+    """
+
+    def __init__(self, folder: Path, tests: int, server: Callable[[], str]) -> None:
+        self._folder, self._tests, self._server = folder, tests, server
         self._kind: tuple[str, bool] | None = None
         self._house: SharedBot[Any] | None = None
         self._count = 0
@@ -58,7 +66,10 @@ class Houses:
             folder.mkdir()
             self._kind = kind
             tables = min(self._tests, NARRATED if platform.endswith("narrated") else TABLES)
-            self._house = SharedBot(folder, *PLATFORMS[platform], council=council is not None, tables=tables)
+            fake, drive = PLATFORMS[platform.removesuffix(SEVERAL)]
+            if platform.endswith(SEVERAL):
+                drive = several(drive, self._server)
+            self._house = SharedBot(folder, fake, drive, council=council is not None, tables=tables)
         return await self._house.table(council)
 
     async def close(self) -> None:
@@ -72,7 +83,8 @@ async def houses(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Houses]:
     tests = sum(item.path == request.path for item in request.session.items)
-    all_ = Houses(tmp_path_factory.mktemp("houses"), tests)
+    server = partial(request.getfixturevalue, "postgres")
+    all_ = Houses(tmp_path_factory.mktemp("houses"), tests, server)
     yield all_
     await all_.close()
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from tests.kill.remains import live
+
+DATABASE = "database.url"
+"""The file in a data folder that says where its database is, if that is on a server."""
 
 ENDED = ("done", "failed", "stopped")
 
@@ -14,18 +20,26 @@ def query(first: int) -> str:
     return f"SELECT id, state FROM inbox WHERE seq > {first} ORDER BY seq"
 
 
+def rows_of(data: Path, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query to the database of a bot that is at work."""
+    if not (data / DATABASE).exists():
+        return live(data / "sutradhar.db", query)
+    with psycopg.connect((data / DATABASE).read_text(encoding="utf-8")) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
 def requests(data: Path, first: int) -> list[tuple[str, str]]:
     """(run, state) as above, of a bot that is at work; "" for a state while it has not ended, or is not shown."""
-    rows, unshown = live(data / "sutradhar.db", query(first)), owed(data)
+    rows, unshown = rows_of(data, query(first)), owed(data)
     return [(run, state if state in ENDED and run not in unshown else "") for run, state in rows]
 
 
 def owed(data: Path) -> set[str]:
     """The runs of which something is not on the screen yet, though they have ended."""
-    return {run for (run,) in live(data / "sutradhar.db", "SELECT run_id FROM unshown")}
+    return {run for (run,) in rows_of(data, "SELECT run_id FROM unshown")}
 
 
 def newest(data: Path) -> int:
     """The number of the latest request, 0 where there is none."""
-    rows = live(data / "sutradhar.db", "SELECT max(seq) FROM inbox")
+    rows = rows_of(data, "SELECT max(seq) FROM inbox")
     return int(rows[0][0] or 0) if rows else 0

@@ -305,7 +305,8 @@ class OnDiscord:
         log = self.process.log()
         assert self.process.alive, log
         assert "Traceback" not in log, log
-        logged = log + (self.process.data / "sutradhar.log").read_text(encoding="utf-8")
+        file = self.process.data / "sutradhar.log"
+        logged = log + (file.read_text(encoding="utf-8") if file.exists() else "")
         secrets = [self.discord.token, *(asked.token for asked in self.discord.asked.values())]
         secrets += [hook.token for hook in self.discord.hooks.values()]
         assert not [secret for secret in secrets if secret in logged], "tokens are never written down"

@@ -77,10 +77,10 @@ class ChatProcess(BotProcess):
         """The end of input."""
         assert self._stdin is not None
         self._stdin.close()
-        return await self._gone()
+        return await self.gone()
 
-    async def _gone(self) -> int:
-        code = await super()._gone()
+    async def gone(self) -> int:
+        code = await super().gone()
         if self._stdin is not None:
             self._stdin.close()
         return code

@@ -89,9 +89,9 @@ class BotProcess:
     async def _end(self, number: int) -> int:
         assert self._process is not None
         self._process.send_signal(number)
-        return await self._gone()
+        return await self.gone()
 
-    async def _gone(self) -> int:
+    async def gone(self) -> int:
         """Wait until it has left; its exit code."""
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait, PATIENCE_S)

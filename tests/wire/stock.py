@@ -17,6 +17,7 @@ from bot.resources import Resources
 from bot.retrieval.intake import Item
 from storage.db import Database
 from tests.fakes.slack import Team
+from tests.wire.inbox import DATABASE
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
 
@@ -39,7 +40,11 @@ async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf
 
 async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
     """Put down that Slack's workspaces have installed the app, as if each had come to the bot's page for it."""
-    database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
+    server = data / DATABASE
+    url = server.read_text(encoding="utf-8") if server.exists() else ""
+    database = await Database.open(
+        url.replace("postgresql:", "postgresql+psycopg:") or f"sqlite+aiosqlite:///{data / 'sutradhar.db'}"
+    )
     try:
         store = Store(database, client_id).installations
         for team in teams:

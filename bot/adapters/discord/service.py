@@ -89,6 +89,7 @@ class Sutradhar(Client):
                 take_back=partial(take_back, self),
                 for_one=unseen,
                 hides=True,
+                for_one_process=True,
             )
         )
         await self.furnish()
@@ -116,11 +117,13 @@ class Discord:
     """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
 
     def __init__(self, app: App, config: Config, token: str, say: Words) -> None:
+        self._app = app
         self._settings = config.discord
         self._token = token
         self._say = say
         self._client = Sutradhar(app, config, on_first_ready=self._welcome)
         self._begun = False
+        self._waiting = False
 
     async def prepare(self) -> None:
         """Log in, and attach the views. Raises UserError ("discord_run.…")."""
@@ -129,12 +132,20 @@ class Discord:
             await self._client.login(self._token)
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
+        """Receive events until `stop_receiving`, once no other process does. Raises UserError when it cannot go on."""
+        await self._app.serve(PLATFORM, self._wait)
+        self._waiting = False
         async with faults_as_sorry(self._settings):
             await self._client.connect()
 
+    def _wait(self) -> None:
+        self._waiting = True
+        announce(self._say("discord_run.standby"))
+
     def connections(self) -> Connections:
-        """The shards; all of them are needed, as each has servers of its own."""
+        """The shards; all of them are needed, as each has servers of its own. Another process may have them."""
+        if self._waiting:
+            return Connections(enough=True, states={})
         states = self._client.connections()
         return Connections(bool(states) and all(states.values()), states)
 

@@ -168,7 +168,7 @@ def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
         section.space,
         documents,
         runs.perform,
-        runs.live,
+        runs.goes_on,
         refused,
         work="course",
         shelf=SHELF,

@@ -102,7 +102,7 @@ def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
 
     section = resources.config.section(LibraryConfig)
     documents, refused = resources.records.documents, resources.jobs.refused
-    return Watch(section.watch, section.watch_space, documents, runs.perform, runs.live, refused)
+    return Watch(section.watch, section.watch_space, documents, runs.perform, runs.goes_on, refused)
 
 
 def _examine(config: Config, say: Words) -> Iterator[Check]:

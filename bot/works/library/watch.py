@@ -109,7 +109,7 @@ class Watch:
         space: str,
         documents: Documents,
         perform: Callable[[Request], Awaitable[object]],
-        is_running: Callable[[str, str], bool],
+        is_running: Callable[[str, str], Awaitable[bool]],
         refused: Callable[[str, str], Awaitable[Mapping[str, str] | None]],
         *,
         work: str = "library",
@@ -167,7 +167,7 @@ class Watch:
 
     async def _ready(self, folder: _Folder) -> bool:
         """Whether its last job has ended, and no pause is made after that."""
-        if folder.run and self._going(self._space, folder.run):
+        if folder.run and await self._going(self._space, folder.run):
             return False
         if folder.run:
             try:

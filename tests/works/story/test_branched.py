@@ -152,7 +152,8 @@ async def test_a_branch_stays_in_memory_while_somebody_asks_for_its_news(tmp_pat
         played = await logs.here(HERE)
         assert played is not None
         stories.waits, stories.rows = asyncio.Event(), 0
-        db.writes += 1
+        async with db.write():
+            pass
         asking = asyncio.create_task(logs.story("local", "story", "story"))
         await asyncio.sleep(0)
         await logs.fork(played, "a", "a", acts[4].id, "ana")

@@ -293,7 +293,7 @@ class Intake(intake.Intake):
                     asked = Invocation(commands.HELP)
             self.count(location, asked)
             request, _ = self._request_of(message, location, asked, held, say.locale)
-            self.keep_pace(request)
+            await self.keep_pace(request)
             await self.app.perform(request)
         except Exception as error:
             sentence = replies.sentence(say, error)
@@ -339,7 +339,7 @@ class Intake(intake.Intake):
         request, origin = self._request_of(interaction, location, asked, held, locale)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
-        self.keep_pace(request)
+        await self.keep_pace(request)
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = request.id

@@ -155,7 +155,11 @@ class Caption:
 
     async def write(self) -> bool | None:
         place = self._request.place
-        if self._over or self._surface is None or self._client.app.live(place.space, self._request.id):
+        if (
+            self._over
+            or self._surface is None
+            or await self._client.app.goes_on(place.space, self._request.id)
+        ):
             return False  # while it is written, its message is the run's
         sentence, wrote = self._sentence, False
         if not (sentence or self._kept):

@@ -263,7 +263,7 @@ class Intake(intake.Intake):
         request = request_of(
             invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
         )
-        self.keep_pace(request)
+        await self.keep_pace(request)
         stored = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:

@@ -1,0 +1,120 @@
+"""The runs of all processes that share a database, as one of them knows them: from the inbox, and by what others tell.
+
+The engine keeps the lines. A run is stopped by the process that executes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bot.events import Ended, Place, Request
+from bot.runs.live import LiveRun, LiveRuns
+from bot.runs.requests import ended_as, line_of, readable
+from storage.inbox import UNFINISHED
+
+if TYPE_CHECKING:
+    from storage.db import Database
+    from storage.inbox import Inbox
+    from storage.lease import Lease
+
+LOOK_S = 0.5
+"""How often a run of another process is looked at, to learn of its end."""
+
+STOP, REWORD = "stop", "reword"
+"""What processes tell each other of runs."""
+
+
+class SharedRuns(LiveRuns):
+    def __init__(
+        self, inbox: Inbox, database: Database, lease: Lease, start: Callable[[Request], Awaitable[None]]
+    ) -> None:
+        """`start` starts a run that no process has begun."""
+        super().__init__(inbox)
+        self._database = database
+        self._lease = lease
+        self._start = start
+        self._begun: dict[str, asyncio.Event] = {}
+        self._told: set[asyncio.Task[object]] = set()
+        lease.hear(STOP, self._told_to_stop)
+        lease.hear(REWORD, self._told_words)
+
+    def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
+        live = super().expect(request, seq, since, resumed=resumed)
+        live.line = None
+        if (begun := self._begun.pop(request.id, None)) is not None:
+            begun.set()
+        return live
+
+    def arrived(self, request: Request, seq: int, since: datetime) -> None:
+        """It begins in whichever process takes it up."""
+
+    async def going(self, space: str = "") -> list[Request]:
+        rows = await self._inbox.unfinished(space)
+        return [request for row in rows if row.state != "answered" and (request := readable(row)) is not None]
+
+    async def called(self, place: Place) -> Request | None:
+        return next((going for going in await self.going(place.space) if line_of(going) == place), None)
+
+    async def stop_where(self, matches: Callable[[Request], bool]) -> int:
+        requests = [
+            request for row in await self._inbox.unfinished() if (request := readable(row)) is not None
+        ]
+        return sum([await self.stop_run(request) for request in requests if matches(request)])
+
+    async def stop_run(self, request: Request) -> bool:
+        if (live := self.get(request.id)) is not None:
+            return await self.stop_one(live)
+        row = await self._inbox.get(request.id)
+        if row is None or row.state not in UNFINISHED:
+            return False
+        await self.keep(request.id, "stopped")
+        await self._lease.tell(self._database, STOP, request.id)
+        await self._start(request)  # one that has not begun does nothing but say that it was stopped
+        return True
+
+    async def reworded(self, run: str) -> None:
+        """Tell the process that executes the run that its request has new words."""
+        await self._lease.tell(self._database, REWORD, run)
+
+    async def ended(self, run: str) -> Ended:
+        while True:
+            begun = self._begun.setdefault(run, asyncio.Event())
+            if (live := self.get(run)) is not None:
+                self._begun.pop(run, None)
+                return await asyncio.shield(live.answered)
+            row = await self._inbox.get(run)
+            if row is None or row.state not in ("received", "running"):
+                self._begun.pop(run, None)
+                return ended_as(row.state) if row is not None else "failed"
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await begun.wait()
+
+    async def over_everywhere(self, run: str) -> None:
+        """Wait until the run goes on in no process."""
+        row = await self._inbox.get(run)
+        while row is not None and row.state in UNFINISHED:
+            await asyncio.sleep(LOOK_S)
+            row = await self._inbox.get(run)
+
+    def _told_to_stop(self, run: str) -> None:
+        if (live := self.get(run)) is not None:
+            self._in_task(self.stop_one(live))
+
+    def _told_words(self, run: str) -> None:
+        if (live := self.get(run)) is not None:
+            self._in_task(self._read_words(live))
+
+    async def _read_words(self, live: LiveRun) -> None:
+        row = await self._inbox.get(live.request.id)
+        if row is not None and (request := readable(row)) is not None:
+            live.reworded = request.text
+
+    def _in_task(self, told: Coroutine[None, None, object]) -> None:
+        task = asyncio.create_task(told)
+        self._told.add(task)
+        task.add_done_callback(self._told.discard)

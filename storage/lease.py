@@ -1,0 +1,372 @@
+"""The processes that share a database on a server: each holds a lease, and takes over what one that is gone has left.
+
+A lease is an advisory lock of a session of its own, and a row whose moment is renewed each second. The lock is free as
+soon as its process is dead; one that is frozen, or cut off from the server, is known by the moment, and all of its
+connections are closed before another takes over. What processes tell each other comes over the same connection.
+
+Knows nothing of what the database holds. A pooler that hands out transactions (PgBouncer's "transaction" mode) will not
+do, for it lets go of locks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import platform
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from storage.db import new_id
+from storage.faults import StorageFault, fault_of
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+    from sqlalchemy import Connection as SqlConnection
+
+    from storage.db import Database
+
+BEAT_S = 1.0
+"""Seconds between two renewals, and between two looks at the other processes."""
+
+LEASE_S = 15.0
+"""A process that has not renewed its lease for so many seconds has lost it: others take over what it was doing."""
+
+GRACE_S = 2.5
+"""How long a process whose connection broke may take for another, before it counts as gone; and how long others wait
+with that after theirs broke, for a server that starts again has broken all.
+"""
+
+ANSWER_S = 5.0
+"""How long the server may take for a renewal: a busy machine is not a lost connection."""
+
+CHANNEL = "sutradhar"
+"""Of LISTEN and NOTIFY."""
+
+_WORK = (0x5375, 0)
+"""The lock of all who work on the database: leases share it, and who works alone excludes them, as releases before them
+did.
+"""
+
+_KIND = 0x5376
+"""The first number of the leases' locks: neither that of `Database.write(alone=)` nor the migrations' single one."""
+
+_CLAIM = 0x5377
+"""The first number of the locks of names that are claimed."""
+
+_KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
+"""TCP keep-alive (seconds, count): how soon the server drops a process whose machine is gone; by default two hours."""
+
+_log = logging.getLogger(__name__)
+
+Heard = Callable[..., None]
+
+
+class DatabaseBusy(StorageFault):
+    """Other processes work on the database, or one alone; `machine` is where, if that could be told."""
+
+    def __init__(self, machine: str | None) -> None:
+        super().__init__("locked", f"a process on {machine or 'another machine'} works on this database")
+        self.machine = machine
+
+
+class LeaseLost(StorageFault):
+    """Other processes have taken over, or may have: this one must write no more."""
+
+    def __init__(self) -> None:
+        super().__init__("other", "this process has lost its lease on the database")
+
+
+class Lease:
+    """Of this process. `take` it, `keep` it in a task until that returns, `release` it."""
+
+    def __init__(
+        self, url: str, *, beat_s: float = BEAT_S, lease_s: float = LEASE_S, grace_s: float = GRACE_S
+    ) -> None:
+        """`url` is SQLAlchemy's: postgresql+psycopg://…"""
+        from sqlalchemy.engine import make_url
+
+        self.id = new_id()
+        self.name = f"{application_name(self.id)} {platform.node()}"[:63]
+        """What the server calls the connections of this process; all of them must be opened under it."""
+        self._address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        self._beat_s = beat_s
+        self._lease_s = lease_s
+        self._grace_s = grace_s
+        self._connected = 0.0
+        self._connection: AsyncConnection[tuple[Any, ...]] | None = None
+        self._renewed: float | None = None
+        self._claims: list[str] = []
+        self._heard: dict[str, Heard] = {}
+        self._missed: list[Callable[[], None]] = []
+
+    def hear(self, topic: str, heard: Heard, missed: Callable[[], None] | None = None) -> None:
+        """Call `heard` with the values of each notice of this topic from another process; `missed` where some may
+        have been missed.
+        """
+        self._heard[topic] = heard
+        if missed is not None:
+            self._missed.append(missed)
+
+    async def tell(self, database: Database, topic: str, *values: str) -> None:
+        """Tell the other processes. At most some 7,000 bytes."""
+        from sqlalchemy import func, select
+
+        payload = json.dumps([self.id, topic, *values])
+        await database.execute(select(func.pg_notify(CHANNEL, payload)))
+
+    async def alive(self, database: Database) -> set[str]:
+        """The ids of the processes that hold a lease, or did so until a moment ago."""
+        from sqlalchemy import select
+
+        from storage.tables import processes
+
+        return set(await database.column(select(processes.c.id)))
+
+    async def take(self) -> None:
+        """Join the other processes. Raises DatabaseBusy where one works alone, StorageFault where the server does not
+        answer.
+        """
+        import psycopg
+
+        try:
+            connection = await self._connect()
+            if not await self._joined(connection):
+                raise DatabaseBusy(await _holder(connection))
+            self._renewed = time.monotonic()
+            await connection.execute(
+                "INSERT INTO processes (id, machine, seen_at) VALUES (%s, %s, clock_timestamp())",
+                (self.id, f"{platform.node()[:200]}:{os.getpid()}"),
+            )
+        except (psycopg.Error, OSError) as error:
+            self._renewed = None
+            raise fault_of(error) from error
+
+    async def beside(self) -> list[str]:
+        """The machines and process numbers of the other processes that are there now. Call it before `keep`."""
+        assert self._connection is not None
+        rows = await self._connection.execute("SELECT id, machine FROM processes WHERE id <> %s", (self.id,))
+        there = []
+        for other, machine in await rows.fetchall():
+            if not await _locked(self._connection, _KIND, other):
+                there.append(str(machine))
+            else:
+                await _unlock(self._connection, other)
+        return there
+
+    async def claim(self, name: str, wait: Callable[[], None]) -> None:
+        """Return once this process alone has the name, and has it as long as its lease; `wait` is called if another has
+        it.
+        """
+        waiting = False
+        while name not in self._claims:
+            if (connection := self._connection) is not None and await _locked(connection, _CLAIM, name):
+                self._claims.append(name)
+            elif not waiting:
+                waiting = True
+                wait()
+            if name not in self._claims:
+                await asyncio.sleep(self._beat_s)
+
+    def check(self) -> None:
+        """Raises LeaseLost where others may have taken over already. Nothing is checked before `take`."""
+        if self._renewed is not None and time.monotonic() - self._renewed > self._lease_s:
+            raise LeaseLost
+
+    def admit(self, connection: Connection[tuple[Any, ...]], _record: object) -> None:
+        """Check a new connection of SQLAlchemy's: others have closed the old ones before they took over.
+
+        Raises LeaseLost.
+        """
+        if self._renewed is not None:
+            cursor = connection.cursor()
+            cursor.execute("SELECT 1 FROM processes WHERE id = %s", (self.id,))
+            row = cursor.fetchone()
+            cursor.close()
+            connection.rollback()
+            if row is None:
+                raise LeaseLost
+
+    async def keep(self, gone: Callable[[str], Awaitable[None]]) -> None:
+        """Renew the lease until it is lost. `gone` is awaited with the id of each process that is no more: what it
+        leaves undone is tried again, here or by another process. Raises nothing.
+        """
+        import psycopg
+
+        while True:
+            began = time.monotonic()
+            try:
+                connection = self._connection
+                if connection is None:
+                    async with asyncio.timeout(ANSWER_S):
+                        connection = await self._connected_again()
+                async for notice in connection.notifies(timeout=self._beat_s):
+                    self._hear(notice.payload)
+                began = time.monotonic()
+                async with asyncio.timeout(ANSWER_S):
+                    if not await self._renew(connection):
+                        return
+                self._renewed = began
+                if began - self._connected > self._grace_s:
+                    for other in await self._dead(connection):
+                        await self._take_over(connection, other, gone)
+            except LeaseLost:
+                return
+            except (psycopg.Error, OSError, StorageFault) as error:  # TimeoutError is one of these
+                _log.warning("the connection that keeps the lease on the database is lost: %s", error)
+                await self._close()
+                if began - (self._renewed or began) > self._lease_s:
+                    return
+                await asyncio.sleep(self._beat_s)
+
+    async def release(self) -> None:
+        """Leave: others take over at once what is still going on."""
+        import psycopg
+
+        if (connection := self._connection) is not None and not connection.closed:
+            with suppress(psycopg.Error, OSError):
+                async with asyncio.timeout(ANSWER_S):
+                    await connection.execute("SELECT pg_advisory_unlock_all()")
+        await self._close()
+        self._renewed = None
+
+    async def _connect(self) -> AsyncConnection[tuple[Any, ...]]:
+        from psycopg import AsyncConnection
+
+        self._connection = connection = await AsyncConnection.connect(
+            self._address, autocommit=True, application_name=self.name, connect_timeout=10
+        )
+        self._connected = time.monotonic()
+        for setting in _KEEPALIVE:
+            await connection.execute(f"SET {setting}")
+        await connection.execute(f"LISTEN {CHANNEL}")
+        return connection
+
+    async def _connected_again(self) -> AsyncConnection[tuple[Any, ...]]:
+        """A new connection that holds the lock. Raises LeaseLost."""
+        connection, kept = await self._connect(), False
+        try:
+            # What the server still has of the broken connection.
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+                " WHERE locktype = 'advisory' AND application_name = %s AND pid <> pg_backend_pid()",
+                (self.name,),
+            )
+            kept = await self._joined(connection) and await self._renew(connection)
+            for name in self._claims:
+                kept = kept and await _locked(connection, _CLAIM, name)
+        finally:
+            if not kept:
+                await self._close()
+        if not kept:
+            raise LeaseLost
+        _log.warning("the lease on the database is kept again")
+        for missed in self._missed:
+            missed()
+        return connection
+
+    async def _joined(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+        """Whether the connection holds the lease's locks now."""
+        shared = await connection.execute("SELECT pg_try_advisory_lock_shared(%s, %s)", _WORK)
+        return bool((await shared.fetchone() or (False,))[0]) and await _locked(connection, _KIND, self.id)
+
+    async def _renew(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+        renewed = await connection.execute(
+            "UPDATE processes SET seen_at = clock_timestamp() WHERE id = %s", (self.id,)
+        )
+        return renewed.rowcount == 1
+
+    def _hear(self, payload: str) -> None:
+        try:
+            sender, topic, *values = json.loads(payload)
+        except ValueError:
+            return
+        if sender != self.id and (heard := self._heard.get(topic)) is not None:
+            heard(*values)
+
+    async def _dead(self, connection: AsyncConnection[tuple[Any, ...]]) -> list[str]:
+        """The other processes that have not renewed their lease in time, or hold no lock and get none."""
+        rows = await connection.execute(
+            "SELECT id, seen_at < clock_timestamp() - %s * interval '1 second' FROM processes"
+            " WHERE id <> %s AND seen_at < clock_timestamp() - %s * interval '1 second'",
+            (self._lease_s, self.id, min(self._grace_s, self._lease_s)),
+        )
+        dead = []
+        for other, late in await rows.fetchall():
+            if late:
+                await connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s",
+                    (f"{application_name(other)}%",),
+                )
+            if await _locked(connection, _KIND, other):
+                dead.append(other)
+        return dead
+
+    async def _take_over(
+        self, connection: AsyncConnection[tuple[Any, ...]], other: str, gone: Callable[[str], Awaitable[None]]
+    ) -> None:
+        try:
+            row = await connection.execute("SELECT 1 FROM processes WHERE id = %s", (other,))
+            if await row.fetchone() is not None:  # else somebody else has done it just now
+                _log.warning("process %s is gone: taking over", other)
+                await gone(other)
+                await connection.execute("DELETE FROM processes WHERE id = %s", (other,))
+        except StorageFault as fault:
+            _log.warning("process %s could not be taken over: %s", other, fault)
+        finally:
+            await _unlock(connection, other)
+
+    async def _close(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            with suppress(Exception):
+                async with asyncio.timeout(ANSWER_S):
+                    await connection.close()
+
+
+def take_alone(connection: SqlConnection) -> None:
+    """Work alone on the server's database for as long as `connection` is open. Raises DatabaseBusy."""
+    from sqlalchemy import text
+
+    key = {"kind": _WORK[0], "key": _WORK[1]}
+    if not connection.scalar(text("SELECT pg_try_advisory_lock(:kind, :key)"), key):
+        name = connection.scalar(text(_HOLDER % (":kind", ":key")), key)
+        raise DatabaseBusy(_machine(name))
+
+
+def application_name(process: str) -> str:
+    """How the name of the connections of a process begins; the machine's name follows. Postgres keeps 63 bytes."""
+    return f"sutradhar {process}"
+
+
+async def _holder(connection: AsyncConnection[tuple[Any, ...]]) -> str | None:
+    """The machine of one that holds the lock of all who work on the database."""
+    rows = await connection.execute(_HOLDER.encode(), _WORK)
+    return _machine((await rows.fetchone() or (None,))[0])
+
+
+def _machine(name: str | None) -> str | None:
+    return (name or "").partition(" ")[2].partition(" ")[2] or None
+
+
+_HOLDER = (
+    "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"
+    " WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 2"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+async def _unlock(connection: AsyncConnection[tuple[Any, ...]], process: str) -> None:
+    key = (_KIND, crc32(process.encode()) - 2**31)
+    await connection.execute("SELECT pg_advisory_unlock(%s, %s)", key)
+
+
+async def _locked(connection: AsyncConnection[tuple[Any, ...]], kind: int, name: str) -> bool:
+    """Whether this session has the lock now."""
+    key = (kind, crc32(name.encode()) - 2**31)
+    locked = await connection.execute("SELECT pg_try_advisory_lock(%s, %s)", key)
+    return bool((await locked.fetchone() or (False,))[0])

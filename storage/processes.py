@@ -1,0 +1,17 @@
+"""What processes that share a database have left undone; where one has it alone, all of that is its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+
+def nobodys(process: ColumnElement[str], gone: str | ColumnElement[str] = "") -> ColumnElement[bool]:
+    """Whether the process of that id, "" for one without a lease, is no more, or is that which is gone."""
+    from sqlalchemy import select
+
+    from storage.tables import processes
+
+    return process.not_in(select(processes.c.id).where(processes.c.id != gone))

