@@ -16,6 +16,7 @@ from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.ballot_json import read_json
 from bot.works.council.ballot_lists import joined
 from bot.works.council.ballot_words import BESTS
+from bot.works.council.direction import direction
 from bot.works.council.final_ranking import HEDGED, OTHER, disowned, final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.rotation import labels
@@ -127,7 +128,8 @@ def read_words(text: str, n: int) -> Reading:
     lines = joined(own(text).lines)
     critiques = _sections(lines, labels(n))
     headed = any(FINAL_RANKING.search(line) for line in lines)
-    stated = stated_order(lines, n)
+    backwards = any(direction(line) in ("up", "unsure") for line in lines)
+    stated = [] if backwards else stated_order(lines, n)
     ranked = final_ranking(lines, n) or ([] if headed else unheaded(lines, n))
     if ranked and stated and not headed:
         if _differ(*([letter for group in groups for letter in group] for groups in (ranked, stated))):
@@ -139,7 +141,7 @@ def read_words(text: str, n: int) -> Reading:
         return Reading(
             order, "ranking" if ranked else "mention", critiques, partial=len(order) < n, tied=tied
         )
-    if not headed and (order := _mentioned(lines, n)):
+    if not headed and not backwards and (order := _mentioned(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
 

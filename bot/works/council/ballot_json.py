@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot_syntax import parsed_object
 from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
-from bot.works.council.final_ranking import final_ranking
+from bot.works.council.direction import announced
+from bot.works.council.final_ranking import better_figure, final_ranking
 from bot.works.council.judge_text import Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
@@ -87,7 +88,11 @@ def read_json(text: str, n: int) -> Reading:
 
 def _agreed(paper: object, n: int) -> Groups:
     """What all rankings in an object say; of several the ones that are called final."""
-    votes = list(_votes(paper))
+    votes = [
+        (name, value)
+        for name, value in _votes(paper)
+        if _KEY.search(name) or not _placed_all(value) or len(value) == n
+    ]
     votes = [vote for vote in votes if "final" in vote[0]] or votes
     read_: list[Groups] = []
     error = UnreadableError("it had no `ranking`")
@@ -124,6 +129,13 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
     found = found or {
         name: value for name, value in names.items() if _SCORE.fullmatch(name) and _figured(value)
     }
+    if not found:
+        tables = {
+            name: value for name, value in names.items() if _placed_all(value) and not _OTHER.search(name)
+        }
+        if tables and any(better_figure(said) == 1 for said in notes):
+            raise UnreadableError("its places do not begin with the best")
+        found = tables
     yield from found.items()
     if not found and depth < _WRAPPINGS:
         for name, value in names.items():
@@ -225,7 +237,10 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
         if len(named) != 1:
             raise UnreadableError("`ranking` has an object that names no response, or several")
         items.append(Item(named))
-        places.append(next((_number(value) for name, value in entry.items() if _RANK.fullmatch(name)), None))
+        said = {_number(value) for name, value in entry.items() if _RANK.fullmatch(name)}
+        if len(said) > 1:
+            raise UnreadableError("`ranking` gives a response two places")
+        places.append(next(iter(said), None))
         scores.append(next((_number(value) for name, value in entry.items() if _SCORE.fullmatch(name)), None))
     for figures, sign in ((places, 1), (scores, -1)):
         values = [sign * figure for figure in figures if figure is not None]
@@ -290,7 +305,9 @@ def _number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if abs(value) < 1_000 else None
-    match = re.fullmatch(r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th)?\s*", str(value))
+    match = re.fullmatch(
+        r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th|\.?[ºª°]|\.)?\s*", str(value)
+    )
     return float(match[1].replace(",", ".")) if match else None
 
 
@@ -305,8 +322,11 @@ def _object(text: str) -> Mapping[str, Any]:
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
         parsed = [parsed[0][0]] if isinstance(parsed[0][0], Mapping) and _has_votes(parsed[0][0]) else parsed
     if len(parsed) == 1 and parsed[0] is not None:
-        if quotes_at(said.text, said.objects[0][0]):
+        at = said.objects[0][0]
+        if quotes_at(said.text, at):
             raise UnreadableError("its JSON is a quotation")
+        if announced(said.text[:at].split("\n"), at) in ("up", "unsure"):
+            raise UnreadableError("its ranking does not begin with the best")
         return parsed[0] if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
     if not said.text.strip():  # one object a line, and nothing else
         papers = [paper for paper in parsed if isinstance(paper, Mapping)]
@@ -324,6 +344,16 @@ def _placed(paper: Mapping[str, Any]) -> bool:
     """Whether an object is one response with its place: {"response": "B", "rank": 1}."""
     named = [value for value in paper.values() if _letter(value)]
     return len(named) == 1 and any(_RANK.fullmatch(name) for name in paper)
+
+
+def _placed_all(value: object) -> TypeGuard[list[Any]]:
+    """Whether a list has an object with its place for each of A, B, C …"""
+    if not isinstance(value, list) or not all(
+        isinstance(entry, Mapping) and _placed(entry) for entry in value
+    ):
+        return False
+    named = [letter for entry in value for said in entry.values() if (letter := _letter(said))]
+    return len(named) > 1 and sorted(named) == labels(len(named))
 
 
 def _redrafted(said: Own) -> bool:

@@ -8,19 +8,38 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from bot.works.council.judge_text import COMMENT, STRING
-
-_STRING = re.compile(STRING, re.DOTALL)
+_JSON = r'"(?:[^"\\]|\\.)*(?:"|\Z)'
+_COMMENT = r"//[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z)|(?<=[\s,])\#[^\n]*"
+_BRACKET = re.compile(rf"{_JSON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
+_PYTHON = r"'(?:[^'\\]|\\.|'(?!\s*(?:[:,]\s*(?:['\"\[{\d#}\]]|None|True|False)|[}\]]|\Z)))*(?:'|\Z)"
+"""A string of Python's, perhaps with apostrophes in it: the quotation mark that ends it is before what can follow."""
+_PYTHON_BRACKET = re.compile(rf"{_JSON}|{_PYTHON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
+_STRING = re.compile(_JSON, re.DOTALL)
 _KEPT = re.compile(
-    rf"(?P<string>{STRING})|{COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
+    rf"(?P<string>{_JSON})|{_COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
     re.DOTALL,
 )
+_PYTHON_STRING = re.compile(rf"{_JSON}|(?P<python>{_PYTHON})", re.DOTALL)
 _DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
+
+
+def closing(text: str, start: int) -> int:
+    """Where the object ends that begins at `start`; the end of the text if it breaks off."""
+    tokens = _PYTHON_BRACKET if re.match(r"[\[{\s]*'", text[start : start + 200]) else _BRACKET
+    depth = 0
+    for token in tokens.finditer(text, start):
+        if token[0] in "{[":
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return len(text)
 
 
 def parsed_object(text: str) -> Any:
     """JSON, or what Python writes in its place; None for anything else."""
-    for parse in (_parsed, _parsed_python):
+    for parse in (_parsed, _parsed_python, _parsed_apostrophes):
         with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
             return parse(text)
     return None
@@ -47,6 +66,18 @@ def _parsed_python(text: str) -> Any:
         return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
     except TypeError as error:
         raise ValueError("it holds what JSON has not") from error
+
+
+def _parsed_apostrophes(text: str) -> Any:
+    """A dict of Python's whose strings hold apostrophes that are not escaped ('It isn't')."""
+
+    def escaped(match: re.Match[str]) -> str:
+        if match["python"] is None:
+            return match[0]
+        inner = re.sub(r"(\\.)|'", lambda sign: sign[1] or "\\'", match[0][1:-1], flags=re.DOTALL)
+        return "'" + inner.replace("\n", "\\n") + "'"
+
+    return _parsed_python(_PYTHON_STRING.sub(escaped, text))
 
 
 def _pruned(json_text: str) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import listed
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
+from bot.works.council.direction import EXPLICIT, announced, explained
 from bot.works.council.judge_text import (
     FINAL_RANKING,
+    MINE,
     QUOTED,
     SAYS,
     before,
@@ -125,6 +127,22 @@ _LEGEND = re.compile(
     re.IGNORECASE,
 )
 """What a header says of one figure: "4 = best"."""
+_COUNTS = (
+    "2|two|duas|dois|dos|deux|zwei|due|twee|dwie|две|два|iki",
+    "3|three|três|tres|trois|drei|tre|drie|trzy|три|üç",
+    "4|four|quatro|cuatro|quatre|vier|quattro|cztery|четыре|dört",
+    "5|five|cinco|cinq|fünf|cinque|vijf|pięć|пять|beş",
+)
+_TOP = re.compile(
+    rf"[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?(?:(?:my|the|our|o|a|as|os|meu|minhas?|mi|mis|las|los|el|mon|mes|le|les|meine?"
+    rf"|die|il|la|mio|mia|mijn|de|moje|moja|moi|мой|benim|私の|我的|나의)[ ]*){{0,2}}"
+    rf"(?:(?:personal|pessoal|personnel)[ ])?"
+    rf"(?:(?:top|топ|トップ|ilk|en iyi)[ -]?(?P<count>{'|'.join(_COUNTS)}))[ ]*(?:[:=]|-+[ ]|$)",
+    re.IGNORECASE,
+)
+"""A header of the best, which names no others."""
+_OPENING = 60
+"""Characters of a line that leads to what the judge has to say."""
 _SHORT = 3
 """As many words beside a response are a label for it ("worst of all"), and more are a reason."""
 
@@ -143,6 +161,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         items, start, end = listed(lines, at, tail)
         if inside_quotes(lines, at, end) or too_early(lines, at, end):
             continue
+        top = _top(lines[at])
         if OTHER.search(how) or (not items and not FINAL_RANKING.search(lines[at])):
             continue
         if (every and end < len(lines) - 1) or REVISED.search(" ".join(lines[end + 1 :])):
@@ -152,7 +171,14 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         ):
             return []
         after = "\n".join(lines[end + 1 :])
-        if disowned(lines, end):
+        way = "" if _BEST.search(how) or _WORST.search(how) else announced(lines, at)
+        if disowned(lines, end) or explained(lines, end) or way == "unsure":
+            return []
+        if way == "up" and EXPLICIT.match(lines[start]):
+            return []
+        if top and (
+            sum(len(item.letters) for item in items) != top or top > n or not _whole(lines, start, end, top)
+        ):
             return []
         if HEDGED.search(after) and all(
             item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
@@ -161,7 +187,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         ways = [how, *(line for line in lines[at + 1 : start] if _both(line))]
         if (better := better_figure(how)) is not None:
             return _by_legend(items, n, better)
-        return _order(items, n, upwards=any(map(_upwards, ways)))
+        return _order(items, n, upwards=way == "up" or any(map(_upwards, ways)))
     return []
 
 
@@ -172,6 +198,8 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
     line = marked(lines[at])
     if not line.strip() or line.count("|") > 1:
         return None
+    if top := _TOP.match(line):
+        return "", line[top.end() :]
     if _HINT.search(line):
         sentences = [line]
         if not any(map(str.strip, lines[at + 1 :])):
@@ -192,6 +220,24 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
             return said, tail
         return ("reverse" if OTHER.search(said) else "worst" if _upwards(said) else ""), tail
     return None
+
+
+def _top(line: str) -> int:
+    """How many the judge says that it names: "My top 3"; 0 where it says nothing of the kind."""
+    match = _TOP.match(marked(line))
+    if match is None:
+        return 0
+    return next(
+        at for at, words in enumerate(_COUNTS, 2) if re.fullmatch(words, match["count"], re.IGNORECASE)
+    )
+
+
+def _whole(lines: Sequence[str], start: int, end: int, top: int) -> bool:
+    """Whether so many responses are all that is named there, and not merely in the order in which they were shown."""
+    text = "\n".join(_TOP.sub("", marked(line)) for line in lines[start : end + 1])
+    letters = re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", text) if start == end else []
+    ordered_by_signs = re.search(r"[>→≻<]|\d[.):]", text)
+    return bool((start < end or len(letters) == top) and (ordered_by_signs or letters != sorted(letters)))
 
 
 def _both(text: str) -> bool:
@@ -228,8 +274,19 @@ def too_early(lines: Sequence[str], at: int, end: int) -> bool:
     that the ranking is one that it quotes. What begins with the ranking quotes nothing yet.
     """
     earlier = {letter for line in lines[:at] for letter in [*named(line), heading(line)]}
-    text_before = any(line.strip() for line in lines[:at])
+    text_before = any(line.strip() and not _opens(line) for line in lines[:at])
     return text_before and any(letter not in earlier for line in lines[end + 1 :] for letter in named(line))
+
+
+def contrary(items: Sequence[Item]) -> bool:
+    """Whether the first of a list is said to be the worst, and the last to be the best."""
+    return len(items) > 1 and bool(_WORST.search(items[0].remark) and _BEST.search(items[-1].remark))
+
+
+def _opens(line: str) -> bool:
+    """Whether a line is a heading, or no more than "Here is my evaluation:"."""
+    mine = len(line) < _OPENING and line.rstrip().endswith(":") and MINE.search(line)
+    return line.startswith("#") or bool(mine and not SAYS.search(line))
 
 
 def _upwards(how: str) -> bool:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
+from bot.works.council.ballot_syntax import closing
 from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, SPACELESS
 from bot.works.council.places import ordinal
 from bot.works.council.rows import with_bars
@@ -51,10 +52,6 @@ _BLOCK = re.compile(
     |(?<![\\\w{{])(?P<object>\{{)(?=\s{{0,99}}(?:["'{{}}/]|\w{{1,40}}\s?:))|^[ \t]*(?P<list>\[)(?=\s{{0,99}}[{{"'\]])""",  # noqa: E501
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
-STRING = r'"(?:[^"\\]|\\.)*(?:"|\Z)'
-COMMENT = r"//[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z)|(?<=[\s,])\#[^\n]*"
-_BRACKET = re.compile(rf"{STRING}|{COMMENT}|[{{}}\[\]]", re.DOTALL)
-_PYTHON_BRACKET = re.compile(rf"{STRING}|'(?:[^'\\]|\\.)*(?:'|\Z)|{COMMENT}|[{{}}\[\]]", re.DOTALL)
 _EXAMPLE = re.compile(
     r"format|schema|\b(?:in the form|asked for|such as|for example|like this|example)|exempl|ejemplo"
     r"|esempio|beispiel|voorbeeld"
@@ -88,7 +85,7 @@ _FOLLOWING = re.compile(
 """A sentence that announces a quotation without a colon at its end."""
 _PRONOUN = re.compile(r"\W*(?:it|this|that|one of them|ela?|isso|esta|él|elle|il|sie|er)\b", re.IGNORECASE)
 FINAL_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
-_MINE = re.compile(
+MINE = re.compile(
     r"\b(?:I|my|mine|meu|minha|mi|mon|ma|mein\w*|mijn|mój|moj\w*|мой|моя|benim|mio|mia)\b", re.IGNORECASE
 )
 _GOES_ON = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
@@ -205,7 +202,7 @@ def _scanned(text: str, depth: int = 0) -> Own:
         at = match.end()
         if match["object"] or match["list"]:
             start = match.start("object" if match["object"] else "list")
-            at = _closing(text, start)
+            at = closing(text, start)
             if at == len(text) and _in_quotation(text, start):
                 quoted += 1
                 if quoted > _MOST_QUOTED:
@@ -273,20 +270,6 @@ def _in_quotation(text: str, at: int) -> bool:
     """Whether quotation marks are open before this place, in its line."""
     line = text[text.rfind("\n", 0, at) + 1 : at].replace('\\"', "")
     return line.count('"') % 2 == 1 or line.rfind("“") > line.rfind("”")
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the object ends that begins at `start`; the end of the text if it breaks off."""
-    tokens = _PYTHON_BRACKET if re.match(r"[\[{\s]*'", text[start : start + 200]) else _BRACKET
-    depth = 0
-    for token in tokens.finditer(text, start):
-        if token[0] in "{[":
-            depth += 1
-        elif token[0] in "}]":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return len(text)
 
 
 def _labels_in(line: str) -> set[str]:
@@ -361,7 +344,7 @@ def introduces(line: str) -> bool:
         about_one = len(set(named(line))) == 1 or _PRONOUN.match(line)
         return bool(about_one and _FOLLOWING.search(line))
     spoken = SAYS.search(line) or _ASKED.search(line)
-    return len(set(named(line))) == 1 or bool(spoken and not _MINE.search(line))
+    return len(set(named(line))) == 1 or bool(spoken and not MINE.search(line))
 
 
 def quotes_at(text: str, at: int) -> bool:

@@ -9,13 +9,15 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
-from bot.works.council.ballot_words import COUNTER, FINALS, NOUNS, RANKINGS, RANKS, VERDICTS
+from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, VERDICTS
+from bot.works.council.direction import EXPLICIT, announced, direction, explained
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
     HEDGED,
     PENALTY,
     REVISED,
     better_figure,
+    contrary,
     disowned,
     inside_quotes,
     is_introduced,
@@ -24,12 +26,6 @@ from bot.works.council.final_ranking import (
 from bot.works.council.judge_text import QUOTED, before, marked
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 
-_EXPLICIT = re.compile(
-    rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})[\W_]{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
-    rf"|위|등|位|名)|\d{{1,2}}(?:{COUNTER})?\.?\s*(?:{RANKS})(?!\w))",
-    re.IGNORECASE,
-)
-"""A number before a response that can be nothing but its place."""
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
 _LABEL = re.compile(
     rf"^[ *#-]*(?:tl;?dr|summary|in short|in sum|overall|my|the|order|preference|ballot|vote|own|actual|real|honest"
@@ -88,21 +84,34 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     ):
         return []
     explicit = any(
-        _EXPLICIT.match(lines[at]) or with_number(marked(lines[at])) != marked(lines[at])
+        EXPLICIT.match(lines[at]) or with_number(marked(lines[at])) != marked(lines[at])
         for at in starts
         if at >= start
     )
     listed = [letter for item in last for letter in item.letters]
     counted = [item.numbers[:1] for item in last] == [[place] for place in range(1, n + 1)]
     head = before(lines, start)
-    if counted and listed != letters and (not head.endswith(":") or _LABEL.fullmatch(head)):
+    way = announced(lines, start)
+    if (
+        way == "unsure"
+        or (counted and contrary(last) and way != "up")
+        or (way == "up" and counted and explicit)
+    ):
+        return []
+    upwards = way == "up" and counted
+    explicit = explicit or (
+        way == "up" and [item.numbers[:1] for item in last] == [[n - at] for at in range(n)]
+    )
+    if counted and listed != letters and (upwards or not head.endswith(":") or _LABEL.fullmatch(head)):
         explicit = True  # nobody counts their remarks on each in such an order
     ways: list[Groups] = []
+    if way and listed != letters and direction(head) == way and not any(item.numbers for item in last):
+        ways.append([item.letters for item in (last[::-1] if way == "up" else last)])
     better = better_figure(" ".join(lines))
     if explicit and all(item.numbers for item in last):
         numbers = [float(item.numbers[0]) for item in last]
         ways += (
-            [by_value(last, [number * -(better or -1) for number in numbers])]
+            [by_value(last, [number * (-1 if upwards else -(better or -1)) for number in numbers])]
             if _fits(last, numbers, n)
             else []
         )
@@ -150,7 +159,8 @@ def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
 def _around(lines: Sequence[str], start: int, end: int) -> bool:
     """Whether the judge says around what stands there that it is not its vote."""
     text = "\n".join([before(lines, start), *lines[end + 1 :]])
-    return bool(HEDGED.search(text) or disowned(lines, end) or REVISED.search("\n".join(lines[start:])))
+    revised = REVISED.search("\n".join(lines[start:]))
+    return bool(HEDGED.search(text) or disowned(lines, end) or revised or explained(lines, end))
 
 
 def _pieces(line: str, n: int) -> list[str]:
@@ -180,7 +190,7 @@ def _by_table(lines: Sequence[str], n: int) -> Groups:
     if not figures or _around(lines, start + 1, at):
         return []
     if all(row.numbers for row in rows):
-        if better_figure(text) == 1:
+        if better_figure(text) == 1 or announced(lines, start + 1) in ("up", "unsure"):
             return []
     elif PENALTY.search(text) or better_figure(text) == -1:
         return []
@@ -204,6 +214,7 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
                 or inside_quotes(lines, at, at)
                 or too_early(lines, at, at)
                 or _around(lines, at, at)
+                or ("<" not in line and announced(lines, at) in ("up", "unsure"))
             ):
                 return []
             orders.append([item.letters for item in items])

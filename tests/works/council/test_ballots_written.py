@@ -29,8 +29,10 @@ AT_LEAST = {
     "thirteenth": 40,
     "fourteenth": 40,
     "fifteenth": 39,
+    "sixteenth": 40,
+    "variants": 35,
 }
-"""How many of each batch are read as they were meant."""
+"""How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
 
 
 def pairs(places: dict[str, int], labels: str) -> set[tuple[str, str]]:
