@@ -24,6 +24,10 @@ _BETWEEN = (
 _UP = re.compile(
     rf"{_BEGIN}(?:{WORSTS}){_BETWEEN}(?:{BESTS})"
     rf"|{_BEGIN}(?:{WORSTS})\w*(?: (?:one|answer|response|of (?:all|them)))? first\b"
+    r"|\b(?:end|finish|clos|conclud|termin|acab|finis|ende|finir)\w* (?:with|com|con|par|mit)"
+    rf"(?: (?:the|my|[oa]s?|el|la|le|les|il|de[rmn]))? (?:{BESTS})"
+    rf"|{_BEGIN}(?:{BESTS})\w* (?:one |answer |response )?(?:for |is |comes |at )?(?:the )?"
+    r"(?:last|end|por último|no fi[mn]al|al final|en dernier|zuletzt|zum schluss|per ultim[ao])\b"
     r"|\b(?:start|begin|open)(?:s|ing)? (?:off )?(?:with|from|at) (?:the |my )?"
     rf"(?:{WORSTS})"
     r"|\b(?:come[çc]\w+|partindo|empez\w+|empiez\w+|comenz\w+|comienz\w+|commen[çc]\w+|partant"
@@ -43,7 +47,8 @@ _UP = re.compile(
 _DOWN = re.compile(rf"{_BEGIN}(?:{BESTS}){_BETWEEN}(?:{WORSTS})", re.IGNORECASE)
 _PERHAPS = re.compile(
     r"\b(?:(?:least|menos|moins|meno|wenigsten|minst)\b[^.;:\n]{0,30}?\b(?:most|best|mais|más|plus|più|meisten|meest)"
-    r"|count\w*[ -]?down|revers\w+ (?:order|ranking)|backwards|bottom[ -]up|from the bottom|(?:in|de|na) revers\w*"
+    r"|count\w*[ -]?down|revers\w+ (?:order|ranking)|backwards|way up|up from"
+    r"|last (?:place )?to first|bottom[ -]up|from the bottom|(?:in|de|na) revers\w*"
     r"|ascending|increasing|contagem regressiva|cuenta (?:atrás|regresiva)|compte à rebours|conto alla rovescia"
     r"|ord(?:em|en|re|ine) (?:invers\w+|crescente|ascendente|croissant)|umgekehrt\w*|aufsteigend\w*"
     r"|de trás para (?:a )?frente|von hinten|rückwärts|omgekeerd\w*|aftell\w*|odwrotn\w+|обратн\w+)\b"
@@ -60,13 +65,15 @@ _DOUBTFUL = re.compile(
 _QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`")
 _NEAR = 5
 """Lines without a response that may stand between the sentence and its list."""
-_LONGEST = 400
+_SHORTEST, _LONGEST = 3, 400
 """Characters of a line that may announce a direction."""
 
 
 def direction(line: str) -> str:
     """ "up" (from the worst to the best), "down", "unsure", or "" for a line that says nothing of it."""
-    line = _QUOTATION.sub(" ", marked(line)) if len(line) <= _LONGEST else ""
+    if not _SHORTEST <= len(line) <= _LONGEST:
+        return ""
+    line = _QUOTATION.sub(" ", marked(line))
     up, down = _UP.search(line), _DOWN.search(line)
     if down and (not up or down.start() <= up.start()):
         return "" if _DOUBTFUL.search(line) else "down"
