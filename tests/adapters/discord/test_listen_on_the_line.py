@@ -66,6 +66,11 @@ async def seen(on: Line, text: str, where: Channel | None = None) -> Message:
     return message
 
 
+def texts(on: Line, text: str) -> list[Message]:
+    """The messages with this text."""
+    return [message for message in inside(on.channel) if text in message.text]
+
+
 async def pressable(on: Line, message: Message, kind: str) -> str:
     """The custom_id of a button of this kind, once it is there."""
     found = await on.discord.until(lambda: button(message, kind))
@@ -291,8 +296,9 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
         for waits, expires in ((False, False), (True, False), (True, True)):
             go_on.clear()
             if waits:
+                before = len(texts(on, "It takes long."))
                 await on.discord.say(on.ana, thread, "slow", mention=True)
-                await seen(on, "It takes long.")
+                await on.discord.until(lambda before=before: len(texts(on, "It takes long.")) > before)
             pressed = await on.discord.press(on.bia, offered, down)
             if waits:
                 await seen(on, "Number 2")

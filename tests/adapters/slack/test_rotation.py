@@ -12,7 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.credentials import Credentials, configured, needed
 from bot.adapters.slack.installed.doctor import examine
 from bot.config import Secrets, SlackConfig, load
@@ -240,3 +243,30 @@ async def test_the_fake_refuses_what_slack_refuses(slack: FakeSlack, tmp_path: P
         slack.grants.expire(channel.team)
         with pytest.raises(Exception, match="token_expired"):
             await bot.service.clients.bare(first).auth_test()
+
+
+async def test_a_call_whose_token_was_renewed_beside_it_renews_no_other() -> None:
+    """Two calls with one expired token; the second is answered when the first has been made again."""
+    asked, renewed = list[str](), asyncio.Event()
+
+    async def answer(request: web.Request) -> web.Response:
+        late = "late" in await request.text()
+        if request.headers["Authorization"] == "Bearer new":
+            renewed.set()
+            return web.json_response({"ok": True})
+        if late:
+            await renewed.wait()
+        return web.json_response({"ok": False, "error": "token_expired"})
+
+    async def renew(refused: str) -> str:
+        asked.append(refused)
+        return "new"
+
+    app = web.Application()
+    app.router.add_post("/api/api.test", answer)
+    async with TestServer(app) as server:
+        clients = Clients(SlackConfig(api_base=str(server.make_url("/api/"))))
+        client = clients.of("T1", "old", renew=renew)
+        await asyncio.gather(client.api_call("api.test"), client.api_call("api.test", params={"n": "late"}))
+        await clients.close()
+    assert asked == ["old", "old"]

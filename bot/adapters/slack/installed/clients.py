@@ -330,12 +330,13 @@ class Client(AsyncWebClient):
 
     async def _called(self, api_method: str, **more: Any) -> AsyncSlackResponse:
         """The call; once more with another token if this one has expired, for then nothing was done."""
+        used = str(self.token)  # a call beside this one may put another in its place meanwhile
         try:
             return await super().api_call(api_method, **more)
         except SlackApiError as fault:
             if self._renew is None or code_of(fault) != EXPIRED:
                 raise
-            if not (token := await self._renew(str(self.token))):
+            if not (token := await self._renew(used)):
                 raise
             self.token = token
         return await super().api_call(api_method, **more)
