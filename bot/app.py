@@ -513,8 +513,11 @@ class App:
         """Stop one run; 0 when it is over, or of another space."""
         if not self._started:  # nothing runs here, but an earlier process's run would continue at a start
             return int(await self._live.give_up(space, run))
-        request = await self._past.request(space, run)
-        return int(request is not None and await self._live.stop_run(request))
+        if (live := self._live.of(space, run)) is not None:
+            return int(await self._live.stop_one(live))
+        with in_words():
+            request = await self._past.request(space, run)
+            return int(request is not None and await self._live.stop_run(request))
 
     async def stop_where(self, meant: Callable[[Request], bool]) -> int:
         """Stop every run whose request `meant` accepts, as when the bot is removed from a space; how many."""
