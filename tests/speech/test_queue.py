@@ -45,6 +45,10 @@ class Marks:
         self.marked.append("")
 
 
+PATIENCE_S = 120.0
+"""Many times what anything here takes, for a machine with much else to do."""
+
+
 class Hall:
     """A queue with a player that a test drives."""
 
@@ -81,12 +85,12 @@ class Hall:
         await self.queue.add(asked(run, "x"), key, "narrator", "en", text)
 
     async def settled(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             await self.queue.settled()
 
     async def until(self, met: object) -> None:
         assert callable(met)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not met():  # noqa: ASYNC110  (whatever a test waits for)
                 await asyncio.sleep(0)
 

@@ -14,9 +14,9 @@ TOLD = [
     (platform, name)
     for turn, platform in enumerate(("slack", "discord"))
     for number, name in enumerate(STORIES)
-    if ALL or number % 2 == turn
+    if ALL or number % 6 == 3 * turn
 ]
-"""Each on one of the platforms; make test-kill tells all on both."""
+"""Every sixth on each of the platforms; make test-kill tells all on both."""
 
 
 @pytest.mark.parametrize(("platform", "name"), TOLD)
