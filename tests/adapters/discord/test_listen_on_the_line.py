@@ -71,6 +71,10 @@ def texts(on: Line, text: str) -> list[Message]:
     return [message for message in inside(on.channel) if text in message.text]
 
 
+def _more_than(on: Line, before: int) -> bool:
+    return len(texts(on, "It takes long.")) > before
+
+
 async def pressable(on: Line, message: Message, kind: str) -> str:
     """The custom_id of a button of this kind, once it is there."""
     found = await on.discord.until(lambda: button(message, kind))
@@ -298,7 +302,7 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
             if waits:
                 before = len(texts(on, "It takes long."))
                 await on.discord.say(on.ana, thread, "slow", mention=True)
-                await on.discord.until(lambda before=before: len(texts(on, "It takes long.")) > before)
+                await on.discord.until(partial(_more_than, on, before))
             pressed = await on.discord.press(on.bia, offered, down)
             if waits:
                 await seen(on, "Number 2")
