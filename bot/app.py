@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bot import commands
+from bot.channel_rules import ChannelRules
 from bot.commands import UNDER
 from bot.conversation import session_for
 from bot.events import Ended, OptionValue, Place, Request, UserError, Work
@@ -106,6 +107,7 @@ class App:
         self.config = resources.config
         self.records = resources.records
         self.settings = resources.settings
+        self.channel_rules = ChannelRules(resources.settings, resources.records.sessions)
         self.prompts = resources.prompts
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
@@ -381,6 +383,10 @@ class App:
             raise UserError("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)
+        with in_words():
+            if not request.parent:  # what goes on was allowed when it began
+                await self.channel_rules.check(verb, request)
+            request = await self.channel_rules.filled(verb, request)
         if UNDER not in request.options:
             return await self._arrived(verb, request, acknowledge)
         # Of two people who press at once, one comes first.
@@ -478,14 +484,18 @@ class App:
         place_key = (place.space, place.platform, place.channel, place.thread)
         with in_words():
             session = await self.records.sessions.active(*place_key)
-            work, verb = commands.plain_verb(session.work if session else await self._plain_work(place.space))
+            work, verb = commands.plain_verb(session.work if session else await self._plain_work(place))
             kind = commands.KINDS[work]
             meant = await kind.plain(self.resources, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
 
-    async def _plain_work(self, space: str) -> str:
-        """The work of plain text where no session is open: the default, unless there is nothing but courses to ask."""
-        kinds = await self.records.documents.kinds(space)
+    async def _plain_work(self, place: Place) -> str:
+        """The work of plain text where no session is open: the place's own, else the default, unless there is nothing
+        but courses to ask.
+        """
+        if chosen := await self.channel_rules.default_work(place):
+            return chosen
+        kinds = await self.records.documents.kinds(place.space)
         if "" in kinds:
             return commands.DEFAULT_WORK
         works = (name for name, kind in commands.KINDS.items() if kinds & kind.shapes(self.config).keys())

@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from bot.events import UserError
+from bot.verb import NAME_CHARS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 
@@ -114,6 +117,28 @@ class Setting:
         """The value to store for this scope. Raises UserError."""
         check = self.check_own if scope == "person" and self.check_own is not None else self.check
         return check(resources, value)
+
+
+def of_channel(
+    name: str,
+    check: Callable[[Resources, str], str],
+    default: str = "",
+    values: Callable[[Resources], Sequence[str]] = lambda resources: (),
+    shown: Callable[[str], str] = str,
+) -> Setting:
+    """A setting that admins set for a channel, a category of channels, or everyone."""
+    scopes: tuple[Scope, ...] = ("channel", "category", "space")
+    return Setting(
+        name, f"settings.is_{name}", scopes, check, lambda resources: default, values=values, shown=shown
+    )
+
+
+def one_line(resources: Resources, typed: str) -> str:
+    """A check for a name: any words, in one line. Raises UserError."""
+    name = " ".join(typed.split())
+    if len(name) > NAME_CHARS:
+        raise UserError("settings.long", length=len(name), limit=NAME_CHARS)
+    return name
 
 
 Overview: TypeAlias = "Callable[[Resources, str, Words, Callable[[str], str]], AsyncIterator[str]]"

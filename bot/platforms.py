@@ -129,6 +129,8 @@ class Platform:
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
     `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
     in a place, so that a schedule can begin a run there; `adults` says whether only adults are let in there.
+    `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
+    the channel, or the category with this id, "" where that is not known.
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
     None where there can be none.
 
@@ -166,6 +168,8 @@ class Platform:
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
     adults: Callable[[Place], Awaitable[bool]] | None = None
+    category: Callable[[Place], str] | None = None
+    channel_name: Callable[[Place], Awaitable[str]] | None = None
     without_words: Callable[[str], str] | None = None
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
     for_one: Callable[[str], bool] | None = None

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot import untrusted
 from bot.conversation import Conversations
-from bot.events import UserError
+from bot.events import Place, Request, UserError
 from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.platforms import Platform
@@ -20,7 +21,7 @@ from bot.retrieval.library import Library
 from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
-from bot.settings import Settings
+from bot.settings import INSTRUCTION, Settings
 from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
@@ -112,6 +113,21 @@ class Resources:
         shelves, platforms = Shelves(database), dict[str, Platform]()
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
+        def category(place: Place) -> str:
+            platform = platforms.get(place.platform)
+            return platform.category(place) if platform is not None and platform.category is not None else ""
+
+        settings = Settings(kept_settings, config, alone=lease is None, category=category)
+        own_prompts = Prompts(prompts, kept_settings)
+
+        async def instruction(request: Request) -> str:
+            """What the channel's admins ask of its answers, as a paragraph of a system prompt; "" for nothing."""
+            rows = await settings.nearest(request.place, "", INSTRUCTION)
+            if not rows:
+                return ""
+            wording = await own_prompts.wording(request.place.space, "channel")
+            return wording.text.fill(instruction=untrusted.data(rows[0].value))[0].strip()
+
         return cls(
             config=config,
             lock=lock,
@@ -122,7 +138,7 @@ class Resources:
             scripts=Scripts(database),
             stories=Stories(database),
             story_vectors=StoryVectors(database),
-            settings=Settings(kept_settings, config, alone=lease is None),
+            settings=settings,
             people=People(database),
             jobs=jobs,
             outlines=Outlines(database),
@@ -143,8 +159,8 @@ class Resources:
             intake=intake,
             missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),
             ledger=ledger,
-            models=Models(config, ledger),
-            prompts=Prompts(prompts, kept_settings),
+            models=Models(config, ledger, instruction=instruction),
+            prompts=own_prompts,
             platforms=platforms,
             incoming=Incoming(config.data_dir / "incoming", platforms),
             conversations=Conversations(records.sessions, platforms),

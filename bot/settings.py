@@ -1,4 +1,4 @@
-"""Settings of a person, a channel or a space, which take precedence over the config, the nearest first.
+"""Settings of a person, a channel, a category or a space, which take precedence over the config, the nearest first.
 
 Knows no work and no words: kinds of work declare which settings there are and which values they take.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
@@ -36,8 +36,23 @@ AS: Final = "voices.as."
 """What the name of a setting begins with that is the voice of somebody in a thread's story."""
 ON, OFF = "on", "off"
 
-NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "space")
-LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, NARRATE, *(MODEL + role for role in ROLES))
+WORKS: Final = "works"
+DEFAULT_WORK: Final = "default_work"
+INSTRUCTION: Final = "instruction"
+ANSWERS: Final = "answers"
+LISTENS: Final = "listens"
+OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS)
+"""What a channel may do and how: see `bot.channel_rules`."""
+
+THREADS, MENTIONS = "threads", "mentions"
+LISTENING: Final = (THREADS, MENTIONS)
+"""Which messages are for the bot: mentions and those in its own threads, or mentions alone."""
+IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
+ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
+"""Where answers go."""
+
+NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "category", "space")
+LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, NARRATE, *OF_CHANNELS, *(MODEL + role for role in ROLES))
 """Read for each request, so cached by space: many requests at once have to be acknowledged within three seconds, and
 a query for each would take a part of that."""
 SPACES = 1_000
@@ -47,9 +62,17 @@ SPACES = 1_000
 class Settings:
     """Reads and writes settings, whose values the caller has checked."""
 
-    def __init__(self, store: SettingsStore, config: Config, *, alone: bool = True) -> None:
-        """`alone`: no other process writes to the database."""
+    def __init__(
+        self,
+        store: SettingsStore,
+        config: Config,
+        *,
+        alone: bool = True,
+        category: Callable[[Place], str] = lambda place: "",
+    ) -> None:
+        """`alone`: no other process writes to the database. `category` gives the id of a place's category, or ""."""
         self._alone = alone
+        self._category = category
         self.store = store
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
@@ -58,12 +81,12 @@ class Settings:
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """The rows of this setting for this person in this place; the first, which is the nearest, holds."""
         rows = await (self._of(place.space) if name in LATELY else self.store.named(place.space, [name]))
-        return _nearest(rows, place, person, name)
+        return self._nearest(rows, place, person, name)
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
         """Of all settings whose names begin so the row that holds there, by the rest of its name."""
         rows = await self.store.beginning(place.space, prefix)
-        here = [row for row in rows if row.of == of(row.scope, place, person)]
+        here = [row for row in rows if row.of in self._owners(row.scope, place, person)]
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
 
@@ -71,9 +94,10 @@ class Settings:
         await self.set_all(place, person, {name: value}, scope)
 
     async def set_all(self, place: Place, person: str, values: Mapping[str, str], scope: Scope) -> None:
-        """Write all of these, or none."""
+        """Write all of these, or none. Raises UserError("settings.no_category") where the channel is in no category."""
+        owner = self._changed_owner(scope, place, person)
         async with self._turn:
-            await self.store.set_all(place.space, values, person, scope, of(scope, place, person))
+            await self.store.set_all(place.space, values, person, scope, owner)
             await self._remember(place.space)
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
@@ -81,9 +105,10 @@ class Settings:
         return await self.reset_all(place, person, [name], scope)
 
     async def reset_all(self, place: Place, person: str, names: Sequence[str], scope: Scope) -> bool:
-        """Remove these settings of this scope; whether there was any."""
+        """Remove these settings of this scope; whether there was any. Raises UserError as `set_all`."""
+        owner = self._changed_owner(scope, place, person)
         async with self._turn:
-            was = await self.store.reset_all(place.space, names, scope, of(scope, place, person))
+            was = await self.store.reset_all(place.space, names, scope, owner)
             await self._remember(place.space)
             return was
 
@@ -98,7 +123,7 @@ class Settings:
 
     def known_locale(self, place: Place, person: str, otherwise: str) -> str:
         """The same without waiting for the database: `otherwise` while nothing has been asked for in the space."""
-        settings = _nearest(self._remembered.get(place.space, ()), place, person, LANGUAGE)
+        settings = self._nearest(self._remembered.get(place.space, ()), place, person, LANGUAGE)
         return settings[0].value if settings else otherwise
 
     async def zone(self, request: Request) -> tzinfo:
@@ -165,21 +190,43 @@ class Settings:
         if len(self._remembered) > SPACES:
             self._remembered.popitem(last=False)
 
+    def _nearest(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
+        by_scope = {
+            row.scope: row
+            for row in rows
+            if row.name == name and row.of in self._owners(row.scope, place, person)
+        }
+        return list(filter(None, map(by_scope.get, NEAREST)))
 
-def _nearest(rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
-    by_scope = {row.scope: row for row in rows if row.name == name and row.of == of(row.scope, place, person)}
-    return list(filter(None, map(by_scope.get, NEAREST)))
+    def _owners(self, scope: Scope, place: Place, person: str) -> tuple[str, ...]:
+        """The owner, or none where there is no such owner: a place without a category, a setting of nobody's."""
+        owner = self.owner(scope, place, person)
+        return (owner,) if owner or scope == "space" else ()
 
+    def owner(self, scope: Scope, place: Place, person: str) -> str:
+        """The owner of a setting of this scope that this person sets in this place; "" for no category."""
+        match scope:
+            case "person":
+                return person
+            case "thread":
+                return f"{place.channel}/{place.thread}"
+            case "channel":
+                return place.channel
+            case "category":
+                return self._category(place)
+            case "space":
+                return ""
 
-def of(scope: Scope, place: Place, person: str) -> str:
-    """The owner of a setting of this scope that this person sets in this place."""
-    owners: Mapping[Scope, str] = {
-        "person": person,
-        "thread": f"{place.channel}/{place.thread}",
-        "channel": place.channel,
-        "space": "",
-    }
-    return owners[scope]
+    def _changed_owner(self, scope: Scope, place: Place, person: str) -> str:
+        owner = self.owner(scope, place, person)
+        if scope == "category" and not owner:
+            raise UserError("settings.no_category")
+        return owner
+
+    async def of_channels(self, space: str, names: Sequence[str]) -> list[SettingRow]:
+        """What channels, categories and the whole space have set under these names."""
+        rows = await self.store.named(space, names)
+        return [row for row in rows if row.scope in ("channel", "category", "space")]
 
 
 UTC: Final = "UTC"

@@ -179,8 +179,8 @@ DEFAULT_SHELF: Final = "rules"
 TYPED: Final = "typed"
 """The option of a secret verb's request whose text was typed in public."""
 ME: Final = "me"
-FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))
-"""Whom a setting is for: the person who sets it, the channel, or everyone."""
+FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "category", "everyone"))
+"""Whom a setting is for: the person who sets it, the channel, its category, or everyone."""
 
 
 def usage(verb: Verb) -> str:

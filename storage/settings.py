@@ -1,6 +1,6 @@
-"""What a person, a channel or a space has set, standing over the config's.
+"""What a person, a thread, a channel, a category or a space has set, over the config's value.
 
-Knows nothing of what a setting means: whoever sets a value has checked it.
+Knows nothing of what a setting means: the caller has checked the value.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
-Scope: TypeAlias = Literal["person", "thread", "channel", "space"]
+Scope: TypeAlias = Literal["person", "thread", "channel", "category", "space"]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """`of` is the person's, the thread's or the channel's id, "" for the space; `author_id` is who set it."""
+    """`of` is the id of the person, thread, channel or category, "" for the space; `author_id` is who set it."""
 
     space: str
     scope: Scope

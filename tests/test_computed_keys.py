@@ -28,6 +28,7 @@ from bot.works.council.formatting import AGREE
 from bot.works.council.values import ReadFrom
 from bot.works.library.jobs import PHASES
 from bot.works.privacy.work import COUNTED
+from bot.works.settings.channels import OF_CHANNELS
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.branch import Reason
@@ -46,6 +47,7 @@ from storage.settings import Scope
 ENGLISH = words(LOCALES[0]).sentences()
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
 SCOPES = get_args(Scope)
+VOICE_SCOPES = [scope for scope in SCOPES if scope != "category"]
 NO_KEYS = {"files.{}", "sutradhar.{}"}
 """A host's name, and the name of a span."""
 
@@ -110,6 +112,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "council.show_{}": ("answers", "ballots", "key", "research"),
     "council.unfinished_{}": ("why", "any"),
     "council.{}": ("best", "likest", "any"),
+    "channels.work_{}": [scope for scope in SCOPES if scope not in ("person", "thread")],
     "council_settings.{}": (
         *("saved", "reset", "was_default", "own", "default"),
         *(row.name for row in TABLE if row.work == "council" and row.sets),
@@ -170,7 +173,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "settings.by_{}": (*SCOPES, "app", "config"),
     "settings.for_{}": (*SCOPES, "app", "config"),
     "settings.holds_{}": (*SCOPES, "app", "config"),
-    "settings.is_{}": ROLES,
+    "settings.is_{}": (*ROLES, *OF_CHANNELS),
     "settings.reset_{}": SCOPES,
     "settings.saved_{}": SCOPES,
     "settings.unset_{}": SCOPES,
@@ -204,8 +207,8 @@ VALUES: Mapping[str, Iterable[str]] = {
     "voice.called_{}": ("voice", "speed"),
     "voice.narrated_{}": (ON, OFF),
     "voice.recording_{}": get_args(NoRecording),
-    "voice.reset_{}": SCOPES,
-    "voice.saved_{}": SCOPES,
+    "voice.reset_{}": VOICE_SCOPES,
+    "voice.saved_{}": VOICE_SCOPES,
     "voice.title_{}": [row.name for row in DISCORD if row.work == "voice" and not row.hears],
     "welcome.{}": ONLY_HERE,
 }

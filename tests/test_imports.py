@@ -35,7 +35,7 @@ LAYERS = (
     ),
     ("bot.works",),
     ("bot.accounts",),
-    ("bot.command_line", "bot.manual", "bot.runs.requests"),
+    ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.runs.requests"),
     ("bot.commands",),
     ("bot.kind",),
     ("bot.resources",),

@@ -28,6 +28,7 @@ from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import REPEATS, event_id
+from bot.verb import PRIVATE
 from bot.words import Words
 from storage.faults import StorageFault
 
@@ -194,6 +195,13 @@ class Intake:
         """The invocation of a parsed message: plain text goes to the work of the place's session. Raises UserError."""
         row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
         return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
+
+    async def arranged(self, invocation: Invocation, place: Place) -> Invocation:
+        """The invocation as the channel's settings have it: with a private answer where that is usual there."""
+        decided = PRIVATE.name in invocation.options or invocation.answers or invocation.again is not None
+        if decided or not await self.app.channel_rules.answers_privately(invocation.row, place):
+            return invocation
+        return replace(invocation, options={**invocation.options, PRIVATE.name: True})
 
     async def repetition(self, location: Location, run: str) -> Invocation:
         """A run's request once more, with its present words. Raises UserError if it is deleted or another person's."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from bot import metrics, tracing, untrusted
 from bot.budget import Budget, most_usage
 from bot.config import model_spec
-from bot.events import Completion, Run, Usage, UserError
+from bot.events import Completion, Request, Run, Usage, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
 from bot.llm.cache_times import CacheTimes
@@ -42,6 +42,13 @@ _WIRES: Final = {
     "openai-compatible": ("bot.llm.openai_chat", "ChatCompletions"),
 }
 
+READ_BY_PEOPLE: Final = ("answerer", "writer", "chair")
+"""The roles whose words people read."""
+
+
+async def _no_instruction(request: Request) -> str:
+    return ""
+
 
 class Models:
     """The config's roles, resolved. `timeouts` and `sleep` go on to the providers, for tests."""
@@ -54,7 +61,10 @@ class Models:
         timeouts: Timeouts | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        instruction: Callable[[Request], Awaitable[str]] = _no_instruction,
     ) -> None:
+        """`instruction` gives a paragraph for the system prompt of what people in a place read, "" for none."""
+        self._instruction = instruction
         self._config = config
         self._roles = config.roles
         self.budget = Budget(ledger, config.budget)
@@ -244,6 +254,12 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model after the other until one answers; `streamed`: pass its text on as it arrives."""
         chain = chain or self.candidates(role, prompt)
+        if (
+            role in READ_BY_PEOPLE
+            and prompt.schema is None
+            and (asked := await self._instruction(run.request))
+        ):
+            prompt = replace(prompt, system=f"{prompt.system.rstrip()}\n\n{asked}")
         cooling = self._cooldowns.active(chain)
         # Whoever began a tool loop goes on with it: only that model understands its own blocks.
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}

@@ -32,6 +32,7 @@ class Failing:
         self.records = table.world.app.records
         self.complete = table.world.app.complete
         self.settings = table.world.app.settings
+        self.channel_rules = table.world.app.channel_rules
         self._fault = fault
         self._acknowledged = acknowledged
 

@@ -85,6 +85,8 @@ class Sutradhar(Client):
                 narrates=clips.wanted,
                 reader=voice,
                 adults=self._adults,
+                category=self._category,
+                channel_name=self._channel_name,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
                 for_one=unseen,
@@ -103,6 +105,24 @@ class Sutradhar(Client):
             with suppress(SurfaceFault), as_surface_faults():
                 channel = self.get_channel(int(place.channel)) or await self.fetch_channel(int(place.channel))
         return for_adults(channel)
+
+    def _category(self, place: Place) -> str:
+        """The id of the category of the place's channel, "" for none."""
+        channel = self.get_channel(int(place.channel)) if place.channel.isdecimal() else None
+        category = getattr(channel, "category_id", None)
+        return str(category) if category is not None else ""
+
+    async def _channel_name(self, place: Place) -> str:
+        channel = self.get_channel(int(place.channel)) if place.channel.isdecimal() else None
+        if not isinstance(
+            channel,
+            discord.TextChannel | discord.ForumChannel | discord.VoiceChannel | discord.CategoryChannel,
+        ):
+            return ""
+        if str(channel.guild.id) != place.space:
+            return ""
+        sign = "" if isinstance(channel, discord.CategoryChannel) else "#"
+        return clean(f"{sign}{channel.name}")
 
     async def furnish(self) -> None:
         """Add the intake, the commands, the buttons and the listener for messages."""

@@ -5,6 +5,7 @@ Knows no event and no block: those belong to the listeners and the view.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.health import Connections
 from bot.adapters.log_redaction import announce
+from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.clients import PACE, Clients
 from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
@@ -34,7 +36,7 @@ from bot.adapters.slack.shown import narration
 from bot.adapters.slack.shown.home import view_of
 from bot.adapters.slack.shown.taken_back import take_back
 from bot.adapters.stored_choices import VoteCounts
-from bot.adapters.surface import PlaceClosed
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.adapters.writer import Writers
 from bot.platforms import Platform
 
@@ -45,10 +47,13 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.credentials import Credentials
     from bot.app import App
     from bot.config import Config
+    from bot.events import Place
     from bot.words import Words
 
 
 ANY: Final = re.compile(".*", re.DOTALL)
+NAME_S: Final = 2.0
+"""How long to wait for a channel's name."""
 
 
 class Slack:
@@ -138,8 +143,21 @@ class Slack:
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self.app.records, self.workspaces),
                 for_one=for_one,
+                channel_name=self._channel_name,
             )
         )
+
+    async def _channel_name(self, place: Place) -> str:
+        """Asks Slack, which may take a moment or not know the channel any more."""
+        origin = origin_of(origin_at(place))
+        try:
+            async with asyncio.timeout(NAME_S):
+                client = await self.workspaces.client(origin.team, origin.enterprise)
+                answer: Any = await client.conversations_info(channel=place.channel)
+        except (SurfaceFault, TimeoutError):
+            return ""
+        name = answer["channel"].get("name")
+        return f"#{clean(name)}" if name else ""
 
     async def run(self) -> None:
         """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from bot.check import Check
 from bot.config.settings import choice, within
 from bot.events import UserError
-from bot.kind import Complete, Kind, Runs, Setting, Typed
+from bot.kind import Complete, Kind, Runs, Setting, Typed, of_channel, one_line
 from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -242,6 +242,7 @@ KIND = Kind(
             default=lambda resources: str(resources.config.section(CourseConfig).memory),
             values=lambda resources: tuple(map(str, range(6))),
         ),
+        of_channel("course", one_line),
     ),
     overview=_overview,
     sections={"course": CourseConfig},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.kind import Kind, Runs
+from bot.kind import Kind, Runs, of_channel, one_line
 from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -76,4 +76,11 @@ async def _checks(resources: Resources, request: Request) -> None:
         roll(request.text)
 
 
-KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",), checks=_checks)
+KIND = Kind(
+    "rules",
+    VERBS,
+    make,
+    settings=(of_channel(SHELF.name, one_line),),
+    suggests=("slack_home.prompt_ask",),
+    checks=_checks,
+)

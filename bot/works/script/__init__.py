@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Kind, Runs, Typed
+from bot.kind import Kind, Runs, Typed, of_channel, one_line
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.script.config import ScriptConfig
 
@@ -139,4 +139,11 @@ async def _titles(resources: Resources, typed: Typed) -> list[str]:
     return completed([row.title for row in rows], typed.prefix, COMPLETIONS)
 
 
-KIND = Kind("script", VERBS, make, completes={"script": _titles}, sections={"script": ScriptConfig})
+KIND = Kind(
+    "script",
+    VERBS,
+    make,
+    completes={"script": _titles},
+    settings=(of_channel("script", one_line),),
+    sections={"script": ScriptConfig},
+)

@@ -1,11 +1,31 @@
-"""What people, channels and spaces set for themselves over the config; here also what no other kind of work reads."""
+"""What people, channels, categories and spaces set over the config; here also what no other kind of work reads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.kind import Kind, Runs, Setting, Typed
-from bot.settings import FREE_CHAT, LANGUAGE, MODEL, OFF, ON, ROLES, TIMEZONE, UTC, choosable, zones
+from bot.kind import Kind, Runs, Setting, Typed, of_channel
+from bot.settings import (
+    ANSWERING,
+    ANSWERS,
+    DEFAULT_WORK,
+    FREE_CHAT,
+    IN_THREAD,
+    INSTRUCTION,
+    LANGUAGE,
+    LISTENING,
+    LISTENS,
+    MODEL,
+    OFF,
+    ON,
+    ROLES,
+    THREADS,
+    TIMEZONE,
+    UTC,
+    WORKS,
+    choosable,
+    zones,
+)
 from bot.verb import FOR, Argument, Verb
 from bot.words import LOCALES
 from bot.works.settings import checks
@@ -45,6 +65,7 @@ VERBS: tuple[Verb, ...] = (
         personal=True,
         sets=True,
     ),
+    Verb("settings", "channels", personal=True),
 )
 
 
@@ -84,7 +105,7 @@ def _of_role(role: str) -> Setting:
     return Setting(
         MODEL + role,
         f"settings.is_{role}",
-        ("person", "channel", "space"),
+        ("person", "channel", "category", "space"),
         check=checks.models,
         default=lambda resources: ", ".join(resources.config.roles.chain(role)),
         values=lambda resources: choosable(resources.config),
@@ -92,11 +113,32 @@ def _of_role(role: str) -> Setting:
     )
 
 
+def _works(resources: Resources) -> Sequence[str]:
+    from bot.channel_rules import ALL, EXCEPT, GOVERNED
+
+    return [ALL, *GOVERNED, *(EXCEPT + work for work in GOVERNED)]
+
+
+def _plain_works(resources: Resources) -> Sequence[str]:
+    from bot.channel_rules import PLAIN
+
+    return PLAIN
+
+
+CHANNEL_SETTINGS: tuple[Setting, ...] = (
+    of_channel(WORKS, checks.works, "all", _works, lambda value: ", ".join(value.split())),
+    of_channel(DEFAULT_WORK, checks.default_work, values=_plain_works),
+    of_channel(INSTRUCTION, checks.instruction),
+    of_channel(ANSWERS, checks.one_of(ANSWERS, ANSWERING), IN_THREAD, lambda resources: ANSWERING),
+    of_channel(LISTENS, checks.one_of(LISTENS, LISTENING), THREADS, lambda resources: LISTENING),
+)
+"""What admins set for a channel, a category of channels, or everyone."""
+
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         LANGUAGE,
         "settings.is_language",
-        ("person", "channel", "space"),
+        ("person", "channel", "category", "space"),
         check=checks.language,
         default=None,
         values=lambda resources: LOCALES,
@@ -104,7 +146,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         TIMEZONE,
         "settings.is_timezone",
-        ("person", "channel", "space"),
+        ("person", "channel", "category", "space"),
         check=checks.zone,
         default=lambda resources: UTC,
         values=_zones,
@@ -113,12 +155,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         FREE_CHAT,
         "settings.is_free_chat",
-        ("channel", "space"),
+        ("channel", "category", "space"),
         check=checks.free_chat,
         default=lambda resources: ON if resources.config.discord.free_chat else OFF,
         values=lambda resources: (ON, OFF),
         platforms=("discord",),
     ),
+    *CHANNEL_SETTINGS,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.config import model_spec
@@ -28,6 +28,8 @@ LANGUAGES = {
     "pt_br": "pt-BR",
 }
 """Locales by the names of their languages."""
+INSTRUCTION_CHARS = 600
+"""Of a channel's instruction, which is part of each prompt there."""
 ZONES = 3
 """Suggestions for a misspelt time zone."""
 
@@ -113,3 +115,40 @@ def _plain(text: str) -> str:
     return "_".join(
         "".join(letter for letter in letters if not unicodedata.combining(letter)).split()
     ).casefold()
+
+
+def works(resources: Resources, typed_value: str) -> str:
+    """The works that may run in a channel: "all", those named, or all but those named with a minus."""
+    from bot.channel_rules import ALL, EXCEPT, GOVERNED
+
+    typed = typed_value.replace(",", " ").split()
+    if [name.casefold() for name in typed] == [ALL]:
+        return ALL
+    forbidden = {name.startswith(EXCEPT) for name in typed}
+    if len(forbidden) != 1:
+        raise UserError("settings.works", value=typed_value[:80], works=", ".join(GOVERNED))
+    names = {choice("works", name.removeprefix(EXCEPT), GOVERNED) for name in typed}
+    sign = EXCEPT if forbidden.pop() else ""
+    if sign and len(names) == len(GOVERNED):
+        raise UserError("settings.works_none")
+    return " ".join(sign + name for name in GOVERNED if name in names)
+
+
+def default_work(resources: Resources, typed_value: str) -> str:
+    """The work that answers plain words."""
+    from bot.channel_rules import PLAIN
+
+    return choice("default_work", typed_value, PLAIN)
+
+
+def one_of(name: str, choices: Sequence[str]) -> Callable[[Resources, str], str]:
+    """A check for one of these."""
+    return lambda resources, typed_value: choice(name, typed_value, choices)
+
+
+def instruction(resources: Resources, typed_value: str) -> str:
+    """A short instruction for the answers in a channel."""
+    typed = typed_value.strip()
+    if len(typed) > INSTRUCTION_CHARS:
+        raise UserError("settings.long", length=len(typed), limit=INSTRUCTION_CHARS)
+    return typed

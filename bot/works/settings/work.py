@@ -1,4 +1,4 @@
-"""`settings show|set|reset`: what holds for whoever asks, who has set it where, and another value.
+"""`settings show|set|reset|channels`: what holds for the person who asks, who has set it where, and another value.
 
 Knows no setting: what may be set is declared by the kinds of work.
 """
@@ -17,6 +17,7 @@ from bot.markdown import code, table_row
 from bot.runs.requests import request_from_json
 from bot.settings import TIMEZONE
 from bot.words import Words, words
+from bot.works.settings.channels import OF_CHANNELS, ChannelTable
 
 if TYPE_CHECKING:
     from bot.kind import Setting
@@ -27,6 +28,7 @@ SCOPES: Final[Mapping[str, Scope]] = {
     "me": "person",
     "thread": "thread",
     "channel": "channel",
+    "category": "category",
     "everyone": "space",
 }
 """What people call them."""
@@ -63,9 +65,10 @@ class SettingsWork:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
+        self._channels = ChannelTable(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        verbs = {"show": self._show, "set": self._set, "reset": self._reset}
+        verbs = {"show": self._show, "set": self._set, "reset": self._reset, "channels": self._channels.run}
         return verbs[run.request.verb](run)
 
     async def _show(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -142,6 +145,8 @@ class SettingsWork:
         reader = _Reader(request, say, await self._settings.zone(request))
         lines, barred = [say("settings.header"), "|---|---|---|"], list[str]()
         for setting in _there(request):
+            if setting.name in OF_CHANNELS:
+                continue
             rows = await self._rows(request, setting)
             valid = [row for row in rows if self._valid(setting, row)]
             barred += [setting.name] if valid != rows else []
@@ -161,6 +166,8 @@ class SettingsWork:
         effective = await self._effective(request, setting)
         lines = [say("settings.header_one"), "|---|---|---|"]
         for scope in setting.scopes:
+            if scope == "category" and not self._settings.owner("category", request.place, ""):
+                continue
             called = _strong(say(f"settings.for_{scope}"), effective.scope == scope)
             row = rows.get(scope)
             value = _one_line(setting.shown(row.value)) if row is not None else "–"

@@ -51,6 +51,7 @@ from bot.adapters.surface import OWN
 from bot.command_line import parse
 from bot.events import Place, PressedLate, UserError
 from bot.runs.requests import event_id
+from bot.settings import IN_CHANNEL
 from bot.verb import PRIVATE, Verb
 from bot.words import Words, locale_of, words
 from storage.faults import StorageFault
@@ -77,7 +78,8 @@ class Intake(intake.Intake):
     def __init__(self, app: App, client: discord.Client, config: Config) -> None:
         super().__init__(app, PLATFORM, placing.for_one, config.limits)
         threads, us = config.discord.threads, client.application_id or 0
-        self._request_of = partial(request_of, threads=threads, us=us)
+        self._threads = threads
+        self._request_of = partial(request_of, us=us)
         self._client = client
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete, self._place)
@@ -242,6 +244,10 @@ class Intake(intake.Intake):
         held = await self.app.records.threads.held(location.space, location.real)
         return placing.place(placing.within(location, held), thread_row=held)
 
+    async def _opens_threads(self, place: Place) -> bool:
+        """Whether an answer in the place gets a thread of its own."""
+        return self._threads and await self.app.channel_rules.answers(place) != IN_CHANNEL
+
     async def brought(self, message: discord.Message) -> Brought:
         """What a message to the bot brings along."""
         location = placing.location_of_message(message)
@@ -292,7 +298,8 @@ class Intake(intake.Intake):
                 elif not line and along:
                     asked = Invocation(commands.HELP)
             self.count(location, asked)
-            request, _ = self._request_of(message, location, asked, held, say.locale)
+            threads = await self._opens_threads(placing.place(location, thread_row=held))
+            request, _ = self._request_of(message, location, asked, held, say.locale, threads=threads)
             await self.keep_pace(request)
             await self.app.perform(request)
         except Exception as error:
@@ -336,7 +343,11 @@ class Intake(intake.Intake):
         self.count(location, asked)
         held = await self.app.records.threads.held(location.space, location.real)
         locale = self.words(interaction).locale
-        request, origin = self._request_of(interaction, location, asked, held, locale)
+        here = placing.place(placing.within(location, held), thread_row=held)
+        if interaction.type is not discord.InteractionType.component:
+            asked = await self.arranged(asked, here)
+        threads = await self._opens_threads(here)
+        request, origin = self._request_of(interaction, location, asked, held, locale, threads=threads)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
         await self.keep_pace(request)

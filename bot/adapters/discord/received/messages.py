@@ -29,6 +29,7 @@ from bot.command_line import parse
 from bot.events import Place, UserError
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
+from bot.settings import MENTIONS
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -160,6 +161,8 @@ class Listener:
         if thread_row.free_chat is not None:
             return thread_row.free_chat
         place = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
+        if await self._client.app.channel_rules.listens(place) == MENTIONS:
+            return False
         return await self._client.app.settings.free_chat(place)
 
     def _for_others(self, message: discord.Message) -> bool:

@@ -258,6 +258,8 @@ class Intake(intake.Intake):
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row = await self.app.records.threads.held(location.space, location.real)
+        here = placing.place(location, event="", goes="here", thread_row=thread_row)
+        invocation = await self.arranged(invocation, here)
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)
         request = request_of(

@@ -32,6 +32,7 @@ from bot.events import Place, UserError
 from bot.faults import in_words
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
+from bot.settings import MENTIONS
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
@@ -111,7 +112,11 @@ class Listener:
         """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot's."""
         if location.direct or mentions(text, me.user):
             return True
-        return await self._intake.holds(location)
+        if not await self._intake.holds(location):
+            return False
+        here = place(location, event="", goes="here")
+        with in_words():
+            return await self._intake.app.channel_rules.listens(here) != MENTIONS
 
     async def _answer(
         self, location: Location, event: Mapping[str, Any], me: Installed, ack: AsyncAck

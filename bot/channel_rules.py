@@ -1,0 +1,128 @@
+"""What the settings of a channel say of a request: whether its work may run there, what it asks where nothing is named,
+where the answer goes, and which messages are for the bot.
+
+Knows no platform. The settings themselves are declared in `bot.works.settings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bot import commands
+from bot.events import Place, Request, UserError
+from bot.settings import (
+    ANSWERS,
+    DEFAULT_WORK,
+    IN_PRIVATE,
+    IN_THREAD,
+    LISTENS,
+    THREADS,
+    WORKS,
+)
+from bot.verb import PRIVATE, SHELF
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+    from bot.verb import Verb
+    from storage.sessions import Sessions
+
+GOVERNED: Final = tuple(
+    name
+    for name, kind in commands.KINDS.items()
+    if any(row.asks or row.turn or row.speaks or row.hears for row in kind.verbs)
+)
+"""The works that a channel can allow or forbid: those that ask models or speak."""
+PLAIN: Final = tuple(name for name in GOVERNED if any(row.plain for row in commands.KINDS[name].verbs))
+"""The works that can answer plain words."""
+NAMED: Final = frozenset(
+    option.name
+    for row in commands.TABLE
+    for option in row.options
+    if option.name == option.completes and option.name in commands.SETTINGS
+)
+"""Options of verbs, such as a shelf, for which a channel can have a value."""
+
+ALL: Final = "all"
+EXCEPT: Final = "-"
+"""Before the name of a work that is forbidden; without it, only the named ones are allowed."""
+
+
+class ChannelRules:
+    """Reads the settings of channels for the door (`App.perform`), the adapters and the models."""
+
+    def __init__(self, settings: Settings, sessions: Sessions) -> None:
+        self._settings = settings
+        self._sessions = sessions
+
+    async def check(self, verb: Verb, request: Request) -> None:
+        """Raises UserError where the request's work may not run in its place. Raises StorageFault."""
+        if not _governed(verb):
+            return
+        rows = await self._settings.nearest(request.place, "", WORKS)
+        if rows and not allows(rows[0].value, verb.work):
+            names = ", ".join(work for work in GOVERNED if allows(rows[0].value, work)) or "–"
+            raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
+
+    async def filled(self, verb: Verb, request: Request) -> Request:
+        """The request with the place's own shelf, say, where it names none."""
+        wanted = [option.name for option in verb.options if option.name in NAMED]
+        if not wanted or verb.background or verb.admin or request.files or "file" in request.options:
+            return request
+        place, options = request.place, dict(request.options)
+        for name in wanted:
+            rows = await self._settings.nearest(place, "", name) if name not in options else []
+            # A conversation that goes on has chosen its course or screenplay.
+            if rows and (name == SHELF.name or not await self._begun(place)):
+                options[name] = rows[0].value
+        return replace(request, options=options)
+
+    async def _begun(self, place: Place) -> bool:
+        """Whether a conversation goes on in the place."""
+        return (
+            await self._sessions.active(place.space, place.platform, place.channel, place.thread) is not None
+        )
+
+    async def default_work(self, place: Place) -> str:
+        """The work of plain words where no conversation goes on; "" where nothing says so."""
+        chosen = await self._settings.nearest(place, "", DEFAULT_WORK)
+        if chosen and chosen[0].value in PLAIN:
+            return chosen[0].value
+        works = await self._settings.nearest(place, "", WORKS)
+        allowed = [work for work in PLAIN if not works or allows(works[0].value, work)]
+        return "" if commands.DEFAULT_WORK in allowed else next(iter(allowed), "")
+
+    async def listens(self, place: Place) -> str:
+        """Which messages are for the bot there: one of `settings.LISTENING`."""
+        rows = await self._settings.nearest(place, "", LISTENS)
+        return rows[0].value if rows else THREADS
+
+    async def answers(self, place: Place) -> str:
+        """Where the answer goes: one of `settings.ANSWERING`."""
+        rows = await self._settings.nearest(place, "", ANSWERS)
+        return rows[0].value if rows else IN_THREAD
+
+    async def answers_privately(self, verb: Verb, place: Place) -> bool:
+        """Whether an answer to this verb goes to the asker alone there, who can share it."""
+        return verb.option(PRIVATE.name) is not None and await self.answers(place) == IN_PRIVATE
+
+
+def _governed(verb: Verb) -> bool:
+    """Whether a channel can forbid it. What stops something or is about a person's own data always works."""
+    private_matter = verb.urgent or verb.stops or verb.personal
+    return verb.work in GOVERNED and not private_matter and not verb.bare
+
+
+def allows(value: str, work: str) -> bool:
+    """Whether the value of the setting lets a work run."""
+    names = value.split()
+    if not names or names == [ALL]:
+        return True
+    if all(name.startswith(EXCEPT) for name in names):
+        return EXCEPT + work not in names
+    return work in names
+
+
+def shown_works(value: str) -> str:
+    """The setting's value as people read and write it."""
+    return ", ".join(value.split())

@@ -1,0 +1,73 @@
+"""Where answers go and which messages are for the bot on Discord, as a channel's settings say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.events import Place
+from bot.settings import ANSWERS, IN_CHANNEL, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from tests.adapters.discord.line import Line, line
+from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen, texts
+from tests.fakes.discord import Channel
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Line]:
+    async with line(tmp_path, defaultdict(lambda: hello), free_chat=True) as made:
+        yield made
+
+
+async def put(on: Line, name: str, value: str) -> None:
+    place = Place("discord", str(on.guild.id), str(on.channel.id), "")
+    await on.app.settings.set(place, str(on.bia.id), name, value, "channel")
+
+
+def root(channel: Channel) -> list[str]:
+    """The bot's messages outside threads."""
+    return [message.text for message in channel.messages if message.author.bot and not message.deleted]
+
+
+async def test_answers_go_to_the_channel_itself_where_its_admins_want_that(on: Line) -> None:
+    await put(on, ANSWERS, IN_CHANNEL)
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    await on.discord.slash(on.ana, on.channel, "rules ask", question="what is prone?")
+    await on.discord.until(lambda: len(answers(on.channel)) == 2)
+    assert on.channel.threads == []
+    assert sum("Its speed is zero." in text for text in root(on.channel)) == 2
+
+
+async def test_a_command_is_answered_to_the_asker_alone_where_that_is_usual(on: Line) -> None:
+    await put(on, ANSWERS, IN_PRIVATE)
+    asked = await on.discord.slash(on.ana, on.channel, "rules ask", question="what is grappled?")
+    await on.discord.until(lambda: asked.original is not None and "Its speed is zero." in asked.original.text)
+    assert asked.original is not None
+    assert asked.original.ephemeral
+    assert answers(on.channel) == []
+    assert on.channel.threads == []
+
+
+async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    thread = on.channel.threads[0]
+    await on.discord.say(on.ana, thread, "and prone?")
+    await on.discord.until(lambda: len(answers(on.channel)) == 2)
+    await put(on, LISTENS, MENTIONS)
+    await on.discord.say(on.ana, thread, "I would say so, too.")
+    await on.discord.say(on.ana, thread, "and blinded?", mention=True)
+    await on.discord.until(lambda: len(answers(on.channel)) == 3)
+    await on.app.idle()
+    assert len(answers(on.channel)) == 3
+
+
+async def test_a_work_that_is_turned_off_is_refused_in_words(on: Line) -> None:
+    await put(on, WORKS, "-rules")
+    await on.discord.say(on.ana, on.channel, "/rules ask what is grappled?", mention=True)
+    refused = await seen(on, "is turned off in this channel")
+    assert "`rules`" in refused.text
+    assert texts(on, "Its speed is zero.") == []

@@ -1,0 +1,51 @@
+"""Who sees answers and which messages are for the bot on Slack, as a channel's settings say."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.slack.placing import PLATFORM
+from bot.events import Place
+from bot.settings import ANSWERS, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from tests.adapters.slack.table import Table
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def put(at: Table, name: str, value: str) -> None:
+    place = Place(PLATFORM, at.space, at.channel.id, "")
+    await at.app.settings.set(place, at.bia.id, name, value, "channel")
+
+
+async def test_answers_go_to_the_asker_alone_where_that_is_usual(at: Table) -> None:
+    await put(at, ANSWERS, IN_PRIVATE)
+    await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
+    await at.slack.say(at.ana, at.channel, "And why?", mention=True)
+    await at.ended(2)
+    assert [origin.private for origin in at.origins] == [True, True]
+    await put(at, ANSWERS, "thread")
+    await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
+    await at.ended(3)
+    assert not at.origins[-1].private
+
+
+async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    await at.ended()
+    await at.slack.say(at.ana, at.channel, "And why?", thread=root)
+    await at.ended(2)
+    assert at.requests[-1].text == "And why?"
+    await put(at, LISTENS, MENTIONS)
+    unmeant = await at.slack.say(at.ana, at.channel, "I would say so, too.", thread=root)
+    await at.slack.until(lambda: all(delivery.acked for delivery in unmeant.sent))
+    await at.slack.say(at.ana, at.channel, "And when?", thread=root, mention=True)
+    await at.ended(3)
+    assert [request.text for request in at.requests] == ["Who?", "And why?", "And when?"]
+
+
+async def test_a_work_that_is_turned_off_is_refused_in_words(at: Table) -> None:
+    await put(at, WORKS, "-council")
+    await at.slack.command(at.ana, at.channel, "/council", "ask Which ending?")
+    told = await at.whispered(at.ana)
+    assert "`council` is turned off in this channel" in told.text
+    assert at.requests == []
