@@ -41,7 +41,8 @@ REFUSALS: Final = names_of(
 """The names under which services decline, in errors and as reasons to end an answer."""
 
 _REFUSAL = re.compile(
-    r"content (?:management |filter\w* |usage |safety )*polic|usage (?:polic|guideline)|safety (?:system|polic|filter)"
+    r"content (?:management |filter\w* |usage |safety )*polic|usage (?:polic|guideline)"
+    r"|safety (?:system|polic|filter|reasons)|responsible ai\b"
     r"|(?<!account was )(?<!account has been )\bflagged\b|content exists risk|requires moderation"
     r"|(?:prompt|request|output|response|input) (?:was |is |has been )*(?:blocked|filtered)"
     r"|(?:inappropriate|prohibited|sensitive|harmful) content|considered high risk|prompt injection"
@@ -49,19 +50,20 @@ _REFUSAL = re.compile(
     re.I,
 )
 """Sentences of services that decline without a name for it: Anthropic ("Output blocked by content filtering policy"),
-DeepSeek ("Content Exists Risk"), xAI ("Content violates usage guidelines"), OpenRouter's guardrails ("Request blocked:
-…"), OpenAI ("flagged as potentially violating our usage policy", "as a result of our safety system")."""
+DeepSeek ("Content Exists Risk"), Vertex ("violate Google's Responsible AI practices"), xAI ("Content violates usage
+guidelines"), OpenRouter's guardrails ("Request blocked: …"), OpenAI ("flagged as potentially violating our usage
+policy", "as a result of our safety system", "for safety reasons")."""
 
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)|maximum (?:context|prompt length)|too many tokens"
     r"|(?:prompt|input) is too long|exceeds? the (?:maximum number of tokens|context)|n_ctx|context the overflows"
-    r"|(?:body|request) too large for",
+    r"|(?:body|request) too large for|\binputs\W{1,3}tokens \+",
     re.I,
 )
 _A_MINUTE = re.compile(r"(?:tokens|requests) per (?:min|day)|\b[TR]P[MD]\b", re.I)
 _NO_MODEL = re.compile(
     r"no models? (?:are |is )?loaded|failed to load model|unexpected endpoint|model not exist"
-    r"|invalid model\b|model identifier is invalid"
+    r"|invalid model\b|not a valid model\b|model identifier is invalid"
     r"|model\b.{0,80}?(?:not found|does not exist|not loaded|decommissioned|is not available)",
     re.I,
 )
@@ -159,7 +161,9 @@ _TABLE: Final = (
     Row(
         "bad_request",
         {404},
-        words=_words(r"no endpoints (?:found|available) (?:that|matching)|data policy|not support"),
+        words=_words(
+            r"no endpoints (?:found|available) (?:that|matching)|no allowed providers|data policy|not support"
+        ),
     ),
     Row("not_found", {404}),
     Row(

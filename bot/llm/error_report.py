@@ -45,6 +45,8 @@ _WINDOWS = tuple(
         r"passed (?P<input>\d+) input tokens .*?context length is only (?P<window>\d+)",
         # Anthropic
         r"exceed context limit: (?P<input>\d+) \+ \d+ > (?P<window>\d+)",
+        # text-generation-inference
+        r"must be <= (?P<window>\d+)\. Given: (?P<input>\d+)",
     )
 )
 _TOO_LARGE = re.compile(r"\bLimit:? (?P<limit>\d+), Requested:? (?P<requested>\d+)", re.I)
@@ -201,7 +203,9 @@ class ErrorReport:
             return False
         if self.param:
             return self.param.split(".")[-1] == parameter or self.param.split(".")[0] == parameter
-        return re.search(rf"\b{parameter}\b", self.message) is not None
+        first, *more = parameter.split("_")
+        camel = first + "".join(map(str.capitalize, more))  # as xAI spells it in its sentences
+        return re.search(rf"\b(?:{parameter}|{camel})\b", self.message) is not None
 
 
 _NO_STREAM = re.compile(
@@ -293,9 +297,11 @@ def _word(layer: Mapping[str, Any], name: str) -> str:
 
 
 def _message(layer: Mapping[str, Any]) -> str:
-    """FastAPI servers say "detail", as text or as a list of what is wrong, and AWS "Message"."""
+    """FastAPI servers say "detail", as text or as a list of what is wrong, AWS "Message", and Mistral a "detail" inside
+    of the message."""
     for name in ("message", "detail", "Message", "msg"):
         value = layer.get(name)
+        value = value.get("detail", value) if isinstance(value, Mapping) else value
         if isinstance(value, list | Mapping):
             value = "; ".join(filter(None, map(_wrong, value if isinstance(value, list) else [value])))
         if isinstance(value, str) and value.strip():

@@ -52,11 +52,13 @@ _UNREAD = re.compile(
 )
 _THINKS_NOT = re.compile(
     r"(?:not|n['’]t) support (?:thinking|reasoning|effort)"
-    r"|(?:thinking|reasoning)[ _]?(?:level|budget|effort|config|mode)? (?:is|are) not (?:supported|enabled|available)",
+    r"|(?:thinking|reasoning)[ _]?(?:level|budget|effort|config|mode)?(?: [A-Z]+)?"
+    r" (?:is|are) not (?:supported|enabled|available)"
+    r"|only works in thinking mode",
     re.I,
 )
-"""Of a model that is asked to think so hard: Ollama ('"gemma3" does not support thinking'), Gemini ("Thinking level is
-not supported for this model")."""
+"""Of a model that is asked to think so hard: Ollama ('"gemma3" does not support thinking'), Gemini ("Thinking level
+MINIMAL is not supported for this model", "This model only works in thinking mode")."""
 _UNKNOWN = ("min_p", "repeat_penalty")
 """Parameters of local servers that the SDK has no argument for."""
 _GROWS = ("text", "summary", "data")
@@ -204,13 +206,16 @@ class _Call:
 
 
 def _content(delta: object) -> tuple[str, str]:
-    """What is said and what is thought: Mistral gives both as a list of parts in the answer's text."""
+    """What is said and what is thought: Mistral gives both as a list of parts in the answer's text. Some gateways give
+    one part without a list, or texts in a list."""
     parts = getattr(delta, "content", None)
+    if isinstance(parts, Mapping):
+        parts = [parts]
     if not isinstance(parts, list):
         return text(delta, "content"), ""
     said = thought = ""
     for part in parts:
-        said += text(part, "text")
+        said += part if isinstance(part, str) else text(part, "text")
         inner = field(part, "thinking")
         thought += text(part, "thinking") + "".join(
             text(piece, "text") for piece in (inner if isinstance(inner, list) else ())
@@ -346,7 +351,12 @@ class ChatAnswer(Answer):
             call.id = call.id or id
             call.name = call.name or text(function, "name")
             call.signed = getattr(part, _SIGNED, None) or call.signed
-            piece = text(function, "arguments")
+            given = field(function, "arguments")  # some gateways give them as an object, not as its JSON
+            piece = (
+                json.dumps(given, ensure_ascii=False)
+                if isinstance(given, Mapping)
+                else text(function, "arguments")
+            )
             call.arguments += piece
             self.count_hidden(piece)
         self.calls = tuple(

@@ -303,11 +303,16 @@ class ResponsesAnswer(Answer):
             for content_part in self._parts():
                 self._refused |= bool(text(content_part, "refusal"))
                 yield self.add_text(text(content_part, "text") or text(content_part, "refusal"))
+        reason = text(part(response, "incomplete_details"), "reason")
         if status == "completed":
             self.finish = "tool" if self.calls else "refusal" if self._refused else "end"
         elif status == "incomplete":
-            declined = declines(text(part(response, "incomplete_details"), "reason"))
-            self.finish = "refusal" if declined or self._refused else "length"
+            if declines(reason) or self._refused:
+                self.finish = "refusal"
+            elif not reason or reason.startswith("max_"):
+                self.finish = "length"
+            else:  # the answer breaks off, as far as anybody knows
+                self.over, self.ending = True, reason
         elif status in _ENDS:
             self._count()
             raise ReportedError(error_report(0, part(response, "error")))

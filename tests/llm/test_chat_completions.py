@@ -243,6 +243,13 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(desk: Open)
     )
 
 
+async def test_arguments_that_come_as_an_object_are_the_json_that_they_stand_for(desk: Open) -> None:
+    call = {"index": 0, "id": "a", "function": {"name": "search", "arguments": {"query": "é"}}}
+    at = await desk(Reply(body=chunks({"tool_calls": [call]}), headers=STREAM))
+    _, completion = await at.ask(WITH_TOOLS)
+    assert completion.calls == (ToolCall("a", "search", '{"query": "é"}'),)
+
+
 async def test_details_of_several_kinds_are_put_together_in_their_order(desk: Open) -> None:
     call: dict[str, Any] = {"index": 0, "id": "a", "function": {"name": "search", "arguments": "{}"}}
     details: list[Any] = [

@@ -53,12 +53,17 @@ def events(*said: dict[str, Any]) -> Reply:
         ("max_output_tokens", "length"),
         ("content_filter", "refusal"),
         ("max_messages", "length"),
-        ("something_new", "length"),
     ],
 )
 async def test_every_end(desk: Open, reason: str, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask(whole=whole))[1].finish == finish
+
+
+@both
+async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -> None:
+    at = await desk(Reply("one two", finish="something_new"))
+    assert (await at.fail(whole=whole)).fault == "cut"
 
 
 @both
