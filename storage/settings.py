@@ -68,6 +68,21 @@ class SettingsStore:
     ) -> None:
         await self.set_all(space, {name: value}, author_id, scope, of)
 
+    async def add(self, space: str, name: str, value: str, author_id: str) -> bool:
+        """Set it for the whole space, unless it is set; whether it was not."""
+        from storage.tables import settings as t
+
+        row = {
+            "space": space,
+            "scope": "space",
+            "of": "",
+            "name": name,
+            "value": value,
+            "author_id": author_id,
+            "updated_at": datetime.now(UTC),
+        }
+        return await self._db.run(self._db.insert(t).values(row).on_conflict_do_nothing()) > 0
+
     async def set_all(
         self, space: str, values: Mapping[str, str], author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:

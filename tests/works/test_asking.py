@@ -11,6 +11,7 @@ from bot.words import words
 from bot.works.library import LibraryConfig
 from bot.works.library.emptiness import why_no_books
 from bot.works.rules.answer import rag
+from bot.works.rules.house_rules import HouseRules
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
@@ -30,13 +31,16 @@ def snapshots(bench: Bench) -> Snapshots:
         settings,
         resources.settings.roles,
         partial(why_no_books, resources),
+        HouseRules(resources.settings.store, resources.intake),
     )
 
 
 def asking(bench: Bench) -> Asking:
     resources = bench.resources
     files = QuestionFiles(resources.incoming, resources.intake, LibraryConfig().max_bytes)
-    return Asking(files, resources.library, resources.models, resources.conversations, snapshots(bench))
+    house = HouseRules(resources.settings.store, resources.intake)
+    made = snapshots(bench)
+    return Asking(files, resources.library, resources.models, resources.conversations, made, house)
 
 
 async def asked(bench: Bench, question: str) -> list[Event]:

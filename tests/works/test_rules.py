@@ -32,7 +32,7 @@ async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> N
     offered = []
     for one in (run, run.replay()):
         one.request = replace(one.request, verb="lookup", text="Firewall")
-        events = [event async for event in Rules(library, library, library, library).run(one)]
+        events = [event async for event in Rules(library, library, library, library, library).run(one)]
         offered += [event.choices[0].label for event in events if isinstance(event, Choices)]
     assert offered == ["Fireball", "Fireball"]
 

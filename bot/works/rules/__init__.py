@@ -42,6 +42,17 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("rules", "roll", "2d20kh1+5", Argument("expression", "verbs.arg_expression", most=200), (PRIVATE,)),
     Verb("rules", "books", options=(SHELF, PRIVATE)),
+    Verb(
+        "rules",
+        "house",
+        '"Flanking gives +2 instead of advantage."',
+        Argument("rule", "verbs.arg_rule", required=False, most=4_000),
+        (
+            Option("change", "verbs.option_change_rule", "number", most=9_999),
+            Option("remove", "verbs.option_remove_rule", "number", most=9_999),
+        ),
+        sets=True,
+    ),
     Verb("rules", "see", "1", Argument("ref", "verbs.arg_ref", completes="section"), (SHELF, PRIVATE)),
 )
 
@@ -49,11 +60,13 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
     from bot.works.library.emptiness import why_no_books
+    from bot.works.rules.house_rules import HouseRules, HouseRulesVerb
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
     why_none = partial(why_no_books, resources)
+    house = HouseRules(resources.settings.store, resources.intake)
     snapshots = Snapshots(
         resources.library,
         resources.models,
@@ -62,11 +75,13 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.config.retrieval,
         resources.settings.roles,
         why_none,
+        house,
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
-    asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots)
-    return Rules(asking, resources.library, resources.records.sessions, why_none)
+    asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots, house)
+    verb = HouseRulesVerb(house, resources.incoming)
+    return Rules(asking, resources.library, resources.records.sessions, why_none, verb)
 
 
 async def _checks(resources: Resources, request: Request) -> None:

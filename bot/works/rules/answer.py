@@ -21,6 +21,7 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import ATTACHED, Passage, SearchResult
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
+from bot.works.rules.house_rules import overrules
 from bot.works.rules.question_files import Pictures
 from bot.works.rules.snapshot import Snapshot
 
@@ -190,6 +191,7 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
     if pictures.names:
         # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
         history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
+    history = "\n".join(filter(None, (overrules(passages), history)))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),

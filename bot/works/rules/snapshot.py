@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
+    from bot.works.rules.house_rules import HouseRules
     from bot.works.rules.question_files import Own
 
 HISTORY = 2
@@ -39,7 +40,7 @@ class Snapshot:
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
     answerer's citations can be trusted, `sees` whether it takes images, `demo` whether it is the demo model,
     `introduced` whether people were told so in this conversation. `roles` are the models that the place itself has
-    chosen to play them.
+    chosen to play them. `house` are the space's own rules.
     """
 
     shelf: str
@@ -60,6 +61,7 @@ class Snapshot:
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
     roles: dict[str, list[str]] = field(default_factory=dict)
+    house: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def reads(self) -> bool:
@@ -97,6 +99,7 @@ class Snapshots:
         settings: RetrievalConfig,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         why_none: Callable[[Request], Awaitable[str]],
+        house: HouseRules,
     ) -> None:
         """`roles`: whose models a place has chosen itself. `why_none`: see `bot.works.library.emptiness`."""
         self._library = library
@@ -106,6 +109,7 @@ class Snapshots:
         self._settings = settings
         self._roles = roles
         self._why_none = why_none
+        self._house = house
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises UserError where there is nothing to ask, or nothing to ask it of."""
@@ -114,14 +118,15 @@ class Snapshots:
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         question = question_of(asked)
         space = request.place.space
-        shelf = str(request.options.get("shelf") or "")
+        shelf, house = str(request.options.get("shelf") or ""), await self._house.all(space)
         if shelf or not own.attached:
             try:
                 shelf = await self._library.shelf_for(space, shelf or None, DEFAULT_SHELF)
             except UserError as error:
                 if error.key != "rules.no_books":
                     raise
-                raise UserError(await self._why_none(request)) from error
+                if not house:
+                    raise UserError(await self._why_none(request)) from error
         follows = bool(request.options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
@@ -157,4 +162,5 @@ class Snapshots:
             history=conversation.exchanges if follows else [],
             earlier=conversation.earlier,
             roles=roles,
+            house=house,
         )

@@ -22,12 +22,14 @@ from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
 from bot.works.library.unread import unread_notices
 from bot.works.rules.answer import Answer, look_ups, unseen
+from bot.works.rules.house_rules import CHUNK
 from bot.works.rules.question_files import Own, Pictures, Search, brought_by, is_picture, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
     from bot.llm.registry import Models
+    from bot.works.rules.house_rules import HouseRules, HouseRulesVerb
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
@@ -48,9 +50,11 @@ class Rules:
         library: Library,
         sessions: Sessions,
         why_none: Callable[[Request], Awaitable[str]],
+        house: HouseRulesVerb,
     ) -> None:
         """`why_none`: see `bot.works.library.emptiness`."""
         self._asking = asking
+        self._house = house
         self._why_none = why_none
         self._library = library
         self._sessions = sessions
@@ -62,6 +66,7 @@ class Rules:
             "roll": self._roll,
             "books": self._books,
             "see": self._see,
+            "house": self._house.run,
         }
         return verbs[run.request.verb](run)
 
@@ -141,6 +146,8 @@ class Rules:
         session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
         past = await self._sessions.last_exchanges(place.space, session.id, 1) if session else []
         for citation in json.loads(past[0].citations) if past else []:
+            if citation["n"] == n and str(citation["chunk"]).startswith(CHUNK):
+                return await self._house.section(place.space, str(citation["chunk"]), run.request.locale)
             if citation["n"] == n:
                 section = await self._library.section_of(place.space, citation["chunk"])
                 if section is None:
@@ -199,7 +206,9 @@ class Asking:
         models: Models,
         conversations: Conversations,
         snapshots: Snapshots,
+        house: HouseRules,
     ) -> None:
+        self._house = house
         self._files = files
         self._library = library
         self._models = models
@@ -215,7 +224,8 @@ class Asking:
         snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
-        where = ", ".join(filter(None, (*own.names, snapshot.shelf)))
+        house = say("rules.house") if snapshot.house and not snapshot.shelf else ""
+        where = ", ".join(filter(None, (*own.names, snapshot.shelf, house)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
         for refused in own.left_out:
@@ -229,6 +239,12 @@ class Asking:
         if own.attached is not None:
             within, shelf = self._library.within(own.attached), pinned if snapshot.shelf else None
             searched = Search(within, own.attached, shelf, whole=snapshot.reads)
+        if snapshot.house:
+            base = searched if snapshot.shelf or own.attached else None
+            title, heading = say("rules.house"), say("rules.house_heading")
+            searched = await self._house.beside(
+                request.place.space, snapshot.house, title, heading, self._library, base
+            )
         models = self._models.with_roles(snapshot.roles)
         chosen = Rewriting(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as found_events:

@@ -64,6 +64,7 @@ class Failing:
         self.resources = at.app.resources
         self.records = at.app.records
         self.settings = at.app.settings
+        self.channel_rules = at.app.channel_rules
         self.failed = asyncio.Event()
         self.failed.set()
         self._fault = fault

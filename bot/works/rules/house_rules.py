@@ -1,0 +1,277 @@
+"""House rules: a space's own rulings, kept by number, which overrule its books."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.readers.decode import decode
+from bot.retrieval.attached import Attached
+from bot.retrieval.intake import Item
+from bot.retrieval.results import ATTACHED, Passage, SearchResult, SectionText
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.incoming import Incoming
+    from bot.retrieval.intake import Intake
+    from bot.retrieval.library import Library
+    from bot.strategies.base import Searchable
+    from storage.settings import SettingsStore
+
+PREFIX: Final = "house_rule."
+"""What the names of their rows begin with; the number follows."""
+CHUNK: Final = "house:"
+"""What the ids of their passages begin with; the number follows."""
+MOST = 200
+RULE_CHARS = 1_000
+SHOWN = 3
+"""The most house rules beside the passages of a book."""
+FILE_BYTES = 200_000
+KINDS = (".txt", ".md")
+CACHED = 100
+"""Sets of rules whose search is kept in memory."""
+_ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
+_HEADING = re.compile(r"(\d+)$")
+
+Rule = tuple[int, str]
+"""A number and the words."""
+
+
+class HouseRules:
+    """Keeps and searches them."""
+
+    def __init__(self, settings: SettingsStore, intake: Intake) -> None:
+        self._settings = settings
+        self._intake = intake
+        self._opened: OrderedDict[tuple[str, str, tuple[Rule, ...]], Attached] = OrderedDict()
+
+    async def all(self, space: str) -> list[Rule]:
+        """Every rule of the space, by number."""
+        return [(number, text) for number, text in await self._rows(space) if text]
+
+    async def _rows(self, space: str) -> list[Rule]:
+        """With those that were removed, whose words are "": their numbers are not used again."""
+        rows = await self._settings.under(space, PREFIX)
+        return sorted((int(number), row.value) for number, row in rows.items())
+
+    async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:
+        """Store these; their numbers. Raises UserError for too many."""
+        rows = await self._rows(space)
+        if sum(text != "" for _, text in rows) + len(texts) > MOST:
+            raise UserError("rules.house_many", limit=MOST)
+        number, numbers = max((number for number, _ in rows), default=0), list[int]()
+        for text in texts:
+            number += 1
+            # Somebody else may take the number at the same time.
+            while not await self._settings.add(space, f"{PREFIX}{number}", text, author):
+                number += 1
+            numbers.append(number)
+        return numbers
+
+    async def change(self, space: str, author: str, number: int, text: str) -> None:
+        """Raises UserError where there is no such rule."""
+        await self._existing(space, number)
+        await self._settings.set(space, f"{PREFIX}{number}", text, author)
+
+    async def remove(self, space: str, author: str, number: int) -> str:
+        """Its words. Raises UserError where there is no such rule."""
+        text = await self._existing(space, number)
+        await self._settings.set(space, f"{PREFIX}{number}", "", author)
+        return text
+
+    async def get(self, space: str, number: int) -> str:
+        """The words of a rule, "" where there is none."""
+        row = await self._settings.get(space, f"{PREFIX}{number}")
+        return row.value if row is not None else ""
+
+    async def _existing(self, space: str, number: int) -> str:
+        text = await self.get(space, number)
+        if not text:
+            raise UserError("rules.house_unknown", n=number)
+        return text
+
+    async def beside(
+        self,
+        space: str,
+        rules: Sequence[Rule],
+        title: str,
+        heading: str,
+        library: Library,
+        base: Searchable | None,
+    ) -> Searchable:
+        """A search of these rules and of `base`. `title` is what they are called, `heading` what one is called."""
+        key = (space, title, tuple(rules))
+        attached = self._opened.get(key)
+        if attached is None:
+            attached = self._opened[key] = await self._open(space, rules, title, heading)
+            if len(self._opened) > CACHED:
+                self._opened.popitem(last=False)
+        return _WithHouseRules(library.within(attached), base, title)
+
+    async def _open(self, space: str, rules: Sequence[Rule], title: str, heading: str) -> Attached:
+        text = f"# {title}\n\n" + "\n\n".join(
+            f"## {heading} {number}\n\n{_flat(text)}" for number, text in rules
+        )
+
+        def written() -> Path:
+            folder = Path(tempfile.mkdtemp(prefix="house-rules-"))
+            (folder / "rules.md").write_text(text, encoding="utf-8")
+            return folder
+
+        folder = await asyncio.to_thread(written)
+        try:
+            attached = Attached(self._intake, [Item("rules.md", str(folder / "rules.md"))])
+            await attached.of(space, "")
+        finally:
+            await asyncio.to_thread(_removed, folder)
+        return attached
+
+
+def _removed(folder: Path) -> None:
+    (folder / "rules.md").unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def _flat(text: str) -> str:
+    """Without what would begin a heading or a list of its own."""
+    return " ".join(text.split()).lstrip("#>-*+ ")
+
+
+class _WithHouseRules:
+    """A strategies.base.Searchable: house rules that answer come before what the books say."""
+
+    def __init__(self, house: Library, base: Searchable | None, title: str) -> None:
+        self._house = house
+        self._base = base
+        self._title = title
+
+    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
+        house = await self._house.search(space, "", question, k=SHOWN, lookup=False)
+        rules = [self._rule(passage) for passage in house.passages] if house.confident else []
+        if self._base is None:
+            return replace(house, passages=rules, doubtful=False, nearest=[], see_also=[], notices=[])
+        books = await self._base.search(space, shelf, question, k=k)
+        if not rules:
+            return books
+        best = max((passage.score for passage in books.passages), default=1.0)
+        rules = [replace(rule, score=max(best, rule.score)) for rule in rules]
+        found = books.passages if books.confident else []
+        return replace(books, passages=[*rules, *found], confident=True, doubtful=False)
+
+    def _rule(self, passage: Passage) -> Passage:
+        number = _HEADING.search(passage.section_title)
+        return replace(
+            passage,
+            chunk=f"{CHUNK}{number[1] if number else 0}",
+            document=f"{ATTACHED}house",
+            source=self._title,
+            title=self._title,
+            heading=passage.section_title,
+            page=None,
+            turns=(),
+        )
+
+
+def overrules(passages: Sequence[Passage]) -> str:
+    """What a model is told where house rules are among the passages, "" where none are."""
+    if not any(passage.chunk.startswith(CHUNK) for passage in passages):
+        return ""
+    title = next(passage.title for passage in passages if passage.chunk.startswith(CHUNK))
+    return (
+        f"<note>\nThe passages from “{title}” are this group's own rulings and come before the books. Where a book "
+        "says otherwise, give the house rule first, then say in a few words what the book says, and cite both.\n</note>"
+    )
+
+
+class HouseRulesVerb:
+    """Answers `rules house`: shows, adds, changes, removes."""
+
+    def __init__(self, house: HouseRules, incoming: Incoming) -> None:
+        self._house = house
+        self._incoming = incoming
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        space, author = request.place.space, request.author
+        remove, change = (_number(request, name) for name in ("remove", "change"))
+        changes = remove is not None or change is not None or request.files or request.text.strip()
+        if changes and not author.admin:
+            raise UserError("rules.house_admins")
+        yield Stage("house", say("rules.house"))
+        if remove is not None:
+            text = await run.step("remove", lambda: self._house.remove(space, author.id, remove), str)
+            yield Text(say("rules.house_removed", n=remove, text=text))
+        elif change is not None:
+            text = _checked(request.text)
+
+            async def changed() -> bool:
+                await self._house.change(space, author.id, change, text)
+                return True
+
+            await run.step("change", changed, bool)
+            yield Text(say("rules.house_changed", n=change, text=text))
+        elif changes:
+            texts = [_checked(text) for text in await self._typed(run)]
+            numbers = await run.step("add", lambda: self._house.add(space, author.id, texts), list[int])
+            yield Text(say("rules.house_added", n=len(numbers), numbers=", ".join(map(str, numbers))))
+        else:
+            rules = await run.step("show", lambda: self._house.all(space), list[tuple[int, str]])
+            lines = [f"{number}. {text}" for number, text in rules]
+            yield Text("\n".join([*lines, "", say("rules.house_how")]) if lines else say("rules.house_none"))
+
+    async def section(self, space: str, chunk: str, locale: str) -> SectionText:
+        """The rule that a passage of this id is. Raises UserError where it has been removed since."""
+        say, number = words(locale), int(chunk.removeprefix(CHUNK))
+        text = await self._house.get(space, number)
+        if not text:
+            raise UserError("rules.house_gone", n=number)
+        return SectionText(say("rules.house"), f"{say('rules.house_heading')} {number}", None, text)
+
+    async def _typed(self, run: Run) -> list[str]:
+        """The rules of the text and of the files. Raises UserError."""
+        texts = rules_in(run.request.text)
+        if run.request.files:
+            brought, refused = await self._incoming.bring(run, KINDS, FILE_BYTES)
+            if refused:
+                raise UserError(refused[0].key, **refused[0].values)
+            for file in brought:
+                data = await asyncio.to_thread(Path(file.path).read_bytes)
+                texts += rules_in(await asyncio.to_thread(decode, file.name, data))
+        if not texts:
+            raise UserError("rules.house_empty")
+        return texts
+
+
+def rules_in(text: str) -> list[str]:
+    """The rules of a text: its list items where it has any, else one for all of it."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not any(_ITEM.match(line) for line in lines):
+        return [" ".join(" ".join(lines).split())] if lines else []
+    rules = list[str]()
+    for line in lines:
+        if _ITEM.match(line):
+            rules.append(_ITEM.sub("", line).strip())
+        elif rules:
+            rules[-1] = f"{rules[-1]} {line.strip()}"
+    return rules
+
+
+def _checked(text: str) -> str:
+    rule = " ".join(text.split()).strip('"“”')
+    if not rule:
+        raise UserError("rules.house_empty")
+    if len(rule) > RULE_CHARS:
+        raise UserError("rules.house_long", length=len(rule), limit=RULE_CHARS)
+    return rule
+
+
+def _number(request: Request, name: str) -> int | None:
+    value = request.options.get(name)
+    return value if isinstance(value, int) else None
