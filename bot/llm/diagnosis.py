@@ -57,7 +57,7 @@ policy", "as a result of our safety system", "for safety reasons")."""
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)|maximum (?:context|prompt length)|too many tokens"
     r"|(?:prompt|input) is too long|exceeds? the (?:maximum number of tokens|context)|n_ctx|context the overflows"
-    r"|(?:body|request) too large for|\binputs\W{1,3}tokens \+",
+    r"|maximum model length|(?:body|request) too large for|\binputs\W{1,3}tokens \+",
     re.I,
 )
 _A_MINUTE = re.compile(r"(?:tokens|requests) per (?:min|day)|\b[TR]P[MD]\b", re.I)
@@ -162,7 +162,8 @@ _TABLE: Final = (
         "bad_request",
         {404},
         words=_words(
-            r"no endpoints (?:found|available) (?:that|matching)|no allowed providers|data policy|not support"
+            r"no endpoints (?:found|available) (?:that|matching)|no allowed providers"
+            r"|providers have been ignored|data policy|not support"
         ),
     ),
     Row("not_found", {404}),

@@ -247,6 +247,11 @@ class ChatAnswer(Answer):
         """Whether thoughts come in a field of their own; some servers leave them in the text besides."""
 
     def read(self, event: object) -> Iterator[str]:
+        if (
+            text(event, "object") == "error"
+        ):  # older servers of vLLM and its kind have no "error" around theirs
+            names = ("message", "type", "code", "param")
+            raise ReportedError(error_report(0, {name: field(event, name) for name in names}))
         if usage := getattr(event, "usage", None):
             self._usage(usage)
         choices = getattr(event, "choices", None)

@@ -33,7 +33,7 @@ from bot.events import (
     ToolCall,
     UserError,
 )
-from bot.llm.base import Message, Prompt
+from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
 from bot.readers.lines import flowing
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from bot.works.course.course_names import CourseNames
 
 ROLE: Final = "tool_loop"
-MAX_TOKENS: Final = 4_000
-"""Several times the longest answer: the tokens of a model that thinks first include its thoughts."""
+MAX_TOKENS: Final = room(1_000, None)
+"""For several times the longest answer, and for the thoughts of a model that thinks first."""
 LEAST_CACHED: Final = 512
 """Tokens from which on some models keep a prefix (Anthropic, "Prompt caching"); others want up to 4,096."""
 TITLES: Final = 40

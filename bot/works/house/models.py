@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.config import model_spec
 from bot.events import UserError
-from bot.llm.base import Message, Prompt
+from bot.llm.base import Message, Prompt, room
 from bot.llm.local_servers import MOST_MODELS, TITLES, local_servers, on_this_machine
 from bot.markdown import code, harmless, table_row
 from bot.settings import MODEL, ROLES
@@ -30,7 +30,7 @@ LISTED: Final = 20
 _TRIAL: Final = Prompt(
     "Answer in one short sentence.",
     (Message("user", "Say hello, and your name."),),
-    max_tokens=2_000,
+    max_tokens=room(50, "low"),
     effort="low",
 )
 

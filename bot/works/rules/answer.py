@@ -15,7 +15,7 @@ from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Status, Text, UserError
-from bot.llm.base import Message, Prompt
+from bot.llm.base import Message, Prompt, room
 from bot.readers.lines import flowing
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import ATTACHED, Passage, SearchResult
@@ -28,8 +28,8 @@ from bot.works.rules.snapshot import Snapshot
 if TYPE_CHECKING:
     from bot.llm.registry import Models
 
-MAX_TOKENS = 4_000
-"""Several times the longest answer: models that think first count their thoughts here, too."""
+MAX_TOKENS = room(1_000, None)
+"""For several times the longest answer, and for the thoughts of a model that thinks first."""
 
 QUOTED = 3
 """How many passages an answer without a model quotes."""
