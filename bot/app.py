@@ -43,6 +43,7 @@ from bot.runs.requests import (
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.waiting import wait_at_most
+from storage.departures import Departures
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 from storage.lease import DatabaseBusy
@@ -147,8 +148,13 @@ class App:
             lease=lease,
             answered=self._live.ended,
         )
+        self._departures = Departures(resources.records.database)
         self._kept_days = KeptDays(
-            resources.records.database, self.config.storage.keep_days, self._forget_steps_of
+            resources.records.database,
+            self.config.storage.keep_days,
+            self._forget_steps_of,
+            grace_days=self.config.storage.grace_days,
+            delete_document=resources.intake.remove,
         )
         self._services: list[Service] = [
             kind.service(resources, self, self.works.get(kind.name))
@@ -568,6 +574,19 @@ class App:
         """The request of a run, to ask it again; None where this space has none of that id."""
         with in_words():
             return await self._past.request(space, run)
+
+    async def left(self, meant: Callable[[Request], bool], *spaces: str) -> int:
+        """After the bot was removed from spaces: stop the runs that `meant` accepts; how many. What is kept of the
+        spaces is deleted after `[storage] grace_days`. Raises StorageFault.
+        """
+        for space in spaces:
+            await self._departures.left(space)
+        return await self.stop_where(meant)
+
+    async def returned(self, *spaces: str) -> None:
+        """The bot is in these spaces: nothing that is kept of them is deleted. Raises StorageFault."""
+        for space in spaces:
+            await self._departures.returned(space)
 
     async def forget(self, space: str, *runs: str) -> bool:
         """Stop runs whose author has deleted the request, and erase their words and answers; the ids stay.

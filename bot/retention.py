@@ -1,4 +1,6 @@
-"""Forgets what is older than `[storage] keep_days`, at a start and once a day. Knows no table."""
+"""Deletes what is older than `[storage] keep_days`, and what belongs to spaces that the bot left more than `grace_days`
+ago, at a start and once a day. Knows no table.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from storage.db import Database
+from storage.departures import Departures
 from storage.faults import StorageFault
-from storage.retention import Retention
+from storage.retention import BATCH, Retention
 
 FIRST_S = 30.0
 """Delay after a start, so that what waits is answered first."""
@@ -25,18 +28,33 @@ Forget = Callable[[Sequence[str]], Awaitable[None]]
 """Deletes what the engine has kept of runs."""
 
 
+DeleteDocument = Callable[[str, str], Awaitable[None]]
+"""Deletes a document of a space, by its id, with its vectors and its file."""
+
+
 class KeptDays:
     """One per process. Does nothing where everything is kept for ever."""
 
-    def __init__(self, db: Database, days: int, forget: Forget) -> None:
+    def __init__(
+        self,
+        db: Database,
+        days: int,
+        forget: Forget,
+        *,
+        grace_days: int = 0,
+        delete_document: DeleteDocument | None = None,
+    ) -> None:
         self._db = db
         self._days = days
         self._forget = forget
+        self._grace_days = grace_days
+        self._delete_document = delete_document
+        self._departures = Departures(db)
         self._retention = Retention(db)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        if self._days:
+        if self._days or self._grace_days:
             self._task = asyncio.create_task(self._loop())
 
     async def close(self) -> None:
@@ -49,9 +67,13 @@ class KeptDays:
         await asyncio.sleep(FIRST_S)
         while True:
             try:
-                await self.round(datetime.now(UTC))
+                now = datetime.now(UTC)
+                if self._days:
+                    await self.round(now)
+                if self._grace_days:
+                    await self.delete_left(now)
             except StorageFault as fault:  # tried again tomorrow
-                _log.warning("what is older than keep_days could not be deleted: %s", fault)
+                _log.warning("what is due could not be deleted: %s", fault)
             await asyncio.sleep(DAY_S)
 
     async def round(self, now: datetime) -> int:
@@ -72,3 +94,23 @@ class KeptDays:
             await self._db.scrub()
             _log.info("deleted %d runs and conversations older than %d days", forgotten, self._days)
         return forgotten
+
+    async def delete_left(self, now: datetime) -> list[str]:
+        """Delete all that is kept of the spaces that the bot left long enough ago; which they were.
+
+        Raises StorageFault; what is left is deleted the next time.
+        """
+        due = await self._departures.before(now - timedelta(days=self._grace_days))
+        for space in due:
+            for document in await self._departures.documents(space) if self._delete_document else ():
+                assert self._delete_document is not None
+                await self._delete_document(space, document)
+            runs = await self._departures.runs(space)
+            for first in range(0, len(runs), BATCH):
+                await self._forget(runs[first : first + BATCH])
+                await asyncio.sleep(PAUSE_S)
+            rows = await self._departures.delete(space)
+            _log.info("deleted %d rows of a space that the bot left %d days ago", rows, self._grace_days)
+        if due:
+            await self._db.scrub()
+        return due

@@ -26,3 +26,15 @@ class Marks:
         values = {"value": value, "updated_at": datetime.now(UTC)}
         new = self._db.insert(t).values(name=name, **values)
         await self._db.run(new.on_conflict_do_update(index_elements=["name"], set_=values))
+
+    async def remove(self, name: str) -> None:
+        from storage.tables import marks as t
+
+        await self._db.run(t.delete().where(t.c.name == name))
+
+    async def beginning(self, prefix: str) -> dict[str, str]:
+        """The values of all whose names begin so."""
+        from storage.tables import marks as t
+
+        rows = await self._db.execute(t.select().where(t.c.name.startswith(prefix, autoescape=True)))
+        return {str(row.name): str(row.value) for row in rows}

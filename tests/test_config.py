@@ -463,3 +463,27 @@ def test_loading_settings_pulls_in_nothing_heavy(file: Path) -> None:
     )
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '[providers.x]\nkind = "openai-compatible"\nbase_url = "me:hunter2@host/v1"',
+        '[providers.x]\nkind = "openai-compatible"\nbase_url = "https:/me:hunter2@host/v1"',
+        '[providers.x]\nkind = "openai-compatible"\nbase_url = "me:hun/ter2@host:bad/v1"',
+        '[providers.x]\nkind = "openai-compatible"\nbase_url = "htp://host/v1?key=hunter2"',
+        '[providers.x]\nkind = "openai-compatible"\nbase_url = "http://ho st/v1?key=hunter2&a=b"',
+        '[storage]\nurl = "postgres:u:hunter2@h/db"',
+        '[storage]\nchroma_url = "u:hunter2@h"',
+        '[discord]\napi_base = ["u:hunter2@h"]',
+        '[slack]\napi_base = "u:hunter2@h"',
+    ],
+)
+def test_a_malformed_address_is_not_echoed_with_its_password(file: Path, written: str) -> None:
+    file.write_text(written, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load(file, environ={})
+    told = words("en")(caught.value.key, **caught.value.values)
+    assert "hunter2" not in told
+    assert "hun/ter2" not in told
+    assert "line" in told

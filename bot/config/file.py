@@ -42,6 +42,7 @@ from bot.config.text import (
     secret,
     secret_setting,
     variable,
+    without_credentials,
 )
 from bot.events import UserError
 from bot.works import ALL
@@ -389,7 +390,11 @@ class ConfigFile:
         return self._error("config.secret", where, named=named)
 
     def _error(self, key: str, where: tuple[str, ...], **values: object) -> UserError:
-        return UserError(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **values)
+        shown = {
+            name: without_credentials(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
+        return UserError(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **shown)
 
 
 def _key_of(provider: ProviderConfig) -> str | None:

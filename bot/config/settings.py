@@ -194,12 +194,14 @@ class RetrievalConfig:
 class StorageConfig:
     """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL.
 
-    Requests and archived conversations are deleted after `keep_days`, 0 for never.
+    Requests and archived conversations are deleted after `keep_days`, 0 for never; all that is kept of a space that
+    the bot has left, after `grace_days`.
     """
 
     url: str | None = None
     chroma_url: str | None = None
     keep_days: int = within(0, 0, 36_500)
+    grace_days: int = within(90, 0, 36_500)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ _SECRET = re.compile(
     r"^((sk-|xox[a-z](\.xox[a-z])?-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}|(Bot )?[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}$)"
 )
 _PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
+_CREDENTIALS = re.compile(r'[^\s"“”/@]*:[^\s"“”@]+@')  # also of an address that is none: user:password@host
+_QUERY = re.compile(r'([?&][^\s"“”=&]+=)[^\s"“”&]+')
 _SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _HOST = re.compile(r"[^\W_](?:(?:[\w-]|\.(?!\.))*\w)?\.?")
@@ -52,6 +54,11 @@ def secret_setting(name: str) -> bool:
 
 def variable(text: str) -> bool:
     return bool(_VARIABLE.match(text))
+
+
+def without_credentials(text: str) -> str:
+    """The text for a message, without what could be a password or a key in an address, however malformed."""
+    return _QUERY.sub(r"\1…", _CREDENTIALS.sub("…@", text))
 
 
 def repr_of(value: object) -> str:

@@ -30,7 +30,7 @@ from bot.adapters.slack.received import (
     windows,
 )
 from bot.adapters.slack.received.fetched import Files, ThreadReader
-from bot.adapters.slack.received.intake import Intake
+from bot.adapters.slack.received.intake import Intake, unattended
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown import narration
 from bot.adapters.slack.shown.home import view_of
@@ -186,6 +186,9 @@ class Slack:
     def _installed(self, team: str, enterprise: str, user: str) -> None:
         self.workspaces.forget(team, enterprise)
         self.intake.later(self._welcome(team, enterprise, user))
+        self.intake.later(
+            unattended("a workspace's return was not stored", self.app.returned(team or enterprise))
+        )
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:
         with suppress(PlaceClosed):  # revoked already

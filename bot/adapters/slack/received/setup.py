@@ -159,7 +159,7 @@ async def removed_from(
         return
     intake.workspaces.forget(team, enterprise)
     intake.people.forget(team or enterprise)
-    stopped = await intake.app.stop_where(lambda request: _of(request, team, enterprise))
+    stopped = await intake.app.left(lambda request: _of(request, team, enterprise), team or enterprise)
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
 
 
