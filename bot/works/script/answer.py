@@ -220,10 +220,11 @@ class Answer:
                         yield event
                 self.modelled = True
             except UserError as error:
-                yield Notice(self._say(error.key, **error.values))
+                yield self._failed(error)
             if rest := self._gate.finish():
                 self.shown.append(rest)
                 yield Text(rest)
+            self.modelled = self.modelled and "".join(self.shown).strip() != ""
         if not "".join(self.shown).strip():
             async with aclosing(self._by_code()) as events:
                 async for event in events:
@@ -260,13 +261,16 @@ class Answer:
                         yield piece
                     else:
                         pieces_said.append(piece)
-            if not loop.tool_results and loop.error is not None:
+            if not loop.tool_results and (text := self._checked("".join(pieces_said))):
+                yield Text(text)  # it knew enough: all that it said is the answer
+            if loop.error is not None and not loop.tool_results:
                 raise loop.error
-            if not loop.tool_results:  # it knew enough: all that it said is the answer
-                yield Text(self._checked("".join(pieces_said)))
+            if loop.ended == "refusal" or (loop.ended == "length" and not loop.tool_results):
+                yield Notice(say(f"rules.finish_{loop.ended}"))
+            if loop.ended == "refusal" or not loop.tool_results:
                 return
             if loop.error is not None:
-                yield Notice(say(loop.error.key, **loop.error.values), retry=loop.error.key == "model.cut")
+                yield self._failed(loop.error)
             prompt = self._prompts.synthesis(intent, loop.tool_results)
         yield Status(say("script.writing"))
         async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as stream:
@@ -276,6 +280,9 @@ class Answer:
                         yield Text(text)
                 elif part.finish in ("length", "refusal", "cut"):
                     yield Notice(say(f"rules.finish_{part.finish}"), retry=part.finish == "cut")
+
+    def _failed(self, error: UserError) -> Notice:
+        return Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
 
     def _checked(self, text: str) -> str:
         shown = self._gate.feed(text)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands import FOLLOW_UP
-from bot.events import Choices, Notice, Status, ToolCall
+from bot.events import Choices, Event, Notice, Status, ToolCall
 from bot.llm.base import THOUGHTS, ToolOutput
 from bot.readers.screenplay.fountain import fountain
 from bot.works.script.analysis import Analysis
@@ -141,6 +141,31 @@ async def test_what_a_model_knows_without_tools_is_its_answer(tmp_path: Path) ->
             await room.events(ADA, "script ask", "What is its structure?")
         )
         assert len(service.requests) == 1
+
+
+def notices(events: list[Event]) -> list[Notice]:
+    return [event for event in events if isinstance(event, Notice)]
+
+
+@pytest.mark.parametrize("looked", [False, True])
+async def test_a_loop_that_is_refused_or_cut_says_so(tmp_path: Path, looked: bool) -> None:
+    for name in ("cut", "length"):
+        (tmp_path / name).mkdir()
+    look = [Reply(calls=[("get_scene", '{"scene_number": 1}')])] if looked else []
+    question = ("script ask", "What is its structure?")
+    async with asked(tmp_path, [*look, Reply(finish="content_filter")]) as (room, service):
+        (notice,) = notices(await room.events(ADA, *question))
+        assert "declined" in notice.text
+        assert len(service.requests) == len(look) + 1
+    replies = [*look, Reply("It has four", finish="something_new"), Reply("It has four scenes.")]
+    async with asked(tmp_path / "cut", replies) as (room, _):
+        events = await room.events(ADA, *question)
+        (notice,) = notices(events)
+        assert ("cut off" in notice.text, notice.retry) == (True, True)
+        assert "It has four" in words_of(events)
+    replies = [Reply("It has", finish="length", times=9)]
+    async with asked(tmp_path / "length", [*look, *replies]) as (room, _):
+        assert notices(await room.events(ADA, *question))
 
 
 @pytest.mark.slow
