@@ -3,13 +3,15 @@
 Version 1 has `prompt` and `actions`, a list of texts; version 2 (`file_version`) has `actions.actions` by number, with
 `Selected Text`. What else was written for an action (`Options`, or `Alternative Text` in version 1's
 `actions_metadata`) are versions of its scene. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story,
-2 adventure, 3 chat, 4 instruct). Pure.
+2 adventure, 3 chat, 4 instruct), and its `altbranches` are the story's other branches, each a list of all its texts.
+Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -28,7 +30,7 @@ _MARKS: Final = (
 )
 _ADVENTURE, _CHAT, _INSTRUCT = 2, 3, 4
 _TAG = re.compile(r"\{\{\[(INPUT|OUTPUT|SYSTEM)(_END)?\]\}\}")
-_PICTURE = re.compile(r"<\|([pd])\|[^|<>]*\|\1\|>")
+_PICTURE = re.compile(r"\[<\|([pdh])\|[^|<>]*\|\1\|>\]|<\|([pdh])\|[^|<>]*\|\2\|>")
 _NEAR: Final = 100
 """How many passages on an action's text is looked for."""
 _DONE = re.compile(r"^[ \t]*> ?(.+)$", re.MULTILINE)
@@ -46,20 +48,31 @@ def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -
         note=text_of(tree.get("authorsnote")) or text_of(tree.get("authornote")),
         lore=lorebook_of({"entries": list(map(_entry, _world_info(tree)))}),
     )
-    texts = list[str]()
-    for value in _actions(tree):
-        if not isinstance(value, str):
-            telling.counts["story.import_left_broken"] += 1
-            continue
-        text, pictures = _PICTURE.subn("", value)
-        telling.counts["story.import_left_pictures"] += pictures
-        texts.append(text)
-    telling.counts += type(telling.counts)()  # without those that are 0
     settings = tree.get("savedsettings")
-    telling.passages = list(_passages(texts, settings if isinstance(settings, dict) else {}))
+    settings = settings if isinstance(settings, dict) else {}
+    telling.passages = list(_passages(_texts(_actions(tree), telling.counts), settings))
+    branches = tree.get("altbranches")
+    for number, branch in enumerate(branches if isinstance(branches, list) else (), 1):
+        if isinstance(branch, list):  # null is the one that is played
+            passages = list(_passages(_texts(branch, telling.counts), settings))
+            telling.branches.append((f"Branch {number}", passages))
+    telling.counts += type(telling.counts)()  # without those that are 0
     if lost := _add_others(telling.passages, list(_alternatives(tree))):
         telling.counts["story.import_left_versions"] = lost
     return telling.imported(data, file, whose)
+
+
+def _texts(values: Iterable[Any], counts: Counter[str]) -> list[str]:
+    """The texts among these, without their pictures; `counts` says what was left out."""
+    texts = list[str]()
+    for value in values:
+        if not isinstance(value, str):
+            counts["story.import_left_broken"] += 1
+            continue
+        text, pictures = _PICTURE.subn("", value)
+        counts["story.import_left_pictures"] += pictures
+        texts.append(text)
+    return texts
 
 
 def _actions(tree: Mapping[str, Any]) -> Iterator[Any]:

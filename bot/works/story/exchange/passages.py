@@ -6,9 +6,10 @@ Every other program's story comes down to these. Knows no format.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Final
 
 from bot.events import UserError
@@ -47,12 +48,14 @@ class Passage:
 
 @dataclass(slots=True)
 class Telling:
-    """What a file says of a story. `counts` says by the key of a sentence how much was left out."""
+    """What a file says of a story. `branches` have a name and all their passages, those before they left the story too;
+    `counts` says by the key of a sentence how much was left out."""
 
     title: str = ""
     premise: str = ""
     note: str = ""
     passages: list[Passage] = field(default_factory=list)
+    branches: list[tuple[str, list[Passage]]] = field(default_factory=list)
     lore: Lorebook = field(default_factory=lambda: Lorebook("", []))
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -71,32 +74,63 @@ class Telling:
             rows.add("set", body)
         for n, entry in enumerate(self.lore.entries):
             rows.add("lore", {"id": f"lore-{n}", "entry": entry})
-        turn = ""
-        for passage in self.passages:
-            text = passage.text.replace("\0", "").strip()
-            if not text:
-                continue
-            if len(text) > LINE_CHARS:
-                self.counts["story.import_left_long"] += 1
-            elif passage.by_player:
-                act = {"mode": "act", "text": text, "name": passage.name or whose.player}
-                turn = rows.add("act", act, at=passage.at)
-            else:
-                if not turn:
-                    speaker = {"speaker": passage.name} if passage.name else {}
-                    mode = "continue" if rows.turns else "open"
-                    turn = rows.add("act", {"mode": mode, "text": "", "name": "", **speaker}, at=passage.at)
-                others = [other for other in passage.others if len(other) <= LINE_CHARS]
-                rows.versions(turn, [*others, text], len(others), passage.at)
-                turn = ""
-            if rows.turns > TURNS:
-                raise UserError("story.import_long", file=file, limit=TURNS)
+        turns = self._tell(rows, self.passages, file, whose.player, begun=False)
+        for name, passages in self.branches:
+            left = _left(turns, self.passages, passages)
+            at, turn = left if left else (0, "")
+            if passages[at:]:
+                rows.fork(name_of(name), turn)
+                self._tell(rows, passages[at:], file, whose.player, begun=bool(at))
         if not rows.turns and not body and not self.lore.entries:
             raise UserError("story.import_nothing_told", file=file)
         bad = [BadLine(entry.number, entry.key) for entry in self.lore.left_out]
         imported = rows.imported(bad=bad)
         imported.counts.update(self.counts)
         return imported
+
+    def _tell(
+        self, rows: Rows, passages: Iterable[Passage], file: str, player: str, *, begun: bool
+    ) -> list[tuple[int, str]]:
+        """Add the turns. Returns for each whole one how many passages there are up to its end, and its id."""
+        whole = list[tuple[int, str]]()
+        turn = ""
+        for end, passage in enumerate(passages, 1):
+            text = passage.text.replace("\0", "").strip()
+            if not text:
+                continue
+            if len(text) > LINE_CHARS:
+                self.counts["story.import_left_long"] += 1
+            elif passage.by_player:
+                act = {"mode": "act", "text": text, "name": passage.name or player}
+                turn, begun = rows.add("act", act, at=passage.at), True
+            else:
+                if not turn:
+                    speaker = {"speaker": passage.name} if passage.name else {}
+                    mode = "continue" if begun else "open"
+                    turn = rows.add("act", {"mode": mode, "text": "", "name": "", **speaker}, at=passage.at)
+                others = [other for other in passage.others if len(other) <= LINE_CHARS]
+                rows.versions(turn, [*others, text], len(others), passage.at)
+                whole.append((end, turn))
+                turn, begun = "", True
+            if rows.turns > TURNS:
+                raise UserError("story.import_long", file=file, limit=TURNS)
+        return whole
+
+
+def _same(one: Passage, other: Passage) -> bool:
+    return one.text.strip() == other.text.strip() and (one.by_player, one.name) == (
+        other.by_player,
+        other.name,
+    )
+
+
+def _left(
+    turns: Sequence[tuple[int, str]], story: Sequence[Passage], branch: Sequence[Passage]
+) -> tuple[int, str] | None:
+    """Where a branch leaves the story: the last whole turn that both have; None before the first."""
+    pairs = zip(story, branch, strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
+    return next(((end, turn) for end, turn in reversed(turns) if end <= alike), None)
 
 
 def prose(paragraphs: Iterable[Passage]) -> list[Passage]:

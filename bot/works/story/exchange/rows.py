@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Final
@@ -37,6 +38,7 @@ class Rows:
         self._id, self._space, self._title = id, space, title
         self._now = datetime.now(UTC)
         self.nodes: list[NodeRow] = []
+        self.branches = [BranchRow(id, space, id, "", "", "", 0, 0, "", self._now)]
         self.turns = 0
 
     def add(
@@ -53,7 +55,7 @@ class Rows:
                 id,
                 self._space,
                 self._id,
-                self._id,
+                self.branches[-1].id,
                 kind,
                 turn,
                 "",
@@ -63,6 +65,15 @@ class Rows:
             )
         )
         return id
+
+    def fork(self, name: str, turn: str) -> None:
+        """A branch of the first one, which leaves it behind this turn; what is added from now on is on it."""
+        first, at = self.branches[0], sum(node.branch_id == self._id for node in self.nodes)
+        id = str(uuid5(NAMESPACE_OID, f"{self._id}/branch/{len(self.branches)}"))
+        self.branches.append(replace(
+            first, id=id, name=name, parent=first.id, turn=turn, cut=at, until=at,
+            created_at=first.created_at + timedelta(microseconds=len(self.branches)),  # the oldest come first
+        ))  # fmt: skip
 
     def versions(
         self, turn: str, texts: Sequence[str], shown: int, at: datetime | None = None, source: str = ""
@@ -75,8 +86,8 @@ class Rows:
 
     def imported(self, author: str = "", bad: Sequence[BadLine] = ()) -> Imported:
         story = StoryRow(self._id, self._space, self._title, author, self._now, self._now, offered=True)
-        branch = BranchRow(self._id, self._space, self._id, "", "", "", 0, 0, author, self._now)
-        return Imported(story, [branch], self.nodes, {}, self.turns, list(bad))
+        branches = [replace(branch, author_id=author) for branch in self.branches]
+        return Imported(story, branches, self.nodes, {}, self.turns, list(bad))
 
 
 def story_id(space: str, data: bytes) -> str:

@@ -20,7 +20,7 @@ from bot.works.story.exchange.msgpackr import DEPTH, unpacked
 from bot.works.story.exchange.other_files import seems_to_be
 from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import Found, found_in, parse_lines, read
-from bot.works.story.log.nodes import Part
+from bot.works.story.log.nodes import Part, lineage
 from bot.works.story.log.story import Story, folded
 
 WHOSE = Whose("local", "story", "Ana")
@@ -118,6 +118,36 @@ def test_a_story_of_koboldai_united_comes_in() -> None:
         "The door", "Brief.", {"story.import_left_broken": 1},
     )  # fmt: skip
     assert [entry["constant"] for entry in story.lore.values()] == [True]
+
+
+def test_the_branches_of_kobold_lite_come_in() -> None:
+    tree = {
+        **KOBOLD,
+        "altbranches": [
+            ["The sea is flat.", " A door stands in it.[<|h|12ab|h|>]", "\n\n> You knock.\n\n", "It opens.",
+             "\n\n> I go in.\n"],
+            None,
+            ["The sea is flat.", " A door stands in it.", "\n\n> You wait.\n\n", "It sinks."],
+            ["A desert.", 7],
+            "damaged",
+        ],
+    }  # fmt: skip
+    played, imported = story_in(tree)
+    start = ("", "", "The sea is flat. A door stands in it.")
+    assert told(played) == [start, ("Ana", "You knock.", "It opens.")]
+    branches = {row.id: row for row in imported.branches}
+    assert [row.name for row in imported.branches] == ["", "Branch 1", "Branch 3", "Branch 4"]
+    stories = [folded(lineage(branches, row.id), imported.nodes) for row in imported.branches[1:]]
+    assert [told(story) for story in stories] == [
+        [start, ("Ana", "You knock.", "It opens."), ("Ana", "I go in.", "")],
+        [start, ("Ana", "You wait.", "It sinks.")],
+        [("", "", "A desert.")],
+    ]
+    assert [story.settings["premise"] for story in stories] == ["A lighthouse."] * 3
+    assert (imported.turns, imported.counts) == (
+        5,
+        {"story.import_left_pictures": 1, "story.import_left_broken": 1},
+    )
 
 
 def test_what_kobold_wrote_otherwise_are_versions_of_the_scene() -> None:
