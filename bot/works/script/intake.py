@@ -82,7 +82,7 @@ class ScriptIntake:
         named = named_paths(request)
         if not named and not request.files:
             raise UserError("script.no_files")
-        files, refused = await files_of(run, self._incoming, named, self._max_bytes)
+        files, refused = await files_of(run, self._incoming, named, self._max_bytes, KINDS)
         count = len(files) + len(refused)
         yield Stage("script", say("script.reading_title", n=count))
         if not files and not refused:
@@ -142,8 +142,6 @@ class _FileIntake:
 
     async def _read(self) -> Screenplay:
         name = self._file.name
-        if Path(name).suffix.lower() not in KINDS:
-            raise UserError("library.file_kind", kinds=", ".join(KINDS))
         if self._document is None:
             data = await asyncio.to_thread(read_whole, self._file.path, self._max_bytes)
             try:
