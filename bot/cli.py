@@ -123,7 +123,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         if work in argv:  # the table of verbs costs as much as all the rest of --help
             from bot.commands import KINDS
 
-            for row in KINDS[work].verbs:
+            for row in [row for row in KINDS[work].verbs if not row.inner]:
                 _arguments(add(verbs, row.name, row.summary, space, as_json), row, say)
     evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
     retrieval = add(evaluation, "library", "cli.eval_library", as_json)

@@ -45,6 +45,11 @@ def test_help_is_in_the_users_language(tmp_path: Path, locale: str, word: str) -
     assert word in done.stdout
 
 
+@pytest.mark.parametrize("work", ["library", "course"])
+def test_the_help_of_a_work_says_what_each_verb_does(tmp_path: Path, work: str) -> None:
+    assert "verbs." not in bot(work, "--help", data=tmp_path).stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("library", "add"), ("nonsense",), ("library", "dance"), ("chat", "--x")],
