@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +30,17 @@ Right over left, then left over right; it never holds two ropes of different thi
 """
 
 
-async def taken_in(d: Any, platform: str, folder: Path) -> None:
+async def taken_in(
+    d: Any, platform: str, folder: Path, name: str = "knots.txt", data: bytes = COURSE
+) -> None:
     if platform == "slack":
         person, channel = d.people[BIA], d.channels[0]
-        await d.slack.say(person, channel, "course add", mention=True, files=[("knots.txt", COURSE)])
+        await d.slack.say(person, channel, "course add", mention=True, files=[(name, data)])
     elif platform == "discord":
-        await d.command(BIA, "course add", file=("knots.txt", COURSE))
+        await d.command(BIA, "course add", file=(name, data))
     else:
-        path = folder / "knots.txt"
-        path.write_bytes(COURSE)
+        path = folder / name
+        path.write_bytes(data)
         await d.command(BIA, "course add", paths=str(path))
 
 
@@ -72,6 +76,41 @@ async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take
     else:
         assert "https://example.org/knots/2" in shown(asked)
     assert "2. The Reef Knot" in shown(asked)
+    d.check()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
+async def test_a_zip_of_lessons_is_a_course_and_the_broken_file_in_it_is_named(
+    platform: str, take: Take, tmp_path: Path
+) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    files = {
+        "tides/SUMMARY.md": b"- [Ebb](b.md)\n- [Flood](a.md)\n- [Deck](deck.pptx)\n",
+        "tides/README.md": b"# Tides\n\nInstructor: Mo\n\nThe sea rises and falls.",
+        "tides/a.md": b"---\nlink: https://example.org/tides/flood\n---\n# Flood\n\nThe water rises for six hours.",
+        "tides/b.md": b"# Ebb\n\nThe water falls.",
+        "tides/deck.pptx": b"PK\x03\x04 broken",
+    }
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    await taken_in(d, platform, tmp_path, "tides.zip", zipped.getvalue())
+    await d.rest(runs + 1)
+    outlined = await d.command(ANA, "course outline", course="tides")
+    await d.rest(runs + 2)
+    said = shown(outlined)
+    assert said.index("1: Ebb") < said.index("2: Flood")
+    assert "https://example.org/tides/flood" in said
+    assert "Mo" in said
+    search = ("search_course_content", json.dumps({"query": "water rises hours", "course_name": "tides"}))
+    d.model.queue += [Reply(calls=[search]), Reply("It rises for six hours [1].")]
+    asked = await d.ask(ANA, "How long does the water rise?", verb="course ask")
+    await d.rest(runs + 3)
+    assert "It rises for six hours" in shown(asked)
+    assert "2. Flood" in shown(asked)
+    assert "deck.pptx could not be read" in shown(asked)
     d.check()
 
 
