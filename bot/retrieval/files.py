@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
@@ -100,10 +100,10 @@ def composed(name: str) -> str:
     return normalize("NFC", name)
 
 
-def passed_over(paths: Iterable[str]) -> dict[str, int]:
+def passed_over(paths: Iterable[str], used: Container[str] = ()) -> dict[str, int]:
     """How many files of each kind are in the folders among `paths` that are not read, by suffix; blocking.
 
-    Hidden ones don't count, links to folders are not followed.
+    Hidden ones don't count, nor those with a name in `used`; links to folders are not followed.
     """
     counted: Counter[str] = Counter()
     for text in paths:
@@ -113,7 +113,7 @@ def passed_over(paths: Iterable[str]) -> dict[str, int]:
             counted.update(
                 Path(place, name).suffix.lower()
                 for name in names
-                if not name.startswith(".") and not name.lower().endswith(SUFFIXES)
+                if not name.startswith(".") and name not in used and not name.lower().endswith(SUFFIXES)
             )
     return dict(counted.most_common())
 

@@ -20,6 +20,7 @@ from bot.readers.kinds import suffix_of
 from bot.readers.lines import Line, split_lines
 from bot.readers.text import plain
 from bot.retrieval.titles import normal
+from bot.works.course.moments import TIME
 from storage.document_rows import Lesson, Outline
 
 LINK_CHARS: Final = 2_000
@@ -115,11 +116,13 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
     lines = _unjoined(document.text) if paged else split_lines(document.text)
     lessons = list(_lessons(lines, paged=paged))
     header = _header(lines, lessons[0].line if lessons else len(lines), paged=paged)
-    whole = suffix_of(name) in _WHOLE
+    whole = suffix_of(name) in _WHOLE or _timed(lines)
     if not header.titled and not lessons and not whole:
         raise UserError("course.no_course", name=name)
     if not lessons and header.titled:
-        lessons = _headings(lines, document, header)
+        lessons = _headings(lines, document, header) or [
+            lesson for _, lesson in _named(lines, _UNIT, paged=paged)
+        ]
     if not lessons and whole:
         lessons = [_whole(name, lines, document, header)]
     before = lessons[0].line if lessons else len(lines)
@@ -166,6 +169,12 @@ def _whole(name: str, lines: Sequence[Line], document: Document, header: _Header
     )
     title = header.title or one_line(document.title) or title_from_name(name)
     return _Lesson(at, 1, title, header.link, at)
+
+
+def _timed(lines: Sequence[Line]) -> bool:
+    """Whether this is a recording's transcript: most of its lines begin with a time."""
+    times = sum(bool(TIME.match(line.text)) for line in lines)
+    return times > 1 and 2 * times > sum(bool(line.text.strip()) for line in lines)
 
 
 def lesson_id(course: str, number: int, nth: int) -> str:

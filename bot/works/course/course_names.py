@@ -171,6 +171,10 @@ def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
         if course.language not in names_words:
             names_words[course.language] = _name_words(name, course.language)
         likeness = _likeness(names_words[course.language], words, _initials(course.title), weight)
+        if not content_terms(name, course.language) and f"{normal(course.title)} ".startswith(
+            f"{normal(name)} "
+        ):
+            likeness = replace(likeness, name_share=1.0)  # "Nós", which elsewhere says as little as "we"
         if len(short) > 2 and short in words:  # "Model Context Protocol" for "MCP"
             likeness = replace(likeness, name_share=max(likeness.name_share, 0.95))
         likenesses.append(likeness)

@@ -9,7 +9,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-_TIME: Final = re.compile(
+TIME: Final = re.compile(
     r"^[ \t>*_-]*[\[(]?(?:(\d{1,2}):)?(\d{1,2}):(\d{2})(?:[.,]\d{1,3})?[\])]?(?=[\s*_:–—-]|$)", re.MULTILINE
 )
 _YOUTUBE: Final = ("youtube.com", "youtu.be", "youtube-nocookie.com")
@@ -37,7 +37,7 @@ def _said_at(text: str, quote: str) -> int | None:
 
     At the first time of all if the text does not hold the quote.
     """
-    times = list(_TIME.finditer(text))
+    times = list(TIME.finditer(text))
     words = quote.split()
     if not times or not words:
         return None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
+from bot.readers.bundle import CONFIGS
 from bot.readers.decode import decode
 from bot.readers.kinds import BUNDLE, PLAIN, SUFFIXES, suffix_of
 from bot.readers.sandbox import Sandbox
@@ -110,7 +111,7 @@ class Courses:
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
-        async for notice in left_out(run, named):
+        async for notice in left_out(run, named, CONFIGS):
             yield notice
 
     async def _items(

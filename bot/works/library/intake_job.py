@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace as changed
 from itertools import islice
@@ -85,11 +85,12 @@ async def files_of(
     return [*files, *brought], [*refused, *not_brought]
 
 
-async def left_out(run: Run, named: Sequence[str]) -> AsyncGenerator[Notice, None]:
-    """What is said of files in the named folders that are of no kind that is read; as the last of a run."""
+async def left_out(run: Run, named: Sequence[str], used: Container[str] = ()) -> AsyncGenerator[Notice, None]:
+    """What is said of files in the named folders that are of no kind that is read, apart from those with a name in
+    `used`; as the last of a run."""
 
     async def counted() -> dict[str, int]:
-        return await asyncio.to_thread(passed_over, named)
+        return await asyncio.to_thread(passed_over, named, used)
 
     kinds = (
         await run.step("passed over", counted, dict[str, int])

@@ -18,6 +18,7 @@ TITLES = {
     "Introduction to Statistics": "en",
     "Aquarela para Quem Nunca Pintou": "pt",
     "Introdução à Programação": "pt",
+    "Nós do Mar": "pt",
 }
 LESSONS = tuple(Lesson(str(n), n, f"Part {n}", "", n, n + 1) for n in range(4))
 COURSES = tuple(Course(t, t, f"{t}.txt", language, "", "", LESSONS) for t, language in TITLES.items())
@@ -37,6 +38,7 @@ CATALOGUE = Catalogue(1, COURSES)
         ("mcp servers", "MCP: Servers in Production"),
         ("curso de aquarela", "Aquarela para Quem Nunca Pintou"),
         ("programacao", "Introdução à Programação"),
+        ("Nós", "Nós do Mar"),  # which elsewhere is "we"
         ("quantum computing", None),
         ("introduction to law", None),
         ("introdução ao direito", None),

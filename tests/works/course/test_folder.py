@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.events import UserError
 from bot.readers import bundle
 from bot.readers.bundle import OPTIONS
+from bot.readers.text import read_text
 from bot.works.course.catalogue import SHELF
 from bot.works.course.course_document import read_course, read_folder
 from bot.works.course.moments import at_moment
@@ -143,6 +145,18 @@ def test_words_for_lessons_and_transcripts() -> None:
     assert lessons(read_folder("talk.zip", talk)[1]) == [(1, "talk")]
 
 
+def test_a_transcript_with_times_is_a_course_of_one_lesson_also_alone() -> None:
+    told = "[00:01] The rabbit leaves its hole.\n[00:09] It goes round the tree.\n"
+    assert lessons(read_course("bowline.txt", read_text("bowline.txt", told))[1]) == [(1, "bowline")]
+    with pytest.raises(UserError):
+        read_course("bowline.txt", read_text("bowline.txt", f"We met.\n\nAt last.\n\nThen:\n\n{told}"))
+
+
+def test_a_course_whose_units_are_called_differently_has_all_of_them() -> None:
+    told = "Curso: Nós do mar\n\nMódulo 1: Reto\nDireita sobre esquerda.\n\nCapítulo 2: Lais\nO coelho.\n"
+    assert lessons(read_course("a.txt", read_text("a.txt", told))[1]) == [(1, "Reto"), (2, "Lais")]
+
+
 def test_a_video_is_cited_from_its_second() -> None:
     text = "[0:05] The sea rises.\n\n[1:02:03] It falls again.\n\n**Ana** 1:02:30 no time"
     for link, expected in (
@@ -227,6 +241,11 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
             str(folder), title="Ropes and Knots", instructor="Bea", book=True
         )
         assert await desk.titles() == ["Ropes and Knots", "ropes"]
+        (folder / "mkdocs.yml").write_text("site_name: Hitches\n", "utf-8")
+        (folder / "deck.key").write_bytes(b"x")
+        answer = await desk.add(str(folder))
+        assert "Added 1 course" in answer
+        assert "Left out 1 file of kinds that I don't read: 1 .key." in answer
         two = [desk.file("a.txt", "Words of a talk."), desk.file("b.txt", "More of them.")]
         assert "Added 1 course" in await desk.add(*two, title="Talks")
         assert "names one course" in await desk.add(str(folder), *two, title="Talks")
