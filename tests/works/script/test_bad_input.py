@@ -63,7 +63,10 @@ def refused() -> dict[str, tuple[bytes, str]]:
         ),
         "page.fdx": (b"<html><body>INT. ROOM</body></html>", "its contents are HTML, whatever its name says"),
         "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .fadein, .osf"),
-        "play.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "I read .fdx, .fountain, .fadein, .osf"),
+        "play.doc": (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+            "I read .fdx, .fountain, .fadein, .osf",
+        ),
         "novel.txt": (b"Nobody has written a heading here.", "there is no scene heading in it"),
         "large.fdx": (
             fdx(HEADING % b"1" + ACTION % (b"x" * 25_000_000)),
