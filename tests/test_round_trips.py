@@ -175,7 +175,8 @@ BRANCHED = {
     **KOBOLD,
     "altbranches": [None, ["The sea is flat.", " A door stands in it.", "\n\n> You wait.\n"]],
 }
-NOVELAI_BOOK = {**cards.NOVELAI, "entries": [e for e in cards.NOVELAI["entries"] if e["text"]]}
+NOVELAI: Any = cards.NOVELAI
+NOVELAI_BOOK = {**NOVELAI, "entries": [entry for entry in NOVELAI["entries"] if entry["text"]]}
 WORLD: Mapping[str, Any] = {"entries": {"0": {
     "uid": 0, "key": ["lamp"], "keysecondary": ["oil"], "content": "It burns.", "comment": "Lamp", "constant": False,
     "selective": True, "order": 70, "position": 1, "probability": 50, "useProbability": True, "sticky": 3,
