@@ -1,0 +1,165 @@
+"""What happened in a run under faults, event by event, and what of that must not be. Knows no platform.
+
+Each event has a key that its answer repeats. Times are seconds of one monotonic clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+ACK_S = 3.0
+
+
+class Event(NamedTuple):
+    """What a person did at `at`. `acked`: seconds until a process acknowledged it. `reachable`: a process could be
+    reached all that time.
+    """
+
+    key: str
+    place: str
+    at: float
+    acked: float | None
+    reachable: bool = True
+    stopped: bool = False
+    ordered: bool = True
+
+
+class Answer(NamedTuple):
+    """A message that is there at the end, first posted at `at`. `live`: it still has a Stop button."""
+
+    key: str
+    place: str
+    at: float
+    whole: bool = True
+    live: bool = False
+
+
+class Run(NamedTuple):
+    """A request of the inbox."""
+
+    key: str
+    state: str
+
+
+class Paid(NamedTuple):
+    """A call of the model that the ledger has settled, and which step of which run it was for."""
+
+    key: str
+    step: str
+
+
+class Write(NamedTuple):
+    """A call of a process that changes something on a platform."""
+
+    process: str
+    at: float
+
+
+class Violation(NamedTuple):
+    kind: str
+    what: str
+
+
+@dataclass
+class History:
+    events: list[Event] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    paid: list[Paid] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+    lost: dict[str, float] = field(default_factory=dict)
+    """When each process had lost its lease."""
+    cut: list[tuple[float, float]] = field(default_factory=list)
+    """When a process died or a connection was cut: a message that was posted just then may be there twice."""
+
+
+def violations(history: History) -> list[Violation]:
+    """Everything that must not be."""
+    return [
+        *_of_runs(history),
+        *_of_answers(history),
+        *_of_order(history),
+        *(Violation("paid again", f"{paid}") for paid, n in Counter(history.paid).items() if n > 1),
+        *(
+            Violation("written after the lease", f"{write}")
+            for write in history.writes
+            if write.at > history.lost.get(write.process, float("inf"))
+        ),
+    ]
+
+
+def unavoidable(history: History) -> list[str]:
+    """The keys of answers that were posted twice because the first post was cut before its id was kept."""
+    return [key for key, answers in _by_key(history).items() if len(answers) > 1 and _cut(history, answers)]
+
+
+def _heard(event: Event) -> bool:
+    return event.acked is not None
+
+
+def _of_runs(history: History) -> list[Violation]:
+    found = []
+    runs: dict[str, list[Run]] = defaultdict(list)
+    for run in history.runs:
+        runs[run.key].append(run)
+    for event in history.events:
+        own = runs[event.key]
+        if event.reachable and (event.acked is None or event.acked > ACK_S):
+            found.append(Violation("acknowledged late", f"{event}"))
+        if not own and _heard(event):
+            found.append(Violation("lost", f"{event}"))
+        if len(own) > 1:
+            found.append(Violation("run twice", f"{own}"))
+        found += [
+            Violation("not ended", f"{run}") for run in own if run.state not in ("done", "failed", "stopped")
+        ]
+    return found
+
+
+def _of_answers(history: History) -> list[Violation]:
+    found = [Violation("live at the end", f"{answer}") for answer in history.answers if answer.live]
+    states = {run.key: run.state for run in history.runs}
+    answers = _by_key(history)
+    for event in history.events:
+        own = answers.get(event.key, [])
+        if states.get(event.key) == "done" and not event.stopped:
+            if not own:
+                found.append(Violation("no answer", f"{event}"))
+            elif not any(answer.whole for answer in own):
+                found.append(Violation("not whole", f"{own}"))
+        if any(answer.place != event.place for answer in own):
+            found.append(Violation("wrong place", f"{event} {own}"))
+        if len(own) > 1 and not _cut(history, own):
+            found.append(Violation("doubled", f"{own}"))
+    return found
+
+
+def _of_order(history: History) -> list[Violation]:
+    """Of the first posts in one place, against the order of its events."""
+    first = {key: min(answer.at for answer in answers) for key, answers in _by_key(history).items()}
+    places: dict[str, list[Event]] = defaultdict(list)
+    for event in sorted(history.events, key=lambda event: event.at):
+        if event.ordered and event.key in first:
+            places[event.place].append(event)
+    return [
+        Violation("out of order", f"{earlier.key} after {later.key} in {place}")
+        for place, events in places.items()
+        for earlier, later in pairwise(events)
+        if first[earlier.key] > first[later.key]
+    ]
+
+
+def _by_key(history: History) -> dict[str, list[Answer]]:
+    answers: dict[str, list[Answer]] = defaultdict(list)
+    for answer in history.answers:
+        answers[answer.key].append(answer)
+    return answers
+
+
+def _cut(history: History, answers: list[Answer]) -> bool:
+    """Whether each repetition but the last was posted while something was cut off."""
+    posted = sorted(answer.at for answer in answers)[:-1]
+    return all(any(began <= at <= ended for began, ended in history.cut) for at in posted)

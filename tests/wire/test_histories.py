@@ -1,0 +1,75 @@
+"""The checker of histories finds each kind of violation in a made-up history, and none in one that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.wire.histories import Answer, Event, History, Paid, Run, Write, unavoidable, violations
+
+
+def right() -> History:
+    return History(
+        events=[Event("q1", "thread", 1.0, 0.1), Event("q2", "thread", 2.0, 0.1)],
+        answers=[Answer("q1", "thread", 3.0), Answer("q2", "thread", 4.0)],
+        runs=[Run("q1", "done"), Run("q2", "done")],
+        paid=[Paid("q1", "answer"), Paid("q2", "answer")],
+        writes=[Write("first", 3.0), Write("second", 4.0)],
+        lost={"first": 3.5},
+    )
+
+
+def test_a_right_history_has_no_violation() -> None:
+    assert not violations(right())
+
+
+WRONG: dict[str, Callable[[History], object]] = {
+    "lost": lambda h: (h.runs.pop(), h.answers.pop()),
+    "run twice": lambda h: h.runs.append(Run("q2", "done")),
+    "not ended": lambda h: h.runs.__setitem__(1, Run("q2", "running")),
+    "no answer": lambda h: h.answers.pop(),
+    "not whole": lambda h: h.answers.__setitem__(1, Answer("q2", "thread", 4.0, whole=False)),
+    "wrong place": lambda h: h.answers.__setitem__(1, Answer("q2", "elsewhere", 4.0)),
+    "doubled": lambda h: h.answers.append(Answer("q2", "thread", 5.0)),
+    "out of order": lambda h: h.answers.__setitem__(0, Answer("q1", "thread", 6.0)),
+    "paid again": lambda h: h.paid.append(Paid("q1", "answer")),
+    "written after the lease": lambda h: h.writes.append(Write("first", 3.6)),
+    "live at the end": lambda h: h.answers.__setitem__(1, Answer("q2", "thread", 4.0, live=True)),
+    "acknowledged late": lambda h: h.events.__setitem__(1, Event("q2", "thread", 2.0, 3.1)),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_each_kind_of_violation_is_found(kind: str) -> None:
+    history = right()
+    WRONG[kind](history)
+    assert [found.kind for found in violations(history)] == [kind]
+
+
+def test_an_event_that_is_never_acknowledged_is_late() -> None:
+    history = right()
+    history.events[1] = Event("q2", "thread", 2.0, None)
+    assert [found.kind for found in violations(history)] == ["acknowledged late"]
+
+
+def test_nothing_is_expected_of_an_event_that_no_process_could_hear() -> None:
+    history = right()
+    history.events.append(Event("q3", "thread", 5.0, None, reachable=False))
+    assert not violations(history)
+
+
+def test_a_stopped_request_needs_no_answer() -> None:
+    history = right()
+    history.events[1] = Event("q2", "thread", 2.0, 0.1, stopped=True)
+    history.runs[1] = Run("q2", "stopped")
+    history.answers.pop()
+    assert not violations(history)
+
+
+def test_a_post_that_was_cut_off_may_be_there_twice_and_is_counted() -> None:
+    history = right()
+    history.answers.append(Answer("q2", "thread", 5.0))
+    history.cut.append((3.9, 4.1))
+    assert not violations(history)
+    assert unavoidable(history) == ["q2"]
