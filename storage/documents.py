@@ -218,7 +218,8 @@ class Documents:
         )
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
-        """Documents that a person may mean by `name`: by source; else title; else the start or end of an id.
+        """Documents that a person may mean by `name`: by source; else title; else the source without its suffix;
+        else the start or end of an id.
 
         Neither capitals nor how accents are composed matter. More than one row means that the name is ambiguous.
         """
@@ -229,6 +230,7 @@ class Documents:
         return (
             [row for row in rows if _folded(row.source) == folded]
             or [row for row in rows if _folded(row.title) == folded]
+            or [row for row in rows if _folded(row.source.rpartition(".")[0]) == folded]
             or [
                 row
                 for row in rows
