@@ -82,7 +82,8 @@ class Slack:
             kept = installation_store(database, lineage(credentials.refresh))
             tokens = (credentials.bot, credentials.refresh)
             self._expiring = ConfiguredToken(kept, pair, self.clients.bare(), tokens)
-        self.workspaces = Workspaces(self.clients, credentials.bot, self.store, self._expiring)
+        shared = database.lease is not None
+        self.workspaces = Workspaces(self.clients, credentials.bot, self.store, self._expiring, shared=shared)
         self.people = People(self.workspaces, settings.admins)
         self.writers = Writers(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +14,9 @@ from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
 from bot.events import UserError
 from tests.fakes.slack import FakeSlack, Team
+
+WITHIN_S = 0.7
+"""How long another process may go by the old."""
 
 
 class Book:
@@ -89,6 +94,34 @@ async def test_what_is_known_is_forgotten_when_the_app_goes(slack: FakeSlack, cl
         await workspaces.client(team.id)
     book.installed.append(granted(team))
     assert (await workspaces.client(team.id)).token, "that it was not there is not kept"
+
+
+async def test_a_removal_and_a_new_token_reach_the_other_processes_within_a_second(
+    slack: FakeSlack, clients: Clients
+) -> None:
+    team = slack.workspace("Table")
+    book = Book(granted(team))
+    hears, other = (Workspaces(clients, "", book, shared=True) for _ in range(2))
+    for workspaces in (hears, other):
+        assert (await workspaces.client(team.id)).token == team.bot_token
+    book.installed = [replace(granted(team), token="xoxb-new")]
+    hears.forget(team.id)
+    await asyncio.sleep(WITHIN_S)
+    assert (await other.client(team.id)).token == "xoxb-new"
+    book.installed.clear()
+    hears.forget(team.id)
+    await asyncio.sleep(WITHIN_S)
+    with pytest.raises(PlaceClosed):
+        await other.client(team.id)
+
+
+async def test_many_events_of_a_moment_cost_one_look(slack: FakeSlack, clients: Clients) -> None:
+    team = slack.workspace("Table")
+    book = Book(granted(team))
+    workspaces = Workspaces(clients, "", book, shared=True)
+    for _ in range(50):
+        await workspaces.installed(team.id)
+    assert book.looked == 1
 
 
 async def test_an_organisations_token_is_good_in_all_of_it_and_nowhere_else(

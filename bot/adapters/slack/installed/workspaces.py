@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 CACHED_S: Final = 60.0
 """How long a workspace's installation is cached."""
+SHARED_S: Final = 0.5
+"""The same where other processes may install and remove the app."""
 MOST: Final = 1_000
 """The most installations in memory."""
 NAME: Final = "Sutradhar"
@@ -79,7 +81,7 @@ class Installations(Protocol):
 
 
 class Workspaces:
-    """One per process. `expiring`: the configured token is renewed."""
+    """One per process. `expiring`: the configured token is renewed. `shared`: other processes use the database, too."""
 
     def __init__(
         self,
@@ -87,8 +89,11 @@ class Workspaces:
         token: str = "",
         installations: Installations | None = None,
         expiring: ConfiguredToken | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
         self._clients = clients
+        self._cached_s = SHARED_S if shared else CACHED_S
         self._token = token
         self._expiring = expiring
         self._renewed_at = 0.0
@@ -160,12 +165,12 @@ class Workspaces:
         installed, and StorageFault.
         """
         key, now = (team, enterprise), time.monotonic()
-        since, installation = self._cached.get(key, (-CACHED_S, None))
+        since, installation = self._cached.get(key, (-self._cached_s, None))
         if self._is_own(team, enterprise):
             if self._expiring is not None and now - self._renewed_at >= CACHED_S:
                 await self._renew_own(self._expiring)
             installation = self.own
-        elif self._installations is not None and now - since >= CACHED_S:
+        elif self._installations is not None and now - since >= self._cached_s:
             installation = await self._installations.find(team, enterprise)
             self._cached.pop(key, None)
             if installation is not None:
