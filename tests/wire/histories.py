@@ -6,6 +6,7 @@ Each event has a key that its answer repeats. Times are seconds of one monotonic
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -38,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A request of the inbox."""
+    """A request of the inbox, in whose order a history has them."""
 
     key: str
     state: str
@@ -137,19 +138,40 @@ def _of_answers(history: History) -> list[Violation]:
     return found
 
 
-def _of_order(history: History) -> list[Violation]:
-    """Of the first posts in one place, against the order of its events."""
-    first = {key: min(answer.at for answer in answers) for key, answers in _by_key(history).items()}
-    places: dict[str, list[Event]] = defaultdict(list)
-    for event in sorted(history.events, key=lambda event: event.at):
-        if event.ordered and event.key in first:
-            places[event.place].append(event)
+def heard_out_of_order(history: History) -> list[tuple[str, str]]:
+    """Keys of neighbours in a place that reached the inbox in another order than they were sent: where the platform
+    gave the earlier one to a process that could not acknowledge it, it delivers it again after the later one.
+    """
+    arrived = {run.key: n for n, run in enumerate(history.runs)}
     return [
-        Violation("out of order", f"{earlier.key} after {later.key} in {place}")
-        for place, events in places.items()
+        (earlier.key, later.key)
+        for events in _places(history, arrived, lambda event: event.at)
+        for earlier, later in pairwise(events)
+        if arrived[earlier.key] > arrived[later.key]
+    ]
+
+
+def _of_order(history: History) -> list[Violation]:
+    """Of the first posts in one place, against the order in which the inbox received the requests."""
+    first = {key: min(answer.at for answer in answers) for key, answers in _by_key(history).items()}
+    arrived = {run.key: n for n, run in enumerate(history.runs)}
+    return [
+        Violation("out of order", f"{earlier.key} after {later.key} in {earlier.place}")
+        for events in _places(history, first.keys() & arrived.keys(), lambda event: arrived[event.key])
         for earlier, later in pairwise(events)
         if first[earlier.key] > first[later.key]
     ]
+
+
+def _places(
+    history: History, known: Container[str], order: Callable[[Event], float]
+) -> Iterable[list[Event]]:
+    """The ordered events of each place whose keys are known, sorted."""
+    places: dict[str, list[Event]] = defaultdict(list)
+    for event in sorted((event for event in history.events if event.key in known), key=order):
+        if event.ordered:
+            places[event.place].append(event)
+    return places.values()
 
 
 def _by_key(history: History) -> dict[str, list[Answer]]:

@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.wire.histories import Answer, Event, History, Paid, Run, Write, unavoidable, violations
+from tests.wire.histories import (
+    Answer,
+    Event,
+    History,
+    Paid,
+    Run,
+    Write,
+    heard_out_of_order,
+    unavoidable,
+    violations,
+)
 
 
 def right() -> History:
@@ -73,3 +83,12 @@ def test_a_post_that_was_cut_off_may_be_there_twice_and_is_counted() -> None:
     history.cut.append((3.9, 4.1))
     assert not violations(history)
     assert unavoidable(history) == ["q2"]
+
+
+def test_order_is_that_of_the_inbox_and_what_was_heard_late_is_counted() -> None:
+    history = right()
+    history.runs.reverse()
+    assert [found.kind for found in violations(history)] == ["out of order"]
+    history.answers = [Answer("q1", "thread", 5.0), Answer("q2", "thread", 4.0)]
+    assert not violations(history)
+    assert heard_out_of_order(history) == [("q1", "q2")]
