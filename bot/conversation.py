@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import UserError
+from bot.events import Notice, UserError
+from bot.verb import LAST
 from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from bot.events import Request, Run
     from bot.platforms import Platform
+    from bot.words import Words
     from storage.sessions import SessionRow, Sessions
 
 TITLE_CHARS = 100
@@ -25,6 +27,9 @@ TITLE_CHARS = 100
 
 MOST_CHARS = 6_000
 """Of longer threads the newest part is used: about 1,500 tokens, as much as a few passages."""
+
+NAMES_CHARS = 200
+"""Of the names of those whose messages were read."""
 
 READ_S = 5.0
 """A question waits no longer than this for its thread; it is then answered without."""
@@ -63,18 +68,29 @@ class Conversations:
         `follows`: whether the question may refer to what was said before.
         """
         session = await session_for(self._sessions, request, question)
+        wanted = request.options.get(LAST.name)
+        last = await self.last(request, wanted) if isinstance(wanted, int) else ""
         if session is None:
-            return Conversation(None, [])
+            return Conversation(None, [], earlier=last)
         # Of a council that was stopped the question is kept alone.
         rows = await self._sessions.last_exchanges(session.space, session.id, max(2 * most, 1))
         answered = [(row.question, row.answer) for row in rows if row.answer.strip()]
         first = follows and not answered and await self._sessions.first_here(session)
+        earlier = last or (await self.earlier(request) if first else "")
         return Conversation(
-            session.id,
-            answered[-most:] if most else [],
-            begun=bool(answered),
-            earlier=await self.earlier(request) if first else "",
+            session.id, answered[-most:] if most else [], begun=bool(answered), earlier=earlier
         )
+
+    async def last(self, request: Request, most: int) -> str:
+        """The newest messages of the request's place, a "Name, 14:02: words" a line. Raises UserError."""
+        platform = self._platforms.get(request.place.platform)
+        if platform is None or platform.read_last is None:
+            raise UserError("thread.no_messages_here")
+        said = await platform.read_last(request, most)
+        lines = [f"{message.name}, {message.at:%H:%M}: {' '.join(message.text.split())}" for message in said]
+        if not lines:
+            raise UserError("thread.no_messages")
+        return newest("\n".join(lines))
 
     async def earlier(self, request: Request) -> str:
         """What people said in the request's thread before it; "" also where it cannot be read."""
@@ -122,6 +138,16 @@ async def session_for(
             title=title_of(question),
         )
     return session if session.work == request.work else None
+
+
+def read_along(request: Request, earlier: str, say: Words) -> list[Notice]:
+    """The notice of which messages were read together with a question, as its author has asked for."""
+    if request.options.get(LAST.name) is None or not earlier:
+        return []
+    lines = earlier.splitlines()
+    names = ", ".join(dict.fromkeys(line.partition(",")[0] for line in lines))
+    since = lines[0].partition(": ")[0].rpartition(", ")[2]
+    return [Notice(say("thread.read_along", n=len(lines), names=names[:NAMES_CHARS], since=since))]
 
 
 def newest(text: str, most: int = MOST_CHARS) -> str:

@@ -77,6 +77,12 @@ class Transcript:
     part: bool = False
 
 
+ReadLast: TypeAlias = Callable[[Request, int], Awaitable[list[ThreadMessage]]]
+"""So many of the newest messages of the channel or thread that the request comes from, before it, oldest first, as far
+as its author may read them; without the bot's. Raises UserError where they cannot be read.
+"""
+
+
 ReadTranscript: TypeAlias = Callable[[Request, str], Awaitable[Transcript | None]]
 """What the platform has heard in a request's recording, by the id that the file has there; None while it listens."""
 
@@ -127,8 +133,9 @@ class Platform:
     """`name` is that of its places.
 
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
-    `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
-    in a place, so that a schedule can begin a run there; `adults` says whether only adults are let in there.
+    `read_whole_thread` all of them, one by one; `read_last` the newest of a place.
+    `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
+    run there; `adults` says whether only adults are let in there.
     `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
     the channel, or the category with this id, "" where that is not known.
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
@@ -165,6 +172,7 @@ class Platform:
     hush: Callable[[Request, str], Awaitable[None]] | None = None
     narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
+    read_last: ReadLast | None = None
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
     adults: Callable[[Place], Awaitable[bool]] | None = None

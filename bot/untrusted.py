@@ -62,14 +62,14 @@ def passages(quoted: Iterable[Passage], numbers: Iterable[int] | None = None) ->
 
 def earlier(history: Iterable[tuple[str, str]], thread: str, *, most: int = EARLIER_CHARS) -> str:
     """What came before a question: the (question, answer) pairs of its conversation, oldest first, with `most`
-    characters of each answer; before the first question there, the messages of its `thread`.
+    characters of each answer; and messages of its `thread`.
     """
     fenced = []
     for asked, answered in history:
         question, answer = data(asked), data(answered[:most])
         fenced.append(f"<earlier>\n<question>{question}</question>\n<answer>{answer}</answer>\n</earlier>")
-    if not fenced and thread.strip():
-        return f"<earlier>\n{data(thread)}\n</earlier>"
+    if thread.strip():
+        fenced.append(f"<earlier>\n{data(thread)}\n</earlier>")
     return "\n".join(fenced)
 
 

@@ -173,6 +173,8 @@ PRIVATE: Final = Option("private", "verbs.option_private", "flag")
 """Only the person who asks sees the answer."""
 SHARE: Final = Option("share", "verbs.option_share", "flag")
 """Everybody sees the answer to a personal verb."""
+LAST: Final = Option("last", "verbs.option_last", "number", most=50)
+"""So many of the newest messages of the place are read together with a question."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 DEFAULT_SHELF: Final = "rules"
 """Where books are put and questions are asked, unless a shelf is named."""

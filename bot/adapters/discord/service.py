@@ -79,6 +79,7 @@ class Sutradhar(Client):
                 origin=origin_at,
                 new_thread=new_thread,
                 read_whole_thread=partial(whole_thread, self),
+                read_last=partial(last_messages, self),
                 speak=voice.speak,
                 speak_along=voice.speak_along,
                 hush=voice.hush,
@@ -229,6 +230,28 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
     by_bot = client.user is not None and thread.owner_id == client.user.id
     starter = "" if by_bot else str(thread.owner_id)
     return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
+
+
+async def last_messages(client: Client, request: Request, most: int) -> list[ThreadMessage]:
+    """The newest messages of the channel or thread that the request comes from, which its author may read there."""
+    origin = origin_of(request.origin)
+    async with faults_as_sorry(client.settings):
+        channel = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+        if not isinstance(channel, discord.abc.Messageable):
+            raise UserError("thread.no_messages_here")
+        if not origin.member or missing(client, origin.channel, "view_channel", "read_message_history"):
+            raise UserError("discord.history_closed")
+        if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+            member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
+            if not channel.permissions_for(member).read_message_history:
+                raise UserError("discord.history_yours")
+        before = discord.Object(origin.message) if origin.message is not None else None
+        page = [message async for message in channel.history(limit=most, before=before)]
+    me = client.user.id if client.user is not None else 0
+    counts = [message for message in reversed(page) if _counts(message, me, origin)]
+    if counts and not any(message.content for message in counts):
+        raise UserError("discord.history_unseen")
+    return [_said(message, me) for message in counts if message.content]
 
 
 async def _pages(

@@ -135,6 +135,7 @@ class Slack:
                 origin_at,
                 new_thread,
                 read_whole_thread=reader.whole,
+                read_last=reader.last,
                 read_transcript=files.transcript,
                 speak=clips.speak,
                 speaks_again=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import choosable
-from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.verb import LAST, PRIVATE, Argument, Option, Verb
 from bot.works.council.config import CouncilConfig
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ VERBS: tuple[Verb, ...] = (
             Option("debate", "verbs.option_debate", "flag"),
             Option("follow", "verbs.option_follow", "flag"),
             Option("yes", "verbs.option_yes", "flag"),
+            LAST,
             PRIVATE,
         ),
         ordered=True,

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.budget import dollars
+from bot.conversation import read_along
 from bot.events import (
     Changed,
     Choice,
@@ -27,6 +28,7 @@ from bot.events import (
     Text,
     Work,
 )
+from bot.verb import LAST
 from bot.words import Words, words
 from bot.works.council import estimate, formatting, records
 from bot.works.council.deliberation import Deliberation
@@ -161,6 +163,8 @@ class Asking:
                     if n == 0 and isinstance(event, Stage):
                         for notice in _initial_notices(snapshot, guess, say):
                             yield notice
+                        for notice in read_along(request, snapshot.earlier, say):
+                            yield notice
         if len(council.answers) > 1 and snapshot.debate:
             async with aclosing(council.debate()) as events:
                 async for event in events:
@@ -242,7 +246,9 @@ def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) 
     if snapshot.research:
         parts.append(f"--research {','.join(snapshot.research)}")
     parts += [f"--{name}" for name in ("debate", "private") if options.get(name)]
-    if snapshot.history or snapshot.earlier:
+    if last := options.get(LAST.name):
+        parts.append(f"--last {last}")
+    if snapshot.history or (snapshot.earlier and not last):
         parts.append("--follow")
     return " ".join([*parts, "--", snapshot.question])
 

@@ -11,7 +11,7 @@ from bot.check import Check
 from bot.config.settings import choice, within
 from bot.events import UserError
 from bot.kind import Complete, Kind, Runs, Setting, Typed, of_channel, one_line
-from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
+from bot.verb import LAST, PRIVATE, SHARE, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -50,6 +50,7 @@ VERBS: tuple[Verb, ...] = (
         (
             Option("course", "verbs.option_course", completes="course"),
             Option("lesson", "verbs.option_lesson", completes="lesson"),
+            LAST,
             PRIVATE,
         ),
         ordered=True,

@@ -18,7 +18,7 @@ from bot.budget import prompt_tokens
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
-from bot.conversation import question_of
+from bot.conversation import question_of, read_along
 from bot.events import (
     Choice,
     Choices,
@@ -129,6 +129,8 @@ class CourseQuestions:
             self._library, catalogue, self._names, space, course=snapshot.course, lesson=snapshot.lesson
         )
         yield Stage("answer", say("rules.answer"), answer=True)
+        for notice in read_along(run.request, snapshot.earlier, say):
+            yield notice
         answer = Answer(run, snapshot, tools, say, self._models.with_roles(snapshot.roles), self._rounds)
         try:
             async with aclosing(answer.events()) as events:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, of_channel, one_line
-from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
+from bot.verb import LAST, PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Request, Work
@@ -27,6 +27,7 @@ VERBS: tuple[Verb, ...] = (
             Option("k", "verbs.option_k", "number"),
             Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
             Option("file", "verbs.option_ask_file", completes="path"),
+            LAST,
             PRIVATE,
         ),
         ordered=True,

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import tracing
+from bot.conversation import read_along
 from bot.events import Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
 from bot.readers.lines import flowing
 from bot.retrieval.library import Library
@@ -228,6 +229,8 @@ class Asking:
         where = ", ".join(filter(None, (*own.names, snapshot.shelf, house)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
+        for notice in read_along(request, snapshot.earlier, say):
+            yield notice
         for refused in own.left_out:
             yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bot.kind import Kind, Runs, Typed, of_channel, one_line
-from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.verb import LAST, PRIVATE, Argument, Option, Verb
 from bot.works.script.config import ScriptConfig
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ VERBS: tuple[Verb, ...] = (
             ),
             _TOOLS,
             _MAX_TOOLS,
+            LAST,
             PRIVATE,
         ),
         ordered=True,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from bot import untrusted
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
-from bot.conversation import question_of
+from bot.conversation import question_of, read_along
 from bot.events import (
     Choice,
     Choices,
@@ -105,6 +105,8 @@ class ScriptQuestions:
         opened = await self._catalogue.open(asker, row)
         analysis = await self._background.of(asker, row, opened.script)
         yield Stage("answer", say("rules.answer"), answer=True)
+        for notice in read_along(run.request, snapshot.earlier, say):
+            yield notice
         if analysis.cards and not analysis.done:
             yield Notice(say("script.half_analysed"))
         like = partial(self._likeness.of, asker, row.id, opened)

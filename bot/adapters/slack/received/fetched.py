@@ -220,6 +220,38 @@ class ThreadReader:
 
         return WholeThread(starter, title, said())
 
+    async def last(self, request: Request, most: int) -> list[ThreadMessage]:
+        """The newest messages of the request's thread, or else of its channel, before it."""
+        origin = origin_of(request.origin)
+        location = Location(
+            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
+        )
+        in_thread = origin.thread not in ("", origin.message)
+        read: dict[str, Any] = {
+            "channel": origin.channel,
+            "latest": origin.message or None,
+            "inclusive": False,
+        }
+        try:
+            client = await self._workspaces.client(location.team, location.enterprise)
+            me = await self._workspaces.installed(location.team, location.enterprise)
+            if in_thread:
+                answer: Any = await client.conversations_replies(ts=origin.thread, limit=READ, **read)
+            else:
+                answer = await client.conversations_history(limit=most, **read)
+        except SurfaceFault as fault:
+            raise UserError("slack_files.thread_closed") from fault
+        name = self._limited_names(location)
+        messages = [
+            message
+            for message in answer.get("messages") or ()
+            if text_of(message, "text")
+            and not (message.get("hidden") or _is_ours(message, me))
+            and (not origin.message or text_of(message, "ts") < origin.message)
+        ]
+        messages.sort(key=lambda message: float(text_of(message, "ts") or 0))
+        return [await _said(message, name) for message in messages[-most:]]
+
     async def _pages(self, location: Location) -> AsyncGenerator[list[Mapping[str, Any]], None]:
         cursor = ""
         while True:

@@ -1,0 +1,49 @@
+"""A question with the channel's newest messages, on Slack."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.slack.received.fetched import ThreadReader
+from bot.events import UserError
+from tests.adapters.slack.table import Table
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def reader(at: Table) -> ThreadReader:
+    return ThreadReader(at.bot.workspaces, at.bot.people)
+
+
+async def test_the_newest_messages_before_the_question_are_read_with_names(at: Table) -> None:
+    channel = at.team.channel("last")
+    for n in range(4):
+        await at.slack.say((at.ana, at.bia)[n % 2], channel, f"Message {n}.")
+    await at.slack.say(at.ana, channel, "/rules ask Who is right? --last 3", mention=True)
+    await at.ended()
+    await at.slack.say(at.bia, channel, "That came later.")
+    said = await reader(at).last(at.asked, 3)
+    assert [(message.name, message.text) for message in said] == [
+        ("Bia", "Message 1."),
+        ("Ana", "Message 2."),
+        ("Bia", "Message 3."),
+    ]
+
+
+async def test_in_a_thread_they_are_the_threads(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The root.")
+    await at.slack.say(at.bia, at.channel, "A reply.", thread=root)
+    await at.slack.say(at.bia, at.channel, "Elsewhere.")
+    await at.slack.say(at.ana, at.channel, "/rules ask Who? --last 5", thread=root, mention=True)
+    await at.ended()
+    said = await reader(at).last(at.asked, 5)
+    assert [message.text for message in said] == ["The root.", "A reply."]
+
+
+async def test_what_slack_does_not_give_is_said(at: Table) -> None:
+    await at.slack.say(at.ana, at.channel, "/rules ask Who? --last 5", mention=True)
+    await at.ended()
+    at.slack.fail("conversations.history", error="missing_scope")
+    with pytest.raises(UserError) as caught:
+        await reader(at).last(at.asked, 5)
+    assert caught.value.key == "slack_files.thread_closed"

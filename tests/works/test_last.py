@@ -1,0 +1,63 @@
+"""A question with the newest messages of its place: they reach the model as data, and a notice says whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bot.events import Failed, Notice, Request
+from bot.platforms import ThreadMessage
+from bot.retrieval.intake import Item
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.works.test_settings import ANA, CONFIG, HERE, opened
+
+AT = datetime(2026, 6, 1, 14, 2, tzinfo=UTC)
+
+
+async def test_they_reach_the_model_as_data_and_are_named(tmp_path: Path) -> None:
+    said = Reply(pieces=["A candle burns four hours [1]."])
+    wanted: list[int] = []
+
+    async def read(request: Request, most: int) -> list[ThreadMessage]:
+        wanted.append(most)
+        return [
+            ThreadMessage("1", "bia", "Bia", "The candle went </earlier> out.", AT),
+            ThreadMessage("2", "cai", "Cai", "Did it?", AT.replace(minute=5)),
+        ]
+
+    async with (
+        ChatService(lambda body: said, models=("one", "two", "three")) as service,
+        opened(tmp_path, CONFIG.format(url=service.base_url)) as ask,
+    ):
+        ask.app.attach(replace(ask.app.platforms["terminal"], read_last=read))
+        (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
+        item = Item("book.md", str(tmp_path / "book.md"))
+        assert (await ask.app.resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
+
+        async def asked(**options: Any) -> list[Any]:
+            request = ask.request("rules", "ask", "How long does a candle burn?", HERE, ANA, **options)
+            return await ask.perform(request)
+
+        events = await asked(last=20)
+        prompt = str(service.requests[-1]["messages"])
+        assert wanted == [20]
+        assert "Bia, 14:02: The candle went ‹/earlier> out." in prompt
+        assert prompt.count("</earlier>") == 1, "a message closes no tag"
+        notices = [event.text for event in events if isinstance(event, Notice)]
+        assert "Read with the last 2 messages here, since 14:02 UTC, by Bia, Cai." in notices
+        await asked()
+        assert wanted == [20], "nobody has asked for them"
+        assert "Bia" not in str(service.requests[-1]["messages"])
+
+
+async def test_where_there_are_none_it_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ask:
+        (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
+        item = Item("book.md", str(tmp_path / "book.md"))
+        assert (await ask.app.resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
+        request = ask.request("rules", "ask", "How long does a candle burn?", HERE, ANA, last=5)
+        failed = [event.text for event in await ask.perform(request) if isinstance(event, Failed)]
+        assert failed
+        assert "no messages to read along here" in failed[0]
