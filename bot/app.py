@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bot import commands
+from bot.access import Access
 from bot.channel_rules import ChannelRules
 from bot.commands import UNDER
 from bot.conversation import session_for
@@ -109,6 +110,7 @@ class App:
         self.records = resources.records
         self.settings = resources.settings
         self.channel_rules = ChannelRules(resources.settings, resources.records.sessions)
+        self.access = Access(resources.settings, resources.platforms)
         self.prompts = resources.prompts
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
@@ -392,6 +394,7 @@ class App:
         with in_words():
             if not request.parent:  # what goes on was allowed when it began
                 await self.channel_rules.check(verb, request)
+            request = await self.access.check(verb, request)
             request = await self.channel_rules.filled(verb, request)
         if UNDER not in request.options:
             return await self._arrived(verb, request, acknowledge)

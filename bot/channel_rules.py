@@ -57,7 +57,7 @@ class ChannelRules:
 
     async def check(self, verb: Verb, request: Request) -> None:
         """Raises UserError where the request's work may not run in its place. Raises StorageFault."""
-        if not _governed(verb):
+        if not governed(verb):
             return
         rows = await self._settings.nearest(request.place, "", WORKS)
         if rows and not allows(rows[0].value, verb.work):
@@ -107,7 +107,7 @@ class ChannelRules:
         return verb.option(PRIVATE.name) is not None and await self.answers(place) == IN_PRIVATE
 
 
-def _governed(verb: Verb) -> bool:
+def governed(verb: Verb) -> bool:
     """Whether a channel can forbid it. What stops something or is about a person's own data always works."""
     private_matter = verb.urgent or verb.stops or verb.personal
     return verb.work in GOVERNED and not private_matter and not verb.bare

@@ -263,7 +263,7 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
     """Whether the option's value goes up to the next option: words of free text without quotes, behind the verb's text
     or of a verb without text. Before the text, where they would have no end, the value is one word.
     """
-    free = option.kind in ("text", "person") and not option.choices and not option.completes
+    free = option.kind in ("text", "person", "group") and not option.choices and not option.completes
     quoted = first.value != line[first.start : first.end]
     many = verb.argument is not None and verb.argument.many
     return free and not quoted and not many and (verb.argument is None or bool(text))

@@ -30,13 +30,15 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Author:
     """Who asked. `admin` says whether the platform lets them change what the whole space shares. `zone` is the name of
-    the time zone that the platform gives for them, "" where it gives none.
+    the time zone that the platform gives for them, "" where it gives none. `groups` are the ids of their roles on
+    Discord or user groups on Slack, None where nobody has asked for them.
     """
 
     id: str
     name: str
     admin: bool = False
     zone: str = ""
+    groups: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

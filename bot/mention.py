@@ -1,4 +1,5 @@
-"""A person or a channel that somebody has chosen from their platform's list: `<@ID|NAME>` or `<#ID|NAME>`.
+"""A person, a channel or a group that somebody has chosen from their platform's list: `<@ID|NAME>`, `<#ID|NAME>` or
+`<&ID|NAME>`.
 
 Where platforms have no such list, people type a name.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_CHOSEN = re.compile(r"<([@#])!?(\w{1,40})(?:\|([^<>|\n]*))?>")
+_CHOSEN = re.compile(r"<([@#&])!?(\w{1,40})(?:\|([^<>|\n]*))?>")
 
 
 def person(id: str, name: str) -> str:
@@ -18,6 +19,10 @@ def channel(id: str, name: str) -> str:
     return f"<#{id}|{_plain(name)}>"
 
 
+def group(id: str, name: str) -> str:
+    return f"<&{id}|{_plain(name)}>"
+
+
 def chosen(text: str) -> tuple[str, str]:
     """The id and the name; "" for the id of a typed name."""
     match = _CHOSEN.fullmatch(text.strip())
@@ -26,7 +31,7 @@ def chosen(text: str) -> tuple[str, str]:
 
 def readable(text: str) -> str:
     """The text with names alone, for people to read."""
-    return _CHOSEN.sub(lambda match: f"{match[1]}{match[3] or match[2]}", text)
+    return _CHOSEN.sub(lambda match: f"{match[1].replace('&', '@')}{match[3] or match[2]}", text)
 
 
 def _plain(name: str) -> str:

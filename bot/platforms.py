@@ -129,6 +129,15 @@ class VoiceChannels(Reader, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """Who a person is in a space: the ids of their groups, of those that were asked about, and whether they are an
+    admin."""
+
+    groups: tuple[str, ...]
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Platform:
     """`name` is that of its places.
 
@@ -137,7 +146,10 @@ class Platform:
     `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
     run there; `adults` says whether only adults are let in there.
     `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
-    the channel, or the category with this id, "" where that is not known.
+    the channel, or the category with this id, "" where that is not known. `standing` tells in which of these groups a
+    person is; it raises UserError where the platform does not answer. `find` gives the id and the name of a "person" or
+    a "group" of the place's space by what somebody typed, None for nobody; without it there are no groups, and people
+    are called by their ids.
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
     None where there can be none.
 
@@ -178,6 +190,8 @@ class Platform:
     adults: Callable[[Place], Awaitable[bool]] | None = None
     category: Callable[[Place], str] | None = None
     channel_name: Callable[[Place], Awaitable[str]] | None = None
+    standing: Callable[[Place, str, Collection[str]], Awaitable[Standing]] | None = None
+    find: Callable[[Place, str, str], Awaitable[tuple[str, str] | None]] | None = None
     without_words: Callable[[str], str] | None = None
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
     for_one: Callable[[str], bool] | None = None

@@ -55,6 +55,10 @@ NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "category", 
 LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, NARRATE, *OF_CHANNELS, *(MODEL + role for role in ROLES))
 """Read for each request, so cached by space: many requests at once have to be acknowledged within three seconds, and
 a query for each would take a part of that."""
+ACCESS: Final = "access."
+"""The prefix of the rules that say who may do what: see `bot.access`."""
+BUDGETS: Final = "budget."
+"""The prefix of the budgets of people, groups, channels and the space: see `bot.budgets`."""
 SPACES = 1_000
 """The most spaces in the cache."""
 
@@ -89,6 +93,11 @@ class Settings:
         here = [row for row in rows if row.of in self._owners(row.scope, place, person)]
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
+
+    async def of_space(self, space: str, prefix: str) -> list[SettingRow]:
+        """The space's rows whose names begin with `ACCESS` or `BUDGETS`, in order."""
+        rows = await self._of(space)
+        return [row for row in rows if row.scope == "space" and row.name.startswith(prefix)]
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         await self.set_all(place, person, {name: value}, scope)
@@ -186,7 +195,7 @@ class Settings:
             return self._remembered[space]
 
     async def _remember(self, space: str) -> None:
-        self._remembered[space] = await self.store.named(space, LATELY)
+        self._remembered[space] = await self.store.named(space, LATELY, (ACCESS, BUDGETS))
         if len(self._remembered) > SPACES:
             self._remembered.popitem(last=False)
 

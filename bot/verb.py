@@ -28,12 +28,13 @@ class Option:
     `most` is the largest number, or the most characters of a text: see `limit`. `completes` is the kind of name that is
     offered for the value: a "path" of the file system, a "command" of this table, else a name that a kind of work knows
     (`Kind.completes`). A "link" is an address on the web. A "person" is chosen where a platform has a list of people,
-    else typed (`bot.mention`). `long`: a field of many lines in a form. `asks`: with it, the verb asks a model.
+    else typed (`bot.mention`); so is a "group" from a list of roles. `long`: a field of many lines in a form. `asks`:
+    with it, the verb asks a model.
     """
 
     name: str
     summary: str
-    kind: Literal["text", "number", "flag", "link", "person"] = "text"
+    kind: Literal["text", "number", "flag", "link", "person", "group"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""

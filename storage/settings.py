@@ -49,11 +49,16 @@ class SettingsStore:
         rows = await self._db.rows(t.select().where(*with_prefix).order_by(t.c.name), SettingRow)
         return {row.name.removeprefix(prefix): row for row in rows}
 
-    async def named(self, space: str, names: Sequence[str]) -> list[SettingRow]:
-        """All that is set under these names in the space, by whomever and wherever."""
+    async def named(self, space: str, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[SettingRow]:
+        """All that is set in the space under these names, or under names that begin so, by whomever and wherever."""
+        from sqlalchemy import or_
+
         from storage.tables import settings as t
 
-        query = t.select().where(t.c.space == space, t.c.name.in_(names)).order_by(t.c.name)
+        these = or_(
+            t.c.name.in_(names), *(t.c.name.startswith(prefix, autoescape=True) for prefix in prefixes)
+        )
+        query = t.select().where(t.c.space == space, these).order_by(t.c.name)
         return await self._db.rows(query, SettingRow)
 
     async def beginning(self, space: str, prefix: str) -> Sequence[SettingRow]:

@@ -213,7 +213,8 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
     course = {f"course {name}" for name in ("add", "replace", "remove")}
-    assert admin == library | course | {"models", "prompts edit", "prompts reset", "story prompt"}
+    settings = {"settings allow", "settings deny"}
+    assert admin == library | course | settings | {"models", "prompts edit", "prompts reset", "story prompt"}
 
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:

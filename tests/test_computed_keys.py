@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
+from bot.access import Whose
 from bot.adapters.discord.installed.setup import FOR_VOICE, PERMISSIONS
 from bot.adapters.discord.received.commands import ONLY_HERE, texts
 from bot.adapters.discord.shown.overflow import Way as Overflow
@@ -99,6 +100,10 @@ GROUPS = sorted({row.group or row.work for row in DISCORD if not row.bare})
 ARGUMENTS = [name for row in DISCORD if row.argument is not None for name in texts(row)]
 PLAIN = [row.work for row in ROWS.values() if row.plain]
 VALUES: Mapping[str, Iterable[str]] = {
+    "access.by_{}": get_args(Whose),
+    "access.named_{}": ("person", "group"),
+    "access.no_{}": ("person", "group"),
+    "access.{}": ("allowed", "denied", "removed", "no_rule"),
     "budget.{}": get_args(Capped),
     "buttons.thanks_{}": ("up", "down"),
     "cli.models_{}": ("pull", "path"),

@@ -35,6 +35,7 @@ LAYERS = (
     ),
     ("bot.works",),
     ("bot.accounts",),
+    ("bot.access",),
     ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.runs.requests"),
     ("bot.commands",),
     ("bot.kind",),

@@ -74,14 +74,20 @@ def composed(request: Request) -> Request:
 
 
 def request_to_json(request: Request) -> str:
-    return json.dumps(asdict(request), ensure_ascii=False, separators=(",", ":"))
+    tree = asdict(request)
+    if (
+        tree["author"]["groups"] is None
+    ):  # a release before groups, which may share the database, reads it, too
+        del tree["author"]["groups"]
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def request_from_json(text: str) -> Request:
     """The request that `request_to_json` wrote. Raises KeyError or TypeError for anything else."""
     tree = json.loads(text)
     tree["place"] = Place(**tree["place"])
-    tree["author"] = Author(**tree["author"])
+    author = Author(**tree["author"])
+    tree["author"] = replace(author, groups=None if author.groups is None else tuple(author.groups))
     tree["files"] = tuple(File(**file) for file in tree["files"])
     return Request(**tree)
 

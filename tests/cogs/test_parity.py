@@ -24,6 +24,7 @@ KINDS = {
     "number": AppCommandOptionType.integer,
     "flag": AppCommandOptionType.boolean,
     "person": AppCommandOptionType.user,
+    "group": AppCommandOptionType.role,
     "channel": AppCommandOptionType.channel,
 }
 MOST_CHARS = 6_000

@@ -4,7 +4,7 @@ was said in a thread.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import suppress
 from datetime import UTC
 from functools import partial
@@ -25,6 +25,7 @@ from bot.adapters.discord.received.placing import (
     PLATFORM,
     Origin,
     for_adults,
+    groups_of,
     missing,
     new_thread,
     origin_at,
@@ -43,7 +44,7 @@ from bot.adapters.log_redaction import announce
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import File, Place, Request, UserError
-from bot.platforms import Platform, ThreadMessage, WholeThread
+from bot.platforms import Platform, Standing, ThreadMessage, WholeThread
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -88,6 +89,8 @@ class Sutradhar(Client):
                 adults=self._adults,
                 category=self._category,
                 channel_name=self._channel_name,
+                standing=self._standing,
+                find=self._find,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
                 for_one=unseen,
@@ -124,6 +127,32 @@ class Sutradhar(Client):
             return ""
         sign = "" if isinstance(channel, discord.CategoryChannel) else "#"
         return clean(f"{sign}{channel.name}")
+
+    async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
+        """Asks Discord for a member whom the client does not know."""
+        guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
+        if guild is None or not person.isdecimal():
+            return Standing((), admin=place.space == f"user:{person}")
+        try:
+            member = guild.get_member(int(person)) or await guild.fetch_member(int(person))
+        except discord.NotFound:  # who has left is in no group
+            return Standing(())
+        except (discord.DiscordException, OSError):
+            raise UserError("access.no_groups") from None
+        theirs = member.guild_permissions
+        return Standing(groups_of(member) or (), theirs.manage_guild or theirs.administrator)
+
+    async def _find(self, place: Place, kind: str, typed: str) -> tuple[str, str] | None:
+        guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
+        if guild is None:
+            return None
+        name = typed.removeprefix("@").strip().casefold()
+        listed = guild.roles if kind == "group" else guild.members
+        names = {
+            str(one.id): one.name if isinstance(one, discord.Role) else one.display_name for one in listed
+        }
+        found = [id for id, listed_name in names.items() if name in (id, listed_name.casefold())]
+        return (found[0], clean(names[found[0]])) if len(found) == 1 else None
 
     async def furnish(self) -> None:
         """Add the intake, the commands, the buttons and the listener for messages."""

@@ -36,8 +36,10 @@ PUBLIC: Final = "chat:write.public"
 """Optional: the bot also answers in channels that it was not invited to."""
 GROUP_DMS: Final = ("mpim:history", "mpim:read")
 """Optional: the bot also answers in direct messages of several people."""
-OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE, *GROUP_DMS)
-ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE, *GROUP_DMS)))
+USER_GROUPS: Final = "usergroups:read"
+"""Optional: rules and budgets can name user groups."""
+OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE, USER_GROUPS, *GROUP_DMS)
+ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE, USER_GROUPS, *GROUP_DMS)))
 """The scopes that an installation requests."""
 
 EVENTS: Final = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,7 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app, installation_store
-from bot.adapters.slack.placing import PLATFORM, for_one, new_thread, origin_at, origin_of
+from bot.adapters.slack.placing import PLATFORM, Location, for_one, new_thread, origin_at, origin_of
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -30,6 +30,7 @@ from bot.adapters.slack.received import (
     windows,
 )
 from bot.adapters.slack.received.fetched import Files, ThreadReader
+from bot.adapters.slack.received.groups import Groups
 from bot.adapters.slack.received.intake import Intake, unattended
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown import narration
@@ -38,7 +39,7 @@ from bot.adapters.slack.shown.taken_back import take_back
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.adapters.writer import Writers
-from bot.platforms import Platform
+from bot.platforms import Platform, Standing
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
@@ -86,6 +87,7 @@ class Slack:
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store, self._expiring, shared=shared)
         self.people = People(self.workspaces, settings.admins)
         self.writers = Writers(PACE)
+        self.groups = Groups(self.workspaces)
         self.intake = Intake(app, config, self.workspaces, self.people)
         self.intake.counts = VoteCounts(self.writers)
         self.bolt = bolt_app(
@@ -146,6 +148,8 @@ class Slack:
                 take_back=partial(take_back, self.app.records, self.workspaces),
                 for_one=for_one,
                 channel_name=self._channel_name,
+                standing=self._standing,
+                find=self._find,
             )
         )
 
@@ -160,6 +164,21 @@ class Slack:
             return ""
         name = answer["channel"].get("name")
         return f"#{clean(name)}" if name else ""
+
+    async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
+        listed = await self.groups.of(place) if groups else {}
+        theirs = tuple(id for id in groups if id in listed and person in listed[id].members)
+        origin = origin_of(origin_at(place))
+        seen = await self.people.of(Location(person, origin.team, place.channel, origin.enterprise))
+        return Standing(theirs, seen.admin)
+
+    async def _find(self, place: Place, kind: str, typed: str) -> tuple[str, str] | None:
+        name = typed.removeprefix("@").strip().casefold()
+        if kind == "person":
+            return self.people.named(place.space, name)
+        groups = (await self.groups.of(place)).values()
+        found = [group for group in groups if name in map(str.casefold, (group.id, group.handle, group.name))]
+        return (found[0].id, found[0].name) if len(found) == 1 else None
 
     async def run(self) -> None:
         """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
@@ -176,6 +195,7 @@ class Slack:
         """Receive nothing more; messages can still be sent."""
         await self._source.stop_receiving()
         await self.intake.close()
+        await self.groups.close()
         if self.store is not None:
             await self.store.rotation.close()
         if self._expiring is not None:

@@ -26,7 +26,7 @@ from bot.settings import (
     choosable,
     zones,
 )
-from bot.verb import FOR, Argument, Verb
+from bot.verb import FOR, NAME_CHARS, Argument, Option, Verb
 from bot.words import LOCALES
 from bot.works.settings import checks
 
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 OFFERED = 25
 """Names or values that one autocomplete suggests: Discord's limit."""
+
+RIGHT = Argument("right", "verbs.arg_right", completes="right")
+PERSON = Option("person", "verbs.option_whose_person", "person", most=NAME_CHARS)
+GROUP = Option("group", "verbs.option_whose_group", "group", most=NAME_CHARS)
+REMOVE = Option("remove", "verbs.option_unrule", "flag")
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -66,6 +71,17 @@ VERBS: tuple[Verb, ...] = (
         sets=True,
     ),
     Verb("settings", "channels", personal=True),
+    Verb("settings", "access", personal=True),
+    Verb(
+        "settings",
+        "allow",
+        "story --group Players",
+        RIGHT,
+        (PERSON, GROUP, REMOVE),
+        admin=True,
+        personal=True,
+    ),
+    Verb("settings", "deny", "models", RIGHT, (PERSON, GROUP, REMOVE), admin=True, personal=True),
 )
 
 
@@ -89,6 +105,12 @@ async def _setting(resources: Resources, typed: Typed) -> list[str]:
         else []
     )
     return [f"{name} {value}" for value in values[:OFFERED]]
+
+
+async def _right(resources: Resources, typed: Typed) -> list[str]:
+    from bot.access import RULED
+
+    return [what for what in RULED if what.startswith(typed.prefix.strip().casefold())]
 
 
 def _fits(value: str, value_prefix: str) -> bool:
@@ -172,4 +194,11 @@ async def _checks(resources: Resources, request: Request) -> None:
         await checked(resources, request)
 
 
-KIND = Kind("settings", VERBS, make, completes={"setting": _setting}, settings=SETTINGS, checks=_checks)
+KIND = Kind(
+    "settings",
+    VERBS,
+    make,
+    completes={"setting": _setting, "right": _right},
+    settings=SETTINGS,
+    checks=_checks,
+)

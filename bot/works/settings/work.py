@@ -1,4 +1,4 @@
-"""`settings show|set|reset|channels`: what holds for the person who asks, who has set it where, and another value.
+"""What holds for the person who asks, who has set it where, and another value; and the other verbs of settings.
 
 Knows no setting: what may be set is declared by the kinds of work.
 """
@@ -17,6 +17,7 @@ from bot.markdown import code, table_row
 from bot.runs.requests import request_from_json
 from bot.settings import TIMEZONE
 from bot.words import Words, words
+from bot.works.settings.access import AccessRules
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable
 
 if TYPE_CHECKING:
@@ -66,9 +67,18 @@ class SettingsWork:
         self._resources = resources
         self._settings = resources.settings
         self._channels = ChannelTable(resources)
+        self._access = AccessRules(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        verbs = {"show": self._show, "set": self._set, "reset": self._reset, "channels": self._channels.run}
+        verbs = {
+            "show": self._show,
+            "set": self._set,
+            "reset": self._reset,
+            "channels": self._channels.run,
+            "access": self._access.show,
+            "allow": self._access.change,
+            "deny": self._access.change,
+        }
         return verbs[run.request.verb](run)
 
     async def _show(self, run: Run) -> AsyncGenerator[Event, None]:

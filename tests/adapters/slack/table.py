@@ -135,6 +135,8 @@ class Bot(Slack):
                 reader,
                 read_whole_thread=reader.whole,
                 read_transcript=files.transcript,
+                standing=self._standing,
+                find=self._find,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
             )
         )

@@ -41,10 +41,12 @@ _TYPES: dict[str, tuple[type[Any], ...]] = {
     "flag": (bool,),
     "file": (discord.Attachment,),
     "person": (discord.User, discord.Member),
+    "group": (discord.Role,),
     "channel": (discord.VoiceChannel, discord.StageChannel),
 }
 _ANNOTATIONS: dict[str, Any] = {
     "person": discord.User,
+    "group": discord.Role,
     "channel": discord.VoiceChannel | discord.StageChannel,
 }
 
@@ -59,7 +61,7 @@ _DASHES = re.compile("^[—–]")
 _SERVERS = app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False)
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
 
-Kind = Literal["text", "link", "number", "flag", "file", "person", "channel"]
+Kind = Literal["text", "link", "number", "flag", "file", "person", "group", "channel"]
 Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Intake.slash."""
 OnMessage = Callable[[discord.Interaction, Verb, discord.Message], Coroutine[Any, Any, None]]
@@ -236,9 +238,11 @@ def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, Op
 
 
 def _chosen(value: Any) -> Any:
-    """The value as the table takes it: that of a person or a channel is a mention."""
+    """The value as the table takes it: that of a person, a role or a channel is a mention."""
     if isinstance(value, discord.User | discord.Member):
         return mention.person(str(value.id), clean(value.display_name))
+    if isinstance(value, discord.Role):
+        return mention.group(str(value.id), clean(value.name))
     if isinstance(value, discord.VoiceChannel | discord.StageChannel):
         return mention.channel(str(value.id), value.name)
     return value

@@ -315,11 +315,16 @@ def request_of(
         replace(invocation, options=options),
         event_id(PLATFORM, location.space, str(event.id)),
         place(location, event=event.id, goes=goes, thread_row=thread_row, private=private and not shared),
-        Author(str(location.user), clean(member.display_name), admin=location.admin),
+        Author(str(location.user), clean(member.display_name), location.admin, groups=groups_of(member)),
         locale,
         origin,
     )
     return replace(request, adults=for_adults(event.channel)), origin
+
+
+def groups_of(member: discord.User | discord.Member) -> tuple[str, ...] | None:
+    """The ids of a member's roles; None for somebody who is in no server, or none that is known."""
+    return tuple(str(role.id) for role in member.roles) if isinstance(member, discord.Member) else None
 
 
 def for_adults(channel: object) -> bool:

@@ -102,6 +102,14 @@ class People:
         """The name of `user`; their id if Slack does not give it."""
         return (await self.of(replace(location, user=user))).name or user
 
+    def named(self, space: str, name: str) -> tuple[str, str] | None:
+        """The id and the name of a person of the cache, by their id or, where only one has it, by their name."""
+        known = {user: person.name for (of, user), (_, person) in self._cached.items() if of == space}
+        found = [
+            user for user, known_name in known.items() if name in (user.casefold(), known_name.casefold())
+        ]
+        return (found[0], known[found[0]] or found[0]) if len(found) == 1 else None
+
     def expect(self, location: Location) -> None:
         """Begin to request the data of `location.user`, if they are not cached or old."""
         cached = self._cached.get((location.space, location.user))

@@ -1,0 +1,142 @@
+"""Who may start which work, ask models and add books: rules that admins set for a person, a group or everyone.
+
+Knows no platform and no work. `App.perform` checks the rules, so they hold for each way in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from bot.channel_rules import GOVERNED, governed
+from bot.events import Place, Request, UserError
+from bot.platforms import Platform, Standing
+from bot.settings import ACCESS, BUDGETS
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+    from bot.verb import Verb
+    from storage.settings import SettingRow
+
+MODELS, BOOKS = "models", "books"
+RULED: Final = (*GOVERNED, MODELS, BOOKS)
+"""What a rule can be about: a kind of work, all that asks models or costs money, and all that reads books and files."""
+
+Whose: TypeAlias = Literal["person", "group", "everyone"]
+ALLOW, DENY = "allow", "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`of` is the id of the person or group, "" for everyone; `name` what it was called when the rule was set."""
+
+    what: str
+    whose: Whose
+    of: str
+    allows: bool
+    name: str
+
+    @property
+    def setting(self) -> str:
+        """The name under which it is kept."""
+        return setting_of(self.what, self.whose, self.of)
+
+
+def setting_of(what: str, whose: Whose, of: str) -> str:
+    return f"{ACCESS}{what}.{whose}.{of}"
+
+
+def value_of(allows: bool, name: str) -> str:
+    return f"{ALLOW if allows else DENY} {name}".strip()
+
+
+def rule_of(row: SettingRow) -> Rule | None:
+    """The rule that a row keeps; None for one of another release."""
+    what, _, rest = row.name.removeprefix(ACCESS).partition(".")
+    whose, _, of = rest.partition(".")
+    verdict, _, name = row.value.partition(" ")
+    if what not in RULED or whose not in get_args(Whose) or verdict not in (ALLOW, DENY):
+        return None
+    return Rule(what, whose, of, verdict == ALLOW, name)  # type: ignore[arg-type]
+
+
+class Access:
+    """Reads the rules of a space for the door."""
+
+    def __init__(self, settings: Settings, platforms: Mapping[str, Platform]) -> None:
+        self._settings = settings
+        self._platforms = platforms
+
+    async def rules(self, space: str) -> list[Rule]:
+        """The rules of a space, in order."""
+        rows = await self._settings.of_space(space, ACCESS)
+        rules = [rule for row in rows if (rule := rule_of(row)) is not None]
+        return sorted(rules, key=lambda rule: (RULED.index(rule.what), get_args(Whose).index(rule.whose)))
+
+    async def check(self, verb: Verb, request: Request) -> Request:
+        """The request, with its author's groups where rules or budgets name groups. Raises UserError where a rule
+        forbids it, or where the platform does not tell the groups."""
+        needed = needs(verb, request)
+        if not needed:
+            return request
+        rules = await self.rules(request.place.space)
+        named = {rule.of for rule in rules if rule.whose == "group"}
+        for row in await self._settings.of_space(request.place.space, BUDGETS):
+            whose, _, of = row.name.removeprefix(BUDGETS).partition(".")
+            named |= {of.partition(".")[0]} if whose == "group" else set()
+        author = request.author
+        admin, groups = author.admin, author.groups or ()
+        if author.groups is None and author.id and (named or (rules and not admin)):
+            stands = await self._standing(request.place, author.id, named)
+            admin, groups = admin or stands.admin, stands.groups
+            request = replace(request, author=replace(author, groups=groups))
+        # A process's own requests, such as those of a watched folder, are nobody's. Admins could lift each rule.
+        if admin or not author.id:
+            return request
+        for what in needed:
+            of_this = [rule for rule in rules if rule.what == what]
+            rule = decisive(of_this, author.id, groups)
+            if rule is not None and not rule.allows:
+                raise UserError(
+                    f"access.by_{rule.whose}", what=what, name=rule.name or rule.of, may=_allowed(of_this)
+                )
+        return request
+
+    async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
+        platform = self._platforms.get(place.platform)
+        if platform is None or platform.standing is None:
+            return Standing(())
+        return await platform.standing(place, person, groups)
+
+
+def needs(verb: Verb, request: Request) -> list[str]:
+    """What the request needs the right to. Stop cards, privacy, help and a person's own settings need none."""
+    needed = [verb.work] if governed(verb) else []
+    if verb.background:
+        needed.append(BOOKS)
+    if verb.turn or verb.speaks or verb.asks_models(request.text, request.options):
+        needed.append(MODELS)
+    return needed
+
+
+def decisive(rules: Sequence[Rule], person: str, groups: Collection[str]) -> Rule | None:
+    """The rule that decides for a person: their own, else one that denies it to a group of theirs, else one that allows
+    it to one, else everyone's."""
+
+    def order(rule: Rule) -> tuple[int, bool]:
+        return get_args(Whose).index(rule.whose), rule.allows
+
+    meant = [
+        rule
+        for rule in rules
+        if rule.whose == "everyone"
+        or (rule.whose == "person" and rule.of == person)
+        or (rule.whose == "group" and rule.of in groups)
+    ]
+    return min(meant, key=order, default=None)
+
+
+def _allowed(rules: Sequence[Rule]) -> str:
+    """The groups that may, by their names."""
+    return ", ".join(rule.name or rule.of for rule in rules if rule.whose == "group" and rule.allows) or "–"

@@ -1,0 +1,76 @@
+"""`settings allow`, `deny` and `access`: the rules of who may do what in a space."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from bot.access import RULED, Access, setting_of, value_of
+from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.markdown import code, table_row
+from bot.words import words
+from bot.works.settings.checks import choice
+from bot.works.settings.whom import called, whom
+
+if TYPE_CHECKING:
+    from bot.resources import Resources
+
+MOST = 200
+"""The most rules of a space: each request reads them."""
+
+
+class AccessRules:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._settings = resources.settings
+        self._access = Access(resources.settings, resources.platforms)
+
+    async def change(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Set a rule, or remove it with `remove`."""
+        request, say = run.request, words(run.request.locale)
+        key, value, done = await run.step("set", lambda: self._changed(request), tuple[str, str, str])
+        whose = done.partition(" ")[2]
+        yield Stage("access", say("access.title"))
+        yield Text(say(f"access.{done.partition(' ')[0]}", what=key, whom=whose))
+        if value == "only":
+            yield Text(" " + say("access.others", what=key))
+
+    async def _changed(self, request: Request) -> tuple[str, str, str]:
+        """What the rule is about, a remark, and what was done for whom."""
+        what = choice("access", request.text, RULED)
+        whose, of, name = await whom(self._resources, request)
+        say = words(request.locale)
+        author, place, setting = request.author.id, request.place, setting_of(what, whose, of)
+        who = called(whose, code(name or of), say)
+        if request.options.get("remove"):
+            was = await self._settings.reset(place, author, setting, "space")
+            return what, "", f"{'removed' if was else 'no_rule'} {who}"
+        rules = await self._access.rules(place.space)
+        if len(rules) >= MOST and setting not in {rule.setting for rule in rules}:
+            raise UserError("access.many", limit=MOST)
+        allows = request.verb == "allow"
+        await self._settings.set(place, author, setting, value_of(allows, name), "space")
+        open_to_all = (
+            allows and whose != "everyone" and not any(r.what == what and not r.allows for r in rules)
+        )
+        return what, "only" if open_to_all else "", f"{'allowed' if allows else 'denied'} {who}"
+
+    async def show(self, run: Run) -> AsyncGenerator[Event, None]:
+        """All rules of the space, in a table."""
+        request, say = run.request, words(run.request.locale)
+
+        async def table() -> str:
+            rules = await self._access.rules(request.place.space)
+            rows = [
+                table_row(
+                    code(rule.what),
+                    called(rule.whose, code(rule.name or rule.of), say),
+                    say("access.yes" if rule.allows else "access.no"),
+                )
+                for rule in rules
+            ]
+            return "\n".join([say("access.header"), "|---|---|---|", *rows]) if rows else say("access.none")
+
+        text = await run.step("show", table, str)
+        yield Stage("access", say("access.title"))
+        yield Text(text + "\n\n" + say("access.how"))

@@ -1,0 +1,40 @@
+"""The person or the group that a rule or a budget is for, as somebody has chosen or typed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot import mention
+from bot.events import Request, UserError
+
+if TYPE_CHECKING:
+    from bot.access import Whose
+    from bot.resources import Resources
+    from bot.words import Words
+
+NAME_CHARS = 100
+
+
+async def whom(resources: Resources, request: Request) -> tuple[Whose, str, str]:
+    """Whose it is, the id and the name; everyone's where the request names nobody. Raises UserError."""
+    named = [(kind, str(value)) for kind in ("person", "group") if (value := request.options.get(kind))]
+    if len(named) > 1:
+        raise UserError("access.one")
+    if not named:
+        return "everyone", "", ""
+    kind, typed = named[0]
+    platform = resources.platforms.get(request.place.platform)
+    find = platform.find if platform is not None else None
+    id, name = mention.chosen(typed)
+    if not id and find is not None:
+        id, name = await find(request.place, kind, name.strip()) or ("", name)
+    elif not id and kind == "person":  # where people are called by their ids
+        id = name
+    if not id:
+        raise UserError(f"access.no_{kind}", name=name[:NAME_CHARS])
+    return ("person" if kind == "person" else "group"), id, " ".join(name.split())[:NAME_CHARS]
+
+
+def called(whose: Whose, name: str, say: Words) -> str:
+    """The name in a sentence or a table."""
+    return say("access.everyone") if whose == "everyone" else say(f"access.named_{whose}", name=name)

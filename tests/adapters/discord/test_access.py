@@ -1,0 +1,65 @@
+"""Rules by role on Discord: the roles come with what people do, and a rule can be set from the list of roles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.access import setting_of, value_of
+from bot.events import Place
+from tests.adapters.discord.line import Line, line
+from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Line]:
+    async with line(tmp_path, defaultdict(lambda: hello)) as made:
+        yield made
+
+
+def managers(on: Line) -> int:
+    return on.guild.id + 2
+
+
+async def put(on: Line, whose: str, of: str, *, allows: bool, space: str = "") -> None:
+    place = Place("discord", space or str(on.guild.id), str(on.channel.id), "")
+    setting = setting_of("rules", whose, of)  # type: ignore[arg-type]
+    await on.app.settings.set(place, str(on.bia.id), setting, value_of(allows, "Managers"), "space")
+
+
+async def test_a_role_is_read_from_a_mention_and_from_a_command(on: Line) -> None:
+    on.guild.members[on.ana.id].roles.append(managers(on))
+    cem = on.discord.user("Cem")
+    on.guild.join(cem, manage=False)
+    await put(on, "everyone", "", allows=False)
+    await put(on, "group", str(managers(on)), allows=True)
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    await on.discord.slash(on.ana, on.channel, "rules ask", question="what is prone?")
+    await on.discord.until(lambda: len(answers(on.channel)) == 2)
+    await on.discord.say(cem, on.channel, "/rules ask what is grappled?", mention=True)
+    refused = await seen(on, "A rule of this space denies you")
+    assert "Groups that may use it: Managers" in refused.text
+    assert len(answers(on.channel)) == 2
+
+
+async def test_another_servers_rules_do_not_apply(on: Line) -> None:
+    await put(on, "everyone", "", allows=False, space="1")
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+
+
+async def test_who_has_which_role_is_asked_where_nobody_did_anything(on: Line) -> None:
+    platform = on.app.platforms["discord"]
+    assert platform.standing is not None
+    assert platform.find is not None
+    place = Place("discord", str(on.guild.id), str(on.channel.id), "")
+    on.guild.members[on.ana.id].roles.append(managers(on))
+    ana = await platform.standing(place, str(on.ana.id), ())
+    assert str(managers(on)) in ana.groups
+    assert (await platform.standing(place, "12345", ())).groups == (), "who has left"
+    assert await platform.find(place, "group", "@managers") == (str(managers(on)), "Managers")
+    assert await platform.find(place, "group", "strangers") is None
