@@ -18,6 +18,7 @@ import platform
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -43,6 +44,11 @@ with that after theirs broke, for a server that starts again has broken all.
 
 ANSWER_S = 5.0
 """How long the server may take for a renewal: a busy machine is not a lost connection."""
+
+JOIN_S = 3.0
+"""How long a process whose connection broke tries to get its locks back, less than ANSWER_S."""
+
+RETRY_S = 0.05
 
 CHANNEL = "sutradhar"
 """Of LISTEN and NOTIFY."""
@@ -256,9 +262,7 @@ class Lease:
                 " WHERE locktype = 'advisory' AND application_name = %s AND pid <> pg_backend_pid()",
                 (self.name,),
             )
-            kept = await self._joined(connection) and await self._renew(connection)
-            for name in self._claims:
-                kept = kept and await _locked(connection, _CLAIM, name)
+            kept = await self._locked_again(connection)
         finally:
             if not kept:
                 await self._close()
@@ -268,6 +272,23 @@ class Lease:
         for missed in self._missed:
             missed()
         return connection
+
+    async def _locked_again(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+        """Whether the connection holds all of the locks, within JOIN_S: the server may be a moment late to end the
+        broken one, and another process may have a lock for the moment in which it looks at it.
+        """
+        missing: list[Callable[[AsyncConnection[tuple[Any, ...]]], Awaitable[bool]]]
+        missing = [self._joined, *(partial(_locked, kind=_CLAIM, name=name) for name in self._claims)]
+        ends = time.monotonic() + JOIN_S
+        while await self._renew(connection):  # a process that others have taken over has no row any more
+            while missing and await missing[0](connection):
+                del missing[0]
+            if not missing:
+                return True
+            if time.monotonic() > ends:
+                return False
+            await asyncio.sleep(RETRY_S)
+        return False
 
     async def _joined(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
         """Whether the connection holds the lease's locks now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from zlib import crc32
 
 import pytest
 from sqlalchemy import create_engine
@@ -111,6 +112,26 @@ async def test_a_lease_whose_connection_broke_is_kept(server: str) -> None:
         assert gone == []
         assert not claiming.done()
         claiming.cancel()
+
+
+async def test_locks_that_the_server_frees_late_are_waited_for(server: str) -> None:
+    lease = Lease(server, beat_s=0.05)
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    async with kept(lease) as (keeping, _):
+        with engine.connect() as late:
+            key = (0x5376, crc32(lease.id.encode()) - 2**31)
+            before = lease._connected
+            broken(server, lease)
+            late.exec_driver_sql(f"SELECT pg_advisory_lock({key[0]}, {key[1]})")
+            await until(lambda: lease._connected > before)
+            await asyncio.sleep(0.5)
+            assert not keeping.done()
+            late.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+        await until(lambda: lease._connection is not None)
+        await asyncio.sleep(0.2)
+        assert not keeping.done()
+        lease.check()
+    engine.dispose()
 
 
 async def test_what_is_told_is_heard_by_the_others_alone(server: str) -> None:
