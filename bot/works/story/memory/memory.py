@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from storage.story_vectors import StoryVectors
 
 KEPT, KEPT_PIECES = 16, 400_000
-"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 125 MB (docs/retrieval-lab.md)."""
+"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 90 MB (docs/retrieval-lab.md)."""
 
 LOADED = 1_000
 """For how many nodes vectors are read at a time: all of a long story at once would take twice the memory."""
