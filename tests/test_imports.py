@@ -40,7 +40,8 @@ LAYERS = (
     ("bot.commands",),
     ("bot.kind",),
     ("bot.resources",),
-    ("bot.strategies", "bot.citing", "bot.conversation", "bot.incoming"),
+    ("bot.strategies", "bot.citing", "bot.conversation", "bot.incoming", "bot.asking"),
+    ("bot.asking_words",),
     (
         "bot.llm",
         "bot.retrieval",

@@ -1,0 +1,147 @@
+"""Whether a message in a channel asks the bot something, by its words and the shape of its sentences.
+
+Knows no platform. Reads English and Portuguese. Where the words do not decide, a small model may be asked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from bot import asking_words as words
+from bot.asking_words import plain
+
+if TYPE_CHECKING:
+    from bot.events import Run
+    from bot.llm.registry import Models
+    from bot.prompts import PromptText
+
+Verdict = Literal["yes", "no", "unsure"]
+
+_END: Final = 1_500
+"""Characters that are read of each end of a message."""
+
+# What people paste and quote, and what they do in a role, is not what they ask.
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$|^[ \t]*\*[^*\n]+\*[ \t]*$|[\"“][^\"”\n]*[\"”]",
+    re.DOTALL | re.MULTILINE,
+)
+_IGNORED = re.compile(r"https?://\S+|<a?:\w{1,40}:\d{1,25}>|:[a-z_]\w{1,40}:|[*_~]{2,}")
+_MENTION = re.compile(r"<[@#][!&]?\w{1,40}(?:\|[^<>\n]{0,80})?>|(?<!\w)@\w{1,40}")
+_ASIDE = re.compile(r"\b(?:and|e|with|com)(?: [oa])?\s*$")
+_SENTENCE = re.compile(r"([^.!?…\n]+)([.!?…]*)")
+_CLAUSE = re.compile(r"[,;:()]| [-–—]+ | (?:but|mas) ")
+_NAMED = re.compile(r"\s*(?:(?:[Hh]ey|[Hh]i|[Oo]i|[Ee]i|[Ee] aí) )?[A-ZÀ-Ý]\w+(?:,| (?=you |u |tá |vc ))")
+_CONDITION = re.compile(r"(?:if|when|once|after|say|se|quando|caso|depois|digamos)\b")
+
+
+def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> Verdict:
+    """Whether the message asks the bot. `mentions_people`: others than the bot; `replies`: to another person."""
+    own = _IGNORED.sub(" ", _QUOTED.sub(" ", _ends(text)))
+    whole = plain(own)
+    public = bool(words.FOR_ANYBODY.search(whole) or words.NAMES_THE_BOT.search(whole))
+    if words.DROPPED.search(whole) or (not public and (replies or (mentions_people and _addressed(own)))):
+        return "no"
+    verdicts: set[Verdict] = set()
+    before = ""
+    for match in _SENTENCE.finditer(_MENTION.sub("name", own)):
+        verdicts.add(_sentence(match[1], "?" in match[2], before))
+        if "yes" in verdicts:
+            return "yes"
+        before = plain(match[1])
+    return "unsure" if "unsure" in verdicts else "no"
+
+
+@dataclass(frozen=True, slots=True)
+class AsksReply:
+    """The form of the small model's reply."""
+
+    asks_bot: Literal["yes", "no"]
+
+
+async def asks_with_model(
+    models: Models,
+    run: Run,
+    wording: PromptText,
+    text: str,
+    *,
+    mentions_people: bool = False,
+    replies: bool = False,
+) -> bool:
+    """As `asks`; where that is unsure, what the extractor says. Without one, a question mark counts as a question.
+
+    `wording` is the prompt "asks_bot" of the space.
+    """
+    verdict = asks(text, mentions_people=mentions_people, replies=replies)
+    if verdict != "unsure":
+        return verdict == "yes"
+    from bot import untrusted
+    from bot.events import UserError
+    from bot.llm.base import Message, Prompt, room
+
+    capabilities = models.capabilities("extractor")
+    if capabilities is None or capabilities.demo:
+        return "?" in text
+    system, user = wording.fill(talk=untrusted.data(_ends(text)))
+    prompt = Prompt(system, (Message("user", user),), max_tokens=room(10, "low"), temperature=0, effort="low")
+    try:
+        return (await models.json(run, "extractor", "asks", prompt, AsksReply)).asks_bot == "yes"
+    except UserError:
+        return "?" in text
+
+
+def _ends(text: str) -> str:
+    """The text, or the beginning and the end of a long one."""
+    return text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+
+
+def _addressed(own: str) -> bool:
+    """Whether the message speaks to a person whom it names; not in "Ana and I want to know …"."""
+    named = _MENTION.search(own)
+    if named is None:
+        return True
+    aside = _ASIDE.search(own[: named.start()].casefold()) is not None
+    return not aside and own[named.end() :].split()[:1] not in (["and"], ["e"])
+
+
+def _sentence(raw: str, marked: bool, before: str) -> Verdict:
+    """The verdict on one sentence; `marked`: it has a question mark; `before`: the words of the one before it."""
+    said = plain(raw)
+    whole = _unopened(said)
+    parts = [_unopened(plain(clause)) for clause in _CLAUSE.split(raw)]
+    if marked and (words.TAG.fullmatch(said) or words.TAG.fullmatch(whole)):
+        return "unsure" if before.count(" ") > 2 else "no"
+    if not whole or words.CHATTER.fullmatch(whole) or words.CHATTER.fullmatch(parts[-1]):
+        return "no"
+    clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
+    if words.FOR_ANYBODY.search(whole):
+        return "yes"
+    social = words.SOCIAL.search(whole) is not None and words.TAUGHT.search(whole) is None
+    if (
+        social
+        or _NAMED.match(raw)
+        or words.TO_A_PERSON.search(whole)
+        or any(map(words.SMALL_TALK.match, clauses))
+    ):
+        return "no"
+    if words.ANNOUNCED.match(said) or words.EITHER.search(whole):
+        return "yes"
+    shapes = (words.REQUEST, words.NEED, words.INTERROGATIVE)
+    if any(shape.match(clause) for clause in clauses for shape in shapes):
+        return "yes"
+    if words.SOUGHT.match(whole) and not words.STATES.search(whole):
+        return "yes"
+    if words.IN_THE_MIDDLE.search(whole) and (marked or _CONDITION.match(whole)):
+        return "yes"
+    stated = words.STATED.fullmatch(whole) is not None
+    if stated and " ou " in whole:
+        return "yes"
+    return "unsure" if marked or stated else "no"
+
+
+def _unopened(said: str) -> str:
+    """The words without the greetings and fillers at their beginning."""
+    while said and (match := words.OPENING.match(said)) is not None:
+        said = said[match.end() :].lstrip()
+    return said

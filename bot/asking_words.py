@@ -1,0 +1,362 @@
+"""The words by which `bot.asking` tells questions from other talk, in English and Portuguese.
+
+Patterns for text as `plain` writes it: lower case, no accents or signs, spellings of chats written out, "é" as "eh".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_SPELT: Final = dict(
+    re.findall(
+        r"(\S+)=(\S+)",
+        """
+    u=you ya=you ur=your r=are im=i_am ive=i_have id=i_would dont=do_not cant=can_not cannot=can_not wont=will_not
+    doesnt=does_not isnt=is_not arent=are_not didnt=did_not couldnt=could_not whats=what_is wats=what_is whos=who_is
+    hows=how_is wheres=where_is whens=when_is thats=that_is theres=there_is hwo=how waht=what wht=what wat=what
+    wut=what wich=which whcih=which dose=does deos=does taht=that teh=the plz=please pls=please plss=please
+    wanna=want_to gimme=give_me lemme=let_me anybody=anyone someone=anyone somebody=anyone any1=anyone some1=anyone
+    alguem=anyone alguém=anyone algm=anyone vc=voce vcs=voces cê=voce ce=voce ces=voces cês=voces tu=voce
+    oq=o_que oque=o_que oqe=o_que q=que pq=por_que porque=por_que porq=por_que qdo=quando qnd=quando qto=quanto
+    qnto=quanto quato=quanto qtos=quantos qtas=quantas cmo=como pra=para pro=para pras=para pros=para tá=esta
+    ta=esta tão=estao tô=estou n=nao nn=nao pfv=please pfvr=please pfr=please hj=hoje amanhã=tomorrow
+    fds=weekend é=eh kd=cade msm=mesmo tb=tambem tbm=tambem eai=e_ai eae=e_ai
+    """,
+    )
+)
+_SHORTENED: Final = (
+    ("can't", "can not"),
+    ("won't", "will not"),
+    ("n't", " not"),
+    ("'s", " is"),
+    ("'re", " are"),
+    ("'m", " am"),
+    ("'ve", " have"),
+    ("'d", " would"),
+)
+_WORD = re.compile(r"\w+")
+_LONGEST: Final = 40  # letters of a word that are read
+
+
+def plain(text: str) -> str:
+    """The text's words as the patterns here expect them."""
+    text = text.casefold().replace("’", "'")
+    if "'" in text:
+        for short, written in _SHORTENED:
+            text = text.replace(short, written)
+    words = " ".join(_SPELT.get(word, word[:_LONGEST]) for word in _WORD.findall(text)).replace("_", " ")
+    return "".join(c for c in unicodedata.normalize("NFKD", words) if not unicodedata.combining(c))
+
+
+def _of(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
+    """A pattern of whole words, written on several lines."""
+    joined = "".join(line.strip() for line in pattern.splitlines())
+    return re.compile(rf"{'' if anywhere else '^'}\b(?:{joined})(?!\w)")
+
+
+OPENING = _of(r"""
+    hi+|hello|hey+a?|yo|hiya|greetings|good (?:morning|evening|afternoon|night|day)|all|folks|guys|everyone
+    |team
+    |there|friends|gm|thanks?(?: you)?(?: so much| a lot)?|thx|ty|tysm|cheers|please|ok|okay|k|so+|well
+    |u[mh]+|hm+
+    |wait|oh|ah|btw|also|and|or|then|but|cool|nice|great|alright|perfect|got it|sorry|actually|anyways?|lol
+    |lmao
+    |ha(?:ha)+|yeah|yes|now|just|maybe|bot|sutradhar
+    |(?:i (?:have|got|had) |got )?(?:an? |one |just )?(?:\w+ )?question(?: for (?:you|the bot|anyone))?
+    (?! about| on| regarding)
+    |oie?|ola|opa|e ai|salve|gente|galera|pessoal|turma|povo|bom dia|boa (?:tarde|noite)|valeu|vlw
+    |(?:muito )?(?:brigad|obrigad)[oa]|beleza|blz|show(?! must| me| us| the| how| off| some)|entao|bom|ei
+    |por favor
+    |afinal|alias|desculpa|por acaso|agora|tipo|mas|e|ai|la|bora la|tambem|mais
+    |(?:tenho |surgiu )?(?:uma |so uma )?(?:pergunta|duvida)(?: (?:rapida|besta|boba|idiota|simples))?
+    (?! sobre| de| em| com| na| no)
+""")
+"""Greetings, thanks and fillers before a sentence."""
+
+ANNOUNCED = _of(r"""
+    (?:\w+ ){0,3}question(?! is| was| for)(?: \w+){3,}
+    |(?:tenho )?(?:uma |so uma |outra )?(?:duvida|pergunta)(?! eh)(?: \w+){3,}
+""")
+"""Sentences that say that a question follows."""
+
+SOCIAL = _of(
+    r"""
+    tonight|tomorrow|today|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d{1,2} ?[ap]m
+    |(?:at|until) [5-9](?:$| ?pm| tonight| instead| then)|snacks?|pizza|beers?|coffee|minis?|voice chat
+    |on (?:voice|discord|call)|game night|coming|come over|ready|around|free (?:later|on|for)|join|home
+    |birthday|trip
+    |guys|y all|everyone|favou?rite|believe|screenshot|who is (?:your|you)|we (?:playing|meeting|starting
+    |doing)
+    |(?:next|our) (?:game|meetup|stream)|want to (?:play|come|go|hang|watch|grab)
+    |hoje|(?:na|de|essa|nessa|topa) (?:segunda|terca|quarta|quinta)|sexta|sabado|domingo|fim de semana|bora
+    |vamos?
+    |topam?|anima|leva|levam|levar|traz|trouxe|trazer|salgadinhos?|cerveja|cafe|miniaturas?|no voice|na call
+    |que horas|as [5-9]|prontos?|todo mundo|livres?|em casa|favorit[oa]s?|print|de voces|para voces|chegaram
+    |pedimos
+    |(?:a|da) proxima (?:sessao|mesa)|carona
+    """,
+    anywhere=True,
+)
+"""What people say among themselves: when they meet, who comes, what they bring."""
+
+TAUGHT = _of(
+    r"""
+    assignments?|exams?|midterm|homework|lessons?|lectures?|modules?|due|deadline|syllabus|courses?
+    |provas?|entrega|trabalhos?|aulas?|cursos?|modulos?
+    """,
+    anywhere=True,
+)
+"""Where these are named, a day or an hour is a matter of the course."""
+
+TO_A_PERSON = _of(
+    r"""
+    (?:did|have|were|had|will|aren t|are not|do not) you|(?:are|were) you
+    (?! able| allowed| considered| supposed| required| still| prone| hidden| surprised)
+    |(?:do|can|could|would) you (?:guys|want|like|think|live|play|mean|feel|hate|love|ever|come|bring|send
+    |hear|post
+    |see me|review|join|pick|call|share|lend|dm|stream|get|do|have (?:an? spare|time|extra|any spare)
+    |still play)
+    |you (?:free|there|coming|ok|okay|good|alright|ready|think|up|playing|guys|around)
+    |(?:to|told|asked|that) you|(?:is|in|on|at|from|of|like|to) your \w+$
+    |your (?:dm|gm|weekend|day|build|avatar|photo|name|place|group|setup|cat|dog|plan)
+    |voces? (?:vem|vai|vao|viu|ja|acha|acham|quer|querem|esta|estao|mora|moram|joga|jogam|gosta|gostam|quis
+    |disse
+    |fez|foi|foram|prefere|tem|usa|eh|\w+(?:ou|aram|eram|iram))|(?:foi|eh) voces?
+    |te (?:disse|perguntou|falou|contou)|(?:no|na|de|do|da) (?:seu|sua|teu|tua) (?:avatar|foto|casa|grupo
+    |mesa|nome)
+    """,
+    anywhere=True,
+)
+
+SMALL_TALK = _of(r"""
+    how (?:is (?:it going|everyone|life|everything)|are (?:you|things|we)|was|have you|goes it|did (?:we
+    |it go|that go)
+    |rude|nice|cute|sweet|sad|dare|funny|lovely|so|hard can|about (?:we|no|you|that)|many times do i)
+    |how (?:\w+ ){1,2}(?:is|was|are) (?:that|this|it|he|she)
+    |what (?:is (?:up|new|good|going on|your)|the (?:hell|heck|fuck)|(?:could|can) (?:possibly )?go wrong
+    |am i doing
+    |do you|time|are we|(?:should|do|can) we (?:play|eat|do|watch|bring)|would you (?:do|pick|play|choose)
+    |if (?:we (?:all|just|play|start|meet)|i told you))
+    |what an? \w+(?: \w+)?$|who (?:cares|asked|knows|would have|would|wants|else|here|even|took|let|does that
+    |is (?:in|up|coming|bringing|there|ready|free|down|going|joining|hosting|this|that|with me))
+    |why (?:am i|are (?:you|we|they)|me|not|would (?:anyone|he|she|you)|do i (?:always|even|keep)
+    |does (?:it|this) always|did (?:you|he|she|they))|(?:is|are|was) not (?:that|it|this)|where (?:are
+    |were) (?:you|we)
+    |when are (?:you|we)|are we|shall we|did we \w+$|can not|could not|guess|(?:do you )?remember (?:when
+    |that time)
+    |is (?:it (?:just me|time|over)|that you|this thing)|(?:is|was|did) (?:he|she) (?:ok|okay|mad|here|back
+    |online|coming)
+    |(?:can|could|may) i (?:join|come|play with|borrow|ask|have (?:a|the|your|some)|sit|dm|call|bring)|mind if
+    |when is (?:the )?(?:next )?(?:session|game|meetup|stream)|any (?:plans|news|luck|takers|objections
+    |volunteers)
+    |did (?:that|it|this) (?:work|help|go|fix)|does (?:that|it|this) (?:help|make sense|work for)
+    |(?:has |have |does |did |is |was |will )?anyone
+    |(?:tudo|td) (?:bem|bom|certo|joia|ok)|como (?:voces?|vao|vai|foi|assim|sempre|ela|ele|a gente|disse
+    |as coisas
+    |eu (?:amo|odeio|adoro|queria|disse))|que(?! horas| tipo| classe| dia| nivel| pagina| dado| magia| regra)
+    |quem (?:diria|nunca|sabe|liga|quer|topa|vai|vem|leva|traz|anima|joga|pegou|me|te|mais|disse|dera
+    |perguntou|ai)
+    |quem eh (?:essa|esse|voce)|quanto tempo(?:$| saudade)|(?:o que|por que) (?:eu (?:quis|disse|sempre|sou
+    |fui)
+    |(?:pode|poderia) dar errado|fazemos|voces?|me lembra|vamos|a gente (?:vai|faz|joga)|(?:esta
+    |estao) (?:fazendo|rolando))
+    |tanto faz|pode (?:ser|deixar|crer)|da para acreditar|esta (?:ai|bom|tudo)|nao eh \w+$|so eu que|eh voce
+    |tem (?:coisa melhor|anyone|certeza|sessao|jogo|mesa|pizza|lugar|vaga|gente)|vai (?:vir|jogar|querer|ter
+    |rolar|sair)
+    |(?:viram|assistiram|chegaram|gostaram|vieram|jogaram|leram|terminaram|lembram?)|quer(?:em)? \w+
+    |adivinh\w+|partiu
+    |cade (?:todo|voces?|o (?:mestre|pessoal|povo)|a galera)|qual (?:eh |e |o |a ){0,3}(?:seu|sua|teu|tua)
+    |posso (?:entrar|ir|levar|perguntar|participar|chamar|te)|quando (?:eh|e
+    |vai ser) (?:a )?(?:proxima )?(?:sessao|mesa)
+    |algum\w+ novidade|onde (?:ha|voces?)
+""")
+
+CHATTER = _of(r"""
+    (?:wait |oh )?what|huh|really|seriously|right|same|sure|ok(?:ay)?|yes|no|why(?: not| me)?|how so
+    |where(?: from)?
+    |who|when|wtf|you|fair enough|good|anyone|say what|for real|no way|is it|are you sure(?: about that)?
+    |thoughts
+    |what do you mean|(?:ok )?with you|i know(?: right)?|(?:what |how )about (?:you|me|us)|what happened
+    |to what|deal|agreed
+    |better(?: now)?|makes? sense|get it|got it|wyd|[hw]bu
+    |(?:o )?que|oi|serio(?: mesmo)?|(?:eh )?mesmo|(?:pois |isso )?(?:eh )?ne|pois eh ne|sera|como assim
+    |por que(?: nao)?
+    |onde|quem|qual|quando|tem certeza|hein|pode ser|certo|ah eh|nao|sim|o que houve|voces?|sacou|entendeu
+    |entenderam
+    |conseguiu|funcionou|resolveu|rolou|deu (?:certo|bom|ruim)|viu
+""")
+"""Whole sentences that ask nothing of anybody, or only of whoever spoke before."""
+
+TAG = _of(r"""
+    (?:is (?:that|this) )?(?:right|allowed|true|correct|legal|possible)|what now|now what|all of (?:them|it)
+    |does it|can (?:he|she|i)
+    |pode|procede|vale|certo|confere|eh (?:verdade|isso)|todos|e agora|agora|como fica|o que (?:eu )?faco
+    |posso
+""")
+"""What makes a question of the sentence before."""
+
+DROPPED = _of(
+    r"nvm|never ?mind|forget (?:it|about it)|found it|esquece|deixa (?:para la|quieto|achei)|ja achei",
+    anywhere=True,
+)
+
+FOR_ANYBODY = _of(
+    r"""
+    anyone (?:\w+ ){0,2}?(?:knows?|remembers?|explains?|tell|remind|help|show|point|clarify|confirm|tried
+    |figured
+    |understands?|familiar|got (?:the|a|any)|have (?:the|an?|any)|seen (?:this|that)) \w+
+    |anyone (?:\w+ )?(?:sabe|lembra|explica|conhece|entende|entendeu|consegue|pode|tem (?:o|a|um|uma|algum)
+    |ja (?:conseguiu|usou|viu)) \w+|anyone me (?!leva|busca|empresta|liga|chama|adiciona|da carona)\w+ \w+
+    |any (?:ideas?|clue|tips|advice)|algum\w* (?:ideia|dica|sugestao)
+    """,
+    anywhere=True,
+)
+
+INTERROGATIVE = _of(r"""
+    (?:what|how) (?:is|are|was|were|does|do|did|can|could|should|would|will|has|if|about|happens|counts
+    |happened
+    |changed|makes)|what exactly \w+|what (?!i |we |you |he |she |they |it )(?:\w+ ){1,3}(?:is|are|does|do
+    |did|can|should
+    |sets|i|says|needs?|gives)|how (?:(?:exactly|tf) \w+|\w+ (?:works?$|interacts?|stacks?))|how (?:to|many
+    |much|long|far|fast
+    |high|often|big|old|come|hard|late|heavy|i (?!love|hate|wish|met|feel))
+    |(?:why|when|where) (?:exactly )?(?:is|are|do|does|did|can|should|will|would|was|were|to|in)
+    |(?:at|in|on|for|with|from|to|by) (?:which|what|how many)|(?:which|whose) (?!reminds|means|is why|was)\w+
+    |who (?:is|are|was|were|does|can|did|has|gets|gave|wrote|made|won|\w+s|\w+ed) \w+
+    |(?:do|does|did|can|could|should|would|may|must|am|is|are|was|were|has) (?:i|it|there|the|an?|my|this
+    |that|these
+    |those|one|they|he|she|we|you|any|all|each|our) \w+
+    |(?:does|is|are|can|could|would|will|did|must|should) (?!be|been|it|not|fine|nice|what|do|so|good|well
+    |you|your|to|as
+    |always|also|never|have|go|see|say|get|agree|confirm|use|try|come|make|probably|i|only|just)\w+ \w+
+    |do (?!your|not|it|so|be|we)\w+s \w+|any (?:way|chance|rules?|docs|examples?|limit|difference|reason
+    |\w+s) \w+
+    |anything (?:in|about|on) \w+
+    |(?:em|de|a|com|para|por|ate|desde|no|na) (?:que|qual|quais|quant[oa]s?|quando|onde|quem) \w+|qua(?:l
+    |is) \w+
+    |quant[oa]s? \w+|quao \w+|(?:de )?a?onde \w+|cade (?:o|a|os|as) \w+
+    |quando (?:eh|e|sera|foi|que|rola|usa|posso|vence|comeca|termina|acaba|sai|devo|faz|se|ganha|recupera) \w+
+    |como (?:que |eu |se |eh |e |faz |diabos |exatamente |anyone ){0,3}(?!sempre|treinar|diz o)\w{2,}(?:ar|er|ir
+    |a|o|e|z)
+    (?: \w+|$)|o que (?:eh|e|sao|faz|fazem|acontece|aconteceu|significa|quer dizer|mudou?|conta|precisa|tem
+    |pega|diz|a|o
+    |esta|preciso|devo|(?!importa|interessa|resta|falta)\w{3,}[ae]) \w+|quem (?:eh|e|era|sao|foi|pode|da
+    |ensina|escreveu|ganha|a gente|fala|\w+ou) \w+
+    |por que (?:que |eh que |e que )?(?:o|a|os|as|meu|minha|nao|isso|esse|essa|da|esta|eh|e|tem|\w+[ae]) \w+
+    |(?:ja )?tem (?:como|algum|alguma|regras?|aulas?|jeito|suporte|um|uma|limite|diferenca|exemplo) \w+
+    |existem? \w+|ha (?:algum|alguma|como) \w+|da para \w+r|sera que \w+|posso \w+|eh (?:possivel|verdade
+    |permitido)
+    |voces? (?:sabem?|conhecem?|consegue|pode)(?: \w+)|sabem? (?:se|como|qual|onde|quando|quanto|quem
+    |o que) \w+
+""")
+"""The beginnings of questions, with and without their mark."""
+
+IN_THE_MIDDLE = _of(
+    r"""
+    (?:do|does|can|could|should|am) (?:i|it|you|they|the) \w+|(?:is|are) (?:it|they|there) \w+
+    |which \w+ \w+ (?:does|do|is)
+    |how (?:do i|do you|does|many|much)|what (?:is|does|do|are) \w+|como (?:eu )?(?:faco|resolvo|funciona
+    |arrumo|uso)
+    |o que (?:eh|e|faz|acontece)|qual (?:eh|e|o|a) \w+|eu (?:consigo|posso) \w+|quantos? \w+
+    """,
+    anywhere=True,
+)
+"""A question after "if", "when" and the like."""
+
+EITHER = _of(
+    r"(?:or|ou) (?:not|just|only|is it|does it|do i|nao|so|tem|sao|fica|precisa)(?: \w+){0,4}$",
+    anywhere=True,
+)
+STATED = _of(r"""
+    (?!sim|nao|voces?|el[ea]s?|a gente|acho|pelo|isso|esse|essa|quem|eu|que|se|como|quando|hoje|mas|so|ja
+    |tudo|aqui|agora)
+    (?:\w+ ){1,5}(?:pode|consegue|precisa|conta|vale|serve|acumula|funciona|tem|usa|sabe|eh) (?:\w+ ){0,5}\w+
+""")
+"""Portuguese sentences that may be statements or questions."""
+
+REQUEST = _of(r"""
+    (?:(?:can|could|would|will) (?:you
+    |anyone)(?: please)? |please |let me |i (?:would |need |want )?(?:you )?(?:to |like to )){0,3}
+    (?:explain|define|describe|summari[sz]e|summary of|recap|translate|compare|rewrite|rephrase|shorten
+    |proofread|suggest
+    |recommend|continue|quiz me|remind me|calculate|outline|list (?:of |the |all |every )?(?!looks|is|was)\w+
+    |eli5|tldr
+    |tell (?:me|us)(?! about it)|show (?:me|us)|give (?:me|us)(?! a (?:break|sec|minute|moment))
+    |help(?: me| i| with|$)|write (?:a|an|me|the|some)|generate|make (?:the|a|an) \w+|find (?:me|the
+    |all)
+    |check (?:my|if|whether)|create|convert|draft|brainstorm|invent|walk me|teach me|look up|analy[sz]e
+    |review my
+    |name (?:\d|two|three|some)|know (?:if|how|what|where|the|when|why))(?: \w+|$)
+    |(?:(?:voces? )?(?:pode|poderia|consegue|podem) |quero que (?:voce )?)?(?:(?:me )?(?:explica|explique
+    |explicar)
+    |me (?:diz|diga|dizer|fala|fale|conta (?:a|o|sobre|como)|da|de|dar|ajuda|ajude|ajudar|mostra|mostre
+    |lembra|lembre
+    |faz|passa|indica|recomenda|ensina|manda)|mostr[ae]|list[ae]|resum[aeo]|resumir|defin[ae]|descrev[ae]
+    |traduza?
+    |compar[ae]|escrev[ae]|reescrev[ae]|continu[ae]|suger[ei]|sugira|ger[ae]|cri[ae]|confere|confira
+    |corrig[ei]|revis[ae]
+    |encurt[ae]|invent[ae]|manda (?:\d|uma?|uns|umas|exemplos?)|fa(?:z|ca) (?:um|uma)|recapitul[ae]
+    |ajuda(?! muito)
+    |calcul[ae]) \w+|(?:consegue|pode|poderia) (?!deixar|crer|ser|vir|ir|mandar|chamar|falar|ficar|confiar
+    |contar)\w+[aei]r \w+
+    |rol[ale]+ \d*d\d+|socorro \w+|deixa (?:a|o|as|os) (?:\w+ ){2,}mais|roll \d*d\d+
+""")
+
+NEED = _of(r"""
+    (?:i |we |(?:i )?am |me and \w+ ){0,3}(?:just |still |really |kinda |a bit |so ){0,3}(?:(?:do|can|could
+    |did) not (?:really |quite )?
+    (?:understand|get|find|figure|remember)(?! people| it$| you| that$| him| her)
+    |(?:need|want|would like) (?:help|the|to (?:know|understand)|(?:an? |some |more )?(?:\w+ )?(?:help|names?
+    |ideas?|examples?
+    |lists?|info|advice|feedback|explanation|summary|stats|rules?))|confused|stuck|lost (?:on|with|in)
+    |struggling
+    |not sure (?:if|how|what|which|when|whether|where|why|about)
+    |(?:was )?wonder(?:ing)?(?: if| how| whether| why| when| where| what)?(?! what the dm| he| she)
+    |(?:would love|like|love) to (?:know|understand|learn)|curious (?:about|how|if|what)
+    |looking for (?!a group|players|people|a dm|a gm|a table)|forgot (?:how|what|the|which)
+    |trying to (?:\w+ ){1,9}(?:but|how))(?: \w+)|(?:an? |my |the )?questions? (?:about|on|regarding) \w+
+    |(?:uma |minha )?(?:duvida|pergunta)s? (?:sobre|de|em|com|na|no) \w+
+    |(?:eu |ainda ){0,3}nao (?:estou |to )?(?:entendi|entendo|sei|lembro|achei|acho|achando|encontrei|encontro
+    |entendendo)
+    (?: mesmo)? (?:o|a|os|as|como(?! el[ea]| voce| a gente)|onde|qual|quais|quando|quant\w+|se|por que) \w+
+    |nao (?:consigo|consegui|estou conseguindo) (?!ir|vir|parar|esperar|jogar|acreditar|dormir)\w+r \w+
+    |(?:eu )?(?:estou|to|fiquei|fico|ando) (?:meio |bem |muito )?(?:confus[oa]|perdid[oa]|travad[oa]
+    |com (?:uma )?duvidas?) \w+
+    |travei \w+|(?:eu )?(?:queria|gostaria|quero|adoraria)(?: muito)?(?: de)? (?:saber|entender|aprender
+    |que \w*explic\w+)
+    |\w+ e eu quer\w+ saber|preciso (?:d[eao]s? (?!ferias|cafe|um cafe|dormir)|saber|entender|calcular)\w*
+    |procurando (?!um grupo|mesa|jogador)\w+|tentando (?:\w+ ){1,9}mas \w+
+""")
+
+SOUGHT = _of(r"""
+    (?!no|not|good|great|bad|my|our|this|that|new|here)(?:\w+ ){0,2}(?:costs?|prices?|range|damage|weight
+    |stats?|rules?
+    |difference|summary|examples?|steps|links?|speed|ac|hp|dc|level|duration|requirements?|definition|meaning
+    |tables?|chapters?
+    |pages?|spells?|lists?|syllabus|config|docs|documentation|names?|ideas?|instructions|formula|version)
+    (?: of| for| between| to| in| on| about) \w+
+    |(?!nao|sem|boa|bom|otima|meu|minha|esse|essa|nova|novo|nem)(?:\w+ ){0,2}(?:custo|preco|alcance|dano|peso
+    |ficha
+    |estatisticas|regras?|diferenca|resumo|exemplos?|velocidade|ca|pv|cd|nivel|duracao|requisitos|definicao
+    |significado
+    |tabela|capitulo|pagina|magias|lista|ementa|nomes?|ideias?|formula|versao|valor|tamanho|prazo|limite
+    |passo)
+    (?: maxim[oa]| minim[oa])? (?:de|do|da|dos|das|entre|para|com) \w+|\w+ (?:\w+ )?vs \w+|passo a passo
+    |list of
+""")
+"""Phrases without a verb that name what is looked for."""
+
+STATES = _of(
+    r"""
+    is|was|were|are|has|moved|starts?|changed|rocks?|sucks?|got|killed|helped|lol|will|should
+    |eh|foi|esta|estava|era|mudou|ficou|ficaram|comeca|acabou|caiu|sao|ajudou|valeu|vao|vai|kk+
+    """,
+    anywhere=True,
+)
+
+NAMES_THE_BOT = _of(
+    r"(?:^|(?:hey|oi|ok|hi|ola|ei|please) )(?:bot|sutradhar)(?! is| was| esta| eh| down| caiu| i) \w+ \w+",
+    anywhere=True,
+)

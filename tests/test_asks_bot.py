@@ -1,0 +1,146 @@
+"""Which messages of a channel ask the bot something, as told by their words."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import time
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from bot.asking import asks
+from tests.test_imports import HEAVY
+
+DATA: Final = Path(__file__).parent / "data" / "asking"
+Message = dict[str, Any]
+
+
+@cache
+def messages(half: str) -> list[Message]:
+    """Those to develop with, or those held back: a hash of the text decides."""
+    files = [tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted(DATA.glob("*.toml"))]
+    return [
+        message
+        for file in files
+        for message in file["messages"]
+        if (hashlib.sha256(message["text"].encode()).digest()[0] % 2 == 1) == (half == "held back")
+    ]
+
+
+def answered(message: Message) -> bool:
+    """Whether the bot answers without a model."""
+    verdict = asks(
+        message["text"],
+        mentions_people=message.get("mentions_people", False),
+        replies=message.get("replies", False),
+    )
+    return verdict == "yes" or (verdict == "unsure" and "?" in message["text"])
+
+
+def test_the_set_is_large_and_even() -> None:
+    both = messages("develop") + messages("held back")
+    assert len({(message["language"], message["text"]) for message in both}) == len(both) >= 1_000
+    for language in ("en", "pt"):
+        part = [message["asks"] for message in both if message["language"] == language]
+        assert 0.4 <= len(part) / len(both) <= 0.6
+        assert 0.4 <= sum(part) / len(part) <= 0.6
+
+
+@pytest.mark.parametrize("half", ["develop", "held back"])
+@pytest.mark.parametrize("language", ["en", "pt"])
+def test_questions_are_answered_and_the_rest_is_not(half: str, language: str) -> None:
+    of_language = [message for message in messages(half) if message["language"] == language]
+    questions = [message for message in of_language if message["asks"]]
+    rest = [message for message in of_language if not message["asks"]]
+    missed = [message["text"] for message in questions if not answered(message)]
+    disturbed = [message["text"] for message in rest if answered(message)]
+    assert len(missed) <= 0.05 * len(questions), (len(questions), missed)
+    assert len(disturbed) <= 0.05 * len(rest), (len(rest), disturbed)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("bárbaro pode conjurar em fúria", "unsure"),  # told or asked
+        ("fighters get a third attack at level 11?", "unsure"),
+        ("", "no"),
+        ("?", "no"),
+        ("👀", "no"),
+        ("```py\nhow = 1\n```", "no"),
+        ("> how does it stack?", "no"),
+        ("https://example.org/what-is-cover?", "no"),
+    ],
+)
+def test_words_that_do_not_decide_leave_it_open(text: str, verdict: str) -> None:
+    assert asks(text) == verdict
+
+
+def test_a_question_to_a_person_is_left_to_them() -> None:
+    question = "how does grappling work?"
+    assert asks(question) == "yes"
+    assert asks(question, replies=True) == "no"
+    assert asks(f"@Ana {question}", mentions_people=True) == "no"
+    assert asks(f"<@U123|Ana> {question}", mentions_people=True) == "no"
+    assert asks(question, mentions_people=True) == "no"  # the platform names them apart from the text
+    assert asks(f"@Ana and I want to know: {question}", mentions_people=True) == "yes"
+    assert asks(f"@Ana anyone know {question}", mentions_people=True) == "yes"
+
+
+HOSTILE: Final = (
+    *(
+        "a",
+        "? ",
+        "so ",
+        "how ",
+        "`",
+        '"',
+        "> \n",
+        "* ",
+        "<@",
+        "@a ",
+        "\n",
+        " ",
+        "_",
+        ":a:",
+        "(",
+        "x, ",
+        "a. ",
+        "\t*",
+    ),
+    *(
+        "nao sei ",
+        "the cost ",
+        "do not understand ",
+        "i am just so ",
+        "eu ainda nao ",
+        "anyone a a ",
+        "tell me ",
+    ),
+    *("trying to a b c ", "é", "\u0301", "\ufdfa", "https://", "e ai ", "can you please ", "voce pode "),
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
+    began = time.process_time()
+    asks((text * 10_000)[:10_000])
+    assert time.process_time() - began < 0.5
+
+
+def test_a_message_takes_under_five_milliseconds() -> None:
+    texts = [message["text"] for message in messages("develop")]
+    began = time.process_time()
+    for text in texts:
+        asks(text)
+    assert (time.process_time() - began) / len(texts) < 0.005
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = "import sys, bot.asking; print(*sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {*HEAVY, "bot.llm", "bot.retrieval"} & set(seen.stdout.split()) == set()
