@@ -112,7 +112,8 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
     parts = [_unopened(plain(clause)) for clause in _CLAUSE.split(raw)]
     if marked and (words.TAG.fullmatch(said) or words.TAG.fullmatch(whole)):
         return "unsure" if before.count(" ") > 2 else "no"
-    if not whole or words.CHATTER.fullmatch(whole) or words.CHATTER.fullmatch(parts[-1]):
+    either = said.endswith(words.YES_OR_NO)
+    if not whole or (not either and any(map(words.CHATTER.fullmatch, (whole, parts[-1])))):
         return "no"
     clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
     if words.FOR_ANYBODY.search(whole):
@@ -125,12 +126,12 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
         or any(map(words.SMALL_TALK.match, clauses))
     ):
         return "no"
-    if words.ANNOUNCED.match(said) or words.EITHER.search(whole):
+    if either or words.ANNOUNCED.match(said) or words.EITHER.search(whole):
         return "yes"
     shapes = (words.REQUEST, words.NEED, words.INTERROGATIVE)
     if any(shape.match(clause) for clause in clauses for shape in shapes):
         return "yes"
-    if words.SOUGHT.match(whole) and not words.STATES.search(whole):
+    if (words.SOUGHT.match(whole) or words.GOES_ON.match(said)) and not words.STATES.search(whole):
         return "yes"
     if words.IN_THE_MIDDLE.search(whole) and (marked or _CONDITION.match(whole)):
         return "yes"

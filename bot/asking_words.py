@@ -22,7 +22,7 @@ _SPELT: Final = dict(
     oq=o_que oque=o_que oqe=o_que q=que pq=por_que porque=por_que porq=por_que qdo=quando qnd=quando qto=quanto
     qnto=quanto quato=quanto qtos=quantos qtas=quantas cmo=como pra=para pro=para pras=para pros=para tá=esta
     ta=esta tão=estao tô=estou n=nao nn=nao pfv=please pfvr=please pfr=please hj=hoje amanhã=tomorrow
-    fds=weekend é=eh kd=cade msm=mesmo tb=tambem tbm=tambem eai=e_ai eae=e_ai
+    fds=weekend presisa=precisa presiso=preciso é=eh kd=cade msm=mesmo tb=tambem tbm=tambem eai=e_ai eae=e_ai
     """,
     )
 )
@@ -83,9 +83,11 @@ ANNOUNCED = _of(r"""
 
 SOCIAL = _of(
     r"""
-    tonight|tomorrow|today|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d{1,2} ?[ap]m
+    tonight|tomorrow|today|weekend|next week|semana que vem|(?:mon|tues|wednes|thurs|fri|satur|sun)days?
+    |\d{1,2} ?[ap]m
     |(?:at|until) [5-9](?:$| ?pm| tonight| instead| then)|snacks?|pizza|beers?|coffee|minis?|voice chat
-    |on (?:voice|discord|call)|game night|coming|come over|ready|around|free (?:later|on|for)|join|home
+    |on (?:voice|discord|call)|game night|coming|come over|(?:you|we|all) ready|ready (?:to|for|yet|now)
+    |around|free (?:later|on|for)|join|home
     |birthday|trip
     |guys|y all|everyone|favou?rite|believe|screenshot|who is (?:your|you)|we (?:playing|meeting|starting
     |doing)
@@ -134,31 +136,44 @@ SMALL_TALK = _of(r"""
     how (?:is (?:it going|everyone|life|everything)|are (?:you|things|we)|was|have you|goes it|did (?:we
     |it go|that go)
     |rude|nice|cute|sweet|sad|dare|funny|lovely|so|hard can|about (?:we|no|you|that)|many times do i)
-    |how (?:\w+ ){1,2}(?:is|was|are) (?:that|this|it|he|she)
+    |how (?:\w+ ){1,2}(?:is|was|are) (?:that|this|it|he|she)$
     |what (?:is (?:up|new|good|going on|your)|the (?:hell|heck|fuck)|(?:could|can) (?:possibly )?go wrong
     |am i doing
-    |do you|time|are we|(?:should|do|can) we (?:play|eat|do|watch|bring)|would you (?:do|pick|play|choose)
+    |do you|time|are we|(?:should|do|can) we (?:play|eat|do|watch|bring)|would you (?:do|pick|play|choose
+    |roll|get)
     |if (?:we (?:all|just|play|start|meet)|i told you))
     |what an? \w+(?: \w+)?$|who (?:cares|asked|knows|would have|would|wants|else|here|even|took|let|does that
-    |is (?:in|up|coming|bringing|there|ready|free|down|going|joining|hosting|this|that|with me))
+    |is (?:in|up|coming|bringing|there|ready|free|down|going|joining|hosting|dm|gm|dming|this|that|with me))
     |why (?:am i|are (?:you|we|they)|me|not|would (?:anyone|he|she|you)|do i (?:always|even|keep)
     |does (?:it|this) always|did (?:you|he|she|they))|(?:is|are|was) not (?:that|it|this)|where (?:are
     |were) (?:you|we)
-    |when are (?:you|we)|are we|shall we|did we \w+$|can not|could not|guess|(?:do you )?remember (?:when
+    |when are (?:you|we)|are we|shall we|do we have (?:quorum|enough|time|everyone|a date|plans)
+    |how (?:is|are) (?:the |my )?(?:new )?(?:job|kids|family|wife|husband|dog|cat|baby|weather|house|leg|day
+    |move)
+    |who is (?:hungry|bored|awake|tired|online|playing|late|driving|excited)|did we \w+$|(?:can
+    |could) not(?! find| figure| get| see| understand
+    | remember)|guess|(?:do you )?remember (?:when
     |that time)
     |is (?:it (?:just me|time|over)|that you|this thing)|(?:is|was|did) (?:he|she) (?:ok|okay|mad|here|back
     |online|coming)
     |(?:can|could|may) i (?:join|come|play with|borrow|ask|have (?:a|the|your|some)|sit|dm|call|bring)|mind if
     |when is (?:the )?(?:next )?(?:session|game|meetup|stream)|any (?:plans|news|luck|takers|objections
     |volunteers)
+    |(?:can|could|would|should) anyone (?:bring|send|pick|lend|give|come|join|host|drive|run|dm)
+    |i wonder what (?:the dm|he|she|they)
+    |how to (?:\w+ ){1,5}(?:is|was) (?:such|so|an?|the|my|really)|(?:is|was) an? (?:good|great|fun|nice|bad
+    |blast|pleasure)|(?:good|ok) with (?:that|this|it)
     |did (?:that|it|this) (?:work|help|go|fix)|does (?:that|it|this) (?:help|make sense|work for)
     |(?:has |have |does |did |is |was |will )?anyone
     |(?:tudo|td) (?:bem|bom|certo|joia|ok)|como (?:voces?|vao|vai|foi|assim|sempre|ela|ele|a gente|disse
     |as coisas
-    |eu (?:amo|odeio|adoro|queria|disse))|que(?! horas| tipo| classe| dia| nivel| pagina| dado| magia| regra)
+    |eu (?:amo|odeio|adoro|queria|disse))|que(?! horas| tipo| classe| dia| nivel| pagina| dado| magia| regra
+    | que| eh(?! isso))
     |quem (?:diria|nunca|sabe|liga|quer|topa|vai|vem|leva|traz|anima|joga|pegou|me|te|mais|disse|dera
     |perguntou|ai)
-    |quem eh (?:essa|esse|voce)|quanto tempo(?:$| saudade)|(?:o que|por que) (?:eu (?:quis|disse|sempre|sou
+    |quem eh (?:essa|esse|voce)|a gente \w+ou$|como (?:esta|estao|anda|andam)|estao (?:me |nos )?\w+ndo
+    |tem quorum|ate onde (?:eu )?(?:sei|lembro)|quanto tempo(?:$| saudade)
+    |(?:o que|por que) (?:eu (?:quis|disse|sempre|sou
     |fui)
     |(?:pode|poderia) dar errado|fazemos|voces?|me lembra|vamos|a gente (?:vai|faz|joga)|(?:esta
     |estao) (?:fazendo|rolando))
@@ -180,7 +195,7 @@ CHATTER = _of(r"""
     |thoughts
     |what do you mean|(?:ok )?with you|i know(?: right)?|(?:what |how )about (?:you|me|us)|what happened
     |to what|deal|agreed
-    |better(?: now)?|makes? sense|get it|got it|wyd|[hw]bu
+    |better(?: now)?|sup|ready|makes? sense|get it|got it|wyd|[hw]bu
     |(?:o )?que|oi|serio(?: mesmo)?|(?:eh )?mesmo|(?:pois |isso )?(?:eh )?ne|pois eh ne|sera|como assim
     |por que(?: nao)?
     |onde|quem|qual|quando|tem certeza|hein|pode ser|certo|ah eh|nao|sim|o que houve|voces?|sacou|entendeu
@@ -217,7 +232,8 @@ FOR_ANYBODY = _of(
 INTERROGATIVE = _of(r"""
     (?:what|how) (?:is|are|was|were|does|do|did|can|could|should|would|will|has|if|about|happens|counts
     |happened
-    |changed|makes)|what exactly \w+|what (?!i |we |you |he |she |they |it )(?:\w+ ){1,3}(?:is|are|does|do
+    |changed|makes)|what exactly \w+|what \w+ (?:applies|works|counts|goes|comes)
+    |what (?!i |we |you |he |she |they |it )(?:\w+ ){1,3}(?:is|are|does|do
     |did|can|should
     |sets|i|says|needs?|gives)|how (?:(?:exactly|tf) \w+|\w+ (?:works?$|interacts?|stacks?))|how (?:to|many
     |much|long|far|fast
@@ -237,8 +253,10 @@ INTERROGATIVE = _of(r"""
     |(?:em|de|a|com|para|por|ate|desde|no|na) (?:que|qual|quais|quant[oa]s?|quando|onde|quem) \w+|qua(?:l
     |is) \w+
     |quant[oa]s? \w+|quao \w+|(?:de )?a?onde \w+|cade (?:o|a|os|as) \w+
-    |quando (?:eh|e|sera|foi|que|rola|usa|posso|vence|comeca|termina|acaba|sai|devo|faz|se|ganha|recupera) \w+
-    |como (?:que |eu |se |eh |e |faz |diabos |exatamente |anyone ){0,3}(?!sempre|treinar|diz o)\w{2,}(?:ar|er|ir
+    |quando \w{3,}[ae] (?:o|a|os|as) \w+|quando (?:eh|e|sera|foi|que|rola|usa|posso|vence|comeca|termina
+    |acaba|sai|devo|faz|se|ganha|recupera) \w+
+    |como (?:que |eu |se |eh |e |faz |diabos |exatamente |anyone ){0,3}(?!sempre|treinar|diz o)\w{2,}(?:ar|er
+    |ir
     |a|o|e|z)
     (?: \w+|$)|o que (?:eh|e|sao|faz|fazem|acontece|aconteceu|significa|quer dizer|mudou?|conta|precisa|tem
     |pega|diz|a|o
@@ -246,9 +264,10 @@ INTERROGATIVE = _of(r"""
     |ensina|escreveu|ganha|a gente|fala|\w+ou) \w+
     |por que (?:que |eh que |e que )?(?:o|a|os|as|meu|minha|nao|isso|esse|essa|da|esta|eh|e|tem|\w+[ae]) \w+
     |(?:ja )?tem (?:como|algum|alguma|regras?|aulas?|jeito|suporte|um|uma|limite|diferenca|exemplo) \w+
-    |existem? \w+|ha (?:algum|alguma|como) \w+|da para \w+r|sera que \w+|posso \w+|eh (?:possivel|verdade
+    |existem? \w+|que (?:que )?eh \w+|precisa (?:de |ter |ser |saber )?(?:\w+ ){1,2}para \w+|ha (?:algum
+    |alguma|como) \w+|da para \w+r|sera que \w+|posso \w+|eh (?:possivel|verdade
     |permitido)
-    |voces? (?:sabem?|conhecem?|consegue|pode)(?: \w+)|sabem? (?:se|como|qual|onde|quando|quanto|quem
+    |voces? (?:sabem?|conhecem?) \w+|sabem? (?:se|como|qual|onde|quando|quanto|quem
     |o que) \w+
 """)
 """The beginnings of questions, with and without their mark."""
@@ -266,9 +285,15 @@ IN_THE_MIDDLE = _of(
 """A question after "if", "when" and the like."""
 
 EITHER = _of(
-    r"(?:or|ou) (?:not|just|only|is it|does it|do i|nao|so|tem|sao|fica|precisa)(?: \w+){0,4}$",
+    r"""
+    (?:or|ou) (?:not|just|only|is it|does it|do i|nao|so|tem|sao|fica|precisa|pode)(?: \w+){0,4}$
+    |(?:fica|usa|vale|eh|rola|soma|conta) (?:\w+ ){1,6}ou \w+(?: \w+){0,4}$
+    """,
     anywhere=True,
 )
+YES_OR_NO = ("yes or no", "sim ou nao")
+GOES_ON = _of(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
+"""Half a question that goes on from the one before it, in Portuguese."""
 STATED = _of(r"""
     (?!sim|nao|voces?|el[ea]s?|a gente|acho|pelo|isso|esse|essa|quem|eu|que|se|como|quando|hoje|mas|so|ja
     |tudo|aqui|agora)
@@ -286,7 +311,8 @@ REQUEST = _of(r"""
     |tell (?:me|us)(?! about it)|show (?:me|us)|give (?:me|us)(?! a (?:break|sec|minute|moment))
     |help(?: me| i| with|$)|write (?:a|an|me|the|some)|generate|make (?:the|a|an) \w+|find (?:me|the
     |all)
-    |check (?:my|if|whether)|create|convert|draft|brainstorm|invent|walk me|teach me|look up|analy[sz]e
+    |check (?:my|if|whether)|create|convert|draft|brainstorm|invent|walk me|give an? (?:short|brief|quick
+    |summary|list|example)|rename (?:the|all)|teach me|look up|analy[sz]e
     |review my
     |name (?:\d|two|three|some)|know (?:if|how|what|where|the|when|why))(?: \w+|$)
     |(?:(?:voces? )?(?:pode|poderia|consegue|podem) |quero que (?:voce )?)?(?:(?:me )?(?:explica|explique
@@ -297,7 +323,8 @@ REQUEST = _of(r"""
     |traduza?
     |compar[ae]|escrev[ae]|reescrev[ae]|continu[ae]|suger[ei]|sugira|ger[ae]|cri[ae]|confere|confira
     |corrig[ei]|revis[ae]
-    |encurt[ae]|invent[ae]|manda (?:\d|uma?|uns|umas|exemplos?)|fa(?:z|ca) (?:um|uma)|recapitul[ae]
+    |encurt[ae]|(?:muda|troca) (?:o|a|os|as) \w+ d[oae]s?|da uma? (?:resumo|exemplo|lista|ideia|dica)
+    |invent[ae]|manda (?:\d|uma?|uns|umas|exemplos?)|fa(?:z|ca) (?:um|uma)|recapitul[ae]
     |ajuda(?! muito)
     |calcul[ae]) \w+|(?:consegue|pode|poderia) (?!deixar|crer|ser|vir|ir|mandar|chamar|falar|ficar|confiar
     |contar)\w+[aei]r \w+
@@ -307,7 +334,7 @@ REQUEST = _of(r"""
 NEED = _of(r"""
     (?:i |we |(?:i )?am |me and \w+ ){0,3}(?:just |still |really |kinda |a bit |so ){0,3}(?:(?:do|can|could
     |did) not (?:really |quite )?
-    (?:understand|get|find|figure|remember)(?! people| it$| you| that$| him| her)
+    (?:understand|get|find|figure|remember|tell (?:if|which|whether))(?! people| it$| you| that$| him| her)
     |(?:need|want|would like) (?:help|the|to (?:know|understand)|(?:an? |some |more )?(?:\w+ )?(?:help|names?
     |ideas?|examples?
     |lists?|info|advice|feedback|explanation|summary|stats|rules?))|confused|stuck|lost (?:on|with|in)
@@ -315,7 +342,7 @@ NEED = _of(r"""
     |not sure (?:if|how|what|which|when|whether|where|why|about)
     |(?:was )?wonder(?:ing)?(?: if| how| whether| why| when| where| what)?(?! what the dm| he| she)
     |(?:would love|like|love) to (?:know|understand|learn)|curious (?:about|how|if|what)
-    |looking for (?!a group|players|people|a dm|a gm|a table)|forgot (?:how|what|the|which)
+    |looking for(?! a group| players| people| a dm| a gm| a table)|forgot (?:how|what|the|which)
     |trying to (?:\w+ ){1,9}(?:but|how))(?: \w+)|(?:an? |my |the )?questions? (?:about|on|regarding) \w+
     |(?:uma |minha )?(?:duvida|pergunta)s? (?:sobre|de|em|com|na|no) \w+
     |(?:eu |ainda ){0,3}nao (?:estou |to )?(?:entendi|entendo|sei|lembro|achei|acho|achando|encontrei|encontro
