@@ -17,7 +17,7 @@ _SPELT: Final = dict(
     doesnt=does_not isnt=is_not arent=are_not didnt=did_not couldnt=could_not whats=what_is wats=what_is whos=who_is
     hows=how_is wheres=where_is whens=when_is thats=that_is theres=there_is hwo=how waht=what wht=what wat=what
     wut=what wich=which whcih=which dose=does deos=does taht=that teh=the plz=please pls=please plss=please
-    wanna=want_to gimme=give_me lemme=let_me anybody=anyone someone=anyone somebody=anyone any1=anyone some1=anyone
+    wanna=want_to gimme=give_me lemme=let_me everybody=everyone anybody=anyone someone=anyone somebody=anyone any1=anyone some1=anyone
     alguem=anyone alguém=anyone algm=anyone vc=voce vcs=voces cê=voce ce=voce ces=voces cês=voces tu=voce
     oq=o_que oque=o_que oqe=o_que q=que pq=por_que porque=por_que porq=por_que qdo=quando qnd=quando qto=quanto
     qnto=quanto quato=quanto qtos=quantos qtas=quantas cmo=como pra=para pro=para pras=para pros=para tá=esta
@@ -147,7 +147,8 @@ SMALL_TALK = _of(r"""
     |why (?:am i|are (?:you|we|they)|me|not|would (?:anyone|he|she|you)|do i (?:always|even|keep)
     |does (?:it|this) always|did (?:you|he|she|they))|(?:is|are|was) not (?:that|it|this)|where (?:are
     |were) (?:you|we)
-    |when are (?:you|we)|are we|shall we|do we have (?:quorum|enough|time|everyone|a date|plans)
+    |when are (?:you|we)|are we|shall we|who is the new|do we have (?:quorum|enough|time|everyone|a date
+    |plans)
     |how (?:is|are) (?:the |my )?(?:new )?(?:job|kids|family|wife|husband|dog|cat|baby|weather|house|leg|day
     |move)
     |who is (?:hungry|bored|awake|tired|online|playing|late|driving|excited)|did we \w+$|(?:can
@@ -171,7 +172,8 @@ SMALL_TALK = _of(r"""
     | que| eh(?! isso))
     |quem (?:diria|nunca|sabe|liga|quer|topa|vai|vem|leva|traz|anima|joga|pegou|me|te|mais|disse|dera
     |perguntou|ai)
-    |quem eh (?:essa|esse|voce)|a gente \w+ou$|como (?:esta|estao|anda|andam)|estao (?:me |nos )?\w+ndo
+    |quem eh (?:essa|esse|voce|[oa] (?:cara|moca|menina|novat[oa]))|a gente \w+ou$|como (?:esta|estao|anda
+    |andam)|estao (?:me |nos )?\w+ndo
     |tem quorum|ate onde (?:eu )?(?:sei|lembro)|quanto tempo(?:$| saudade)
     |(?:o que|por que) (?:eu (?:quis|disse|sempre|sou
     |fui)
@@ -258,7 +260,8 @@ INTERROGATIVE = _of(r"""
     |como (?:que |eu |se |eh |e |faz |diabos |exatamente |anyone ){0,3}(?!sempre|treinar|diz o)\w{2,}(?:ar|er
     |ir
     |a|o|e|z)
-    (?: \w+|$)|o que (?:eh|e|sao|faz|fazem|acontece|aconteceu|significa|quer dizer|mudou?|conta|precisa|tem
+    (?: \w+|$)|o que (?:eu )?(?:eh|e|sao|faz|fazem|acontece|aconteceu|significa|quer dizer|mudou?|conta
+    |precisa|tem
     |pega|diz|a|o
     |esta|preciso|devo|(?!importa|interessa|resta|falta)\w{3,}[ae]) \w+|quem (?:eh|e|era|sao|foi|pode|da
     |ensina|escreveu|ganha|a gente|fala|\w+ou) \w+
@@ -334,10 +337,12 @@ REQUEST = _of(r"""
 NEED = _of(r"""
     (?:i |we |(?:i )?am |me and \w+ ){0,3}(?:just |still |really |kinda |a bit |so ){0,3}(?:(?:do|can|could
     |did) not (?:really |quite )?
-    (?:understand|get|find|figure|remember|tell (?:if|which|whether))(?! people| it$| you| that$| him| her)
+    (?:understand|get|find|figure|remember|work out|tell (?:if|which|whether))(?! people| it$| you| that$
+    | him| her)
     |(?:need|want|would like) (?:help|the|to (?:know|understand)|(?:an? |some |more )?(?:\w+ )?(?:help|names?
     |ideas?|examples?
-    |lists?|info|advice|feedback|explanation|summary|stats|rules?))|confused|stuck|lost (?:on|with|in)
+    |lists?|info|refresher|reminder|advice|feedback|explanation|summary|stats|rules?))|confused|stuck
+    |lost (?:on|with|in)
     |struggling
     |not sure (?:if|how|what|which|when|whether|where|why|about)
     |(?:was )?wonder(?:ing)?(?: if| how| whether| why| when| where| what)?(?! what the dm| he| she)
@@ -353,7 +358,8 @@ NEED = _of(r"""
     |com (?:uma )?duvidas?) \w+
     |travei \w+|(?:eu )?(?:queria|gostaria|quero|adoraria)(?: muito)?(?: de)? (?:saber|entender|aprender
     |que \w*explic\w+)
-    |\w+ e eu quer\w+ saber|preciso (?:d[eao]s? (?!ferias|cafe|um cafe|dormir)|saber|entender|calcular)\w*
+    |\w+ e eu quer\w+ saber|preciso (?:d[eao]s? (?!ferias|cafe|um cafe|dormir)|saber|entender|calcular
+    |relembrar|rever|revisar|aprender)\w*
     |procurando (?!um grupo|mesa|jogador)\w+|tentando (?:\w+ ){1,9}mas \w+
 """)
 
@@ -370,7 +376,8 @@ SOUGHT = _of(r"""
     |significado
     |tabela|capitulo|pagina|magias|lista|ementa|nomes?|ideias?|formula|versao|valor|tamanho|prazo|limite
     |passo)
-    (?: maxim[oa]| minim[oa])? (?:de|do|da|dos|das|entre|para|com) \w+|\w+ (?:\w+ )?vs \w+|passo a passo
+    (?: maxim[oa]| minim[oa])? (?:de|do|da|dos|das|entre|para|com) \w+|\w+ (?:\w+ )?vs \w+|(?!no|the|this
+    |that|my|our|nice|good)\w+ \w+ list$|passo a passo
     |list of
 """)
 """Phrases without a verb that name what is looked for."""
