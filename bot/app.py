@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from contextvars import Context
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bot import commands
@@ -71,6 +71,9 @@ LEAVE_S = 5.0
 """How long `close` waits for views, and for a database that hangs; what is not shown by then, or not stored, is at the
 next start.
 """
+
+ASKS_S = 2.0
+"""How long a model may take to say whether a message asks something: Slack waits three seconds."""
 
 LOST = 75
 """The exit code of a process that has lost its lease: a keeper should start it again."""
@@ -509,6 +512,25 @@ class App:
             return commands.DEFAULT_WORK
         works = (name for name, kind in commands.KINDS.items() if kinds & kind.shapes(self.config).keys())
         return next(works, commands.DEFAULT_WORK)
+
+    async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
+        """Whether a message that does not address the bot asks it something, where it listens to everything.
+
+        Decided by the words, and in doubt by the extractor, within ASKS_S; else by a question mark.
+        """
+        from bot.asking import Overhearing, asks_with_model
+
+        models = self.resources.models.with_roles(await self.settings.roles(request))
+        wording = (await self.prompts.wording(request.place.space, "asks_bot")).text
+        run: Any = Overhearing(request)
+        answer = asks_with_model(
+            models, run, wording, request.text, mentions_people=mentions_people, replies=replies
+        )
+        try:
+            async with asyncio.timeout(ASKS_S):
+                return await answer
+        except TimeoutError:
+            return "?" in request.text
 
     async def idle(self) -> None:
         """Wait until nothing runs any more: neither what goes on behind an answer nor what runs have begun."""

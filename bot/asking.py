@@ -13,7 +13,9 @@ from bot import asking_words as words
 from bot.asking_words import plain
 
 if TYPE_CHECKING:
-    from bot.events import Run
+    from collections.abc import AsyncGenerator, Callable
+
+    from bot.events import Completion, Request, Run
     from bot.llm.registry import Models
     from bot.prompts import PromptText
 
@@ -58,6 +60,19 @@ class AsksReply:
     """The form of the small model's reply."""
 
     asks_bot: Literal["yes", "no"]
+
+
+class Overhearing:
+    """As much of a run as a call of a model needs, without a run: nothing of it is kept but what it cost."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.id = request.id
+
+    def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        return call()
 
 
 async def asks_with_model(

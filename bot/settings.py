@@ -44,9 +44,9 @@ LISTENS: Final = "listens"
 OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS)
 """What a channel may do and how: see `bot.channel_rules`."""
 
-THREADS, MENTIONS = "threads", "mentions"
-LISTENING: Final = (THREADS, MENTIONS)
-"""Which messages are for the bot: mentions and those in its own threads, or mentions alone."""
+EVERYTHING, THREADS, MENTIONS = "everything", "threads", "mentions"
+LISTENING: Final = (EVERYTHING, THREADS, MENTIONS)
+"""Which messages are for the bot: all that ask something; mentions and those in its own threads; mentions alone."""
 IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
 ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
 """Where answers go."""

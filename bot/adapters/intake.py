@@ -28,6 +28,7 @@ from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import REPEATS, event_id
+from bot.settings import EVERYTHING
 from bot.verb import PRIVATE
 from bot.words import Words
 from storage.faults import StorageFault
@@ -202,6 +203,17 @@ class Intake:
         if decided or not await self.app.channel_rules.answers_privately(invocation.row, place):
             return invocation
         return replace(invocation, options={**invocation.options, PRIVATE.name: True})
+
+    async def overheard(
+        self, place: Place, author: Author, event: str, text: str, *, mentions_people: bool, replies: bool
+    ) -> bool:
+        """Whether a message that does not address the bot is for it all the same. Raises UserError, StorageFault."""
+        if not text or await self.app.channel_rules.listens(place) != EVERYTHING:
+            return False
+        work, verb = await self.app.plain(place, author.id, text)
+        run = event_id(self._platform, place.space, event)
+        request = Request(run, place, author, work, verb, text=text)
+        return await self.app.asks(request, mentions_people=mentions_people, replies=replies)
 
     async def repetition(self, location: Location, run: str) -> Invocation:
         """A run's request once more, with its present words. Raises UserError if it is deleted or another person's."""

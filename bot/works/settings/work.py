@@ -15,7 +15,7 @@ from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.runs.requests import request_from_json
-from bot.settings import TIMEZONE
+from bot.settings import EVERYTHING, LISTENS, TIMEZONE
 from bot.words import Words, words
 from bot.works.settings.access import AccessRules
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable
@@ -99,6 +99,9 @@ class SettingsWork:
 
         async def changed() -> str:
             value = await checked(self._resources, request)
+            unseen = request.place.platform == "discord" and not self._resources.config.discord.free_chat
+            if setting.name == LISTENS and value == EVERYTHING and unseen:
+                raise UserError("settings.listens_intent")
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 

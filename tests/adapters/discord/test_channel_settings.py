@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Place
-from bot.settings import ANSWERS, IN_CHANNEL, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from bot.settings import ANSWERS, EVERYTHING, IN_CHANNEL, IN_PRIVATE, LISTENS, MENTIONS, WORKS
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen, texts
 from tests.fakes.discord import Channel
@@ -71,3 +71,19 @@ async def test_a_work_that_is_turned_off_is_refused_in_words(on: Line) -> None:
     refused = await seen(on, "is turned off in this channel")
     assert "`rules`" in refused.text
     assert texts(on, "Its speed is zero.") == []
+
+
+async def test_every_question_in_a_channel_is_answered_where_that_is_set(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "How does grappling work?")
+    await on.discord.say(on.ana, on.channel, "How does it work?", mention=True)
+    await seen(on, "Its speed is zero.")
+    await on.app.idle()
+    assert len(answers(on.channel)) == 1
+    await put(on, LISTENS, EVERYTHING)
+    await on.discord.say(on.bia, on.channel, "Thanks, that helped!")
+    await on.discord.say(on.bia, on.channel, f"{on.ana.mention} are you coming tonight?")
+    await on.discord.say(on.bia, on.channel, "// How does grappling work?")
+    await on.discord.say(on.ana, on.channel, "Does anyone know how grappling works?")
+    await on.discord.until(lambda: len(answers(on.channel)) > 1)
+    await on.app.idle()
+    assert len(answers(on.channel)) == 2

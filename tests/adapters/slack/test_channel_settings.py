@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from bot.adapters.slack.placing import PLATFORM
 from bot.events import Place
-from bot.settings import ANSWERS, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from bot.settings import ANSWERS, EVERYTHING, IN_PRIVATE, LISTENS, MENTIONS, WORKS
 from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def acknowledged(said: Message) -> bool:
+    return all(delivery.acked for delivery in said.sent)
 
 
 async def put(at: Table, name: str, value: str) -> None:
@@ -49,3 +56,20 @@ async def test_a_work_that_is_turned_off_is_refused_in_words(at: Table) -> None:
     told = await at.whispered(at.ana)
     assert "`council` is turned off in this channel" in told.text
     assert at.requests == []
+
+
+async def test_every_question_in_a_channel_is_answered_where_that_is_set(at: Table) -> None:
+    channel = at.team.channel("ask")
+    await at.slack.say(at.ana, channel, "How does grappling work?")
+    place = Place(PLATFORM, at.space, channel.id, "")
+    await at.app.settings.set(place, at.bia.id, LISTENS, EVERYTHING, "channel")
+    for text in (
+        "Thanks, that helped!",
+        f"{at.ana.mention} are you coming tonight?",
+        "// How does grappling work?",
+    ):
+        said = await at.slack.say(at.bia, channel, text)
+        await at.slack.until(partial(acknowledged, said))
+    await at.slack.say(at.ana, channel, "Does anyone know how grappling works?")
+    await at.ended()
+    assert at.asked.text == "Does anyone know how grappling works?"

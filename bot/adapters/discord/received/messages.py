@@ -20,16 +20,18 @@ from bot.adapters.discord.received.placing import (
     PLATFORM,
     location_of_message,
     own_role,
+    place,
     text_without_mention,
 )
 from bot.adapters.discord.shown import replies
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import reads_files
+from bot.adapters.markdown import clean
 from bot.command_line import parse
-from bot.events import Place, UserError
+from bot.events import Author, Place, UserError
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
-from bot.settings import MENTIONS
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -131,6 +133,26 @@ class Listener:
                 await self._explain(message)
         elif isinstance(message.channel, discord.Thread):
             await self._in_thread(message)
+        elif self._client.intents.message_content and await self._overheard(message):
+            await self._answer(message)
+
+    async def _overheard(self, message: discord.Message) -> bool:
+        """Whether a message in a channel asks the bot something, where it listens to everything."""
+        if message.content.lstrip().startswith(ASIDE) or EVERYBODY.search(message.content):
+            return False
+        location = location_of_message(message)
+        try:
+            return await self._client.intake.overheard(
+                place(location),
+                Author(str(location.user), clean(message.author.display_name), admin=location.admin),
+                str(message.id),
+                text_without_mention(message, self._me),
+                mentions_people=bool(message.mentions or message.role_mentions),
+                replies=_answers(message) is not None,
+            )
+        except (UserError, StorageFault) as fault:
+            _log.warning("message %s was not listened to: %s", message.id, fault)
+            return False
 
     def _addressed(self, message: discord.Message) -> bool:
         """Whether the bot is mentioned, by its own name or that of its role, or replied to. Mentions of other roles and
@@ -162,10 +184,13 @@ class Listener:
         """The setting of the thread, else of its channel, its server, the config."""
         if thread_row.free_chat is not None:
             return thread_row.free_chat
-        place = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
-        if await self._client.app.channel_rules.listens(place) == MENTIONS:
-            return False
-        return await self._client.app.settings.free_chat(place)
+        here = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
+        match await self._client.app.channel_rules.listens(here):
+            case "mentions":
+                return False
+            case "everything":
+                return True
+        return await self._client.app.settings.free_chat(here)
 
     def _for_others(self, message: discord.Message) -> bool:
         answers = _answers(message)

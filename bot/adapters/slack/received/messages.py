@@ -6,6 +6,7 @@ Passes them to the intake; knows no command and no work.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,18 +28,22 @@ from bot.adapters.slack.received.line import (
     people_in,
     text_without_mention,
 )
+from bot.asking import asks
 from bot.commands import NAME_FILES
-from bot.events import Place, UserError
+from bot.events import Author, Place, UserError
 from bot.faults import in_words
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
 from bot.settings import MENTIONS
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
     from bot.adapters.slack.installed.workspaces import Installed
     from bot.adapters.slack.received.intake import Intake
+
+_log = logging.getLogger(__name__)
 
 ASIDE: Final = ("//", "((")
 """Prefixes of messages in the bot's threads that are not for the bot."""
@@ -90,7 +95,8 @@ class Listener:
         text = text_of(event, "text")
         if not _perhaps_meant(location, text, me):
             return
-        if await self._meant(location, text, me):
+        meant = await self._meant(location, text, me)
+        if meant:
             # Requested before their turn comes, so that the answers for many people arrive together.
             for user in (location.user, *people_in(text)[:NAMES]):
                 if user != me.user:
@@ -98,7 +104,8 @@ class Listener:
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
         async with self._intake.turns.of((location.channel, location.thread or location.message)):
-            if await self._meant(location, text, me):
+            # A thread may have become the bot's while this message waited for its turn.
+            if meant or (location.thread and await self._meant(location, text, me)):
                 await self._answer(location, event, me, ack)
 
     async def on_stopped(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
@@ -112,11 +119,29 @@ class Listener:
         """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot's."""
         if location.direct or mentions(text, me.user):
             return True
+        here = place(location, event="", goes="here")
+        if not location.thread:
+            return await self._overheard(location, text, me, here)
         if not await self._intake.holds(location):
             return False
-        here = place(location, event="", goes="here")
         with in_words():
             return await self._intake.app.channel_rules.listens(here) != MENTIONS
+
+    async def _overheard(self, location: Location, text: str, me: Installed, here: Place) -> bool:
+        """Whether a message at a channel's root asks the bot something, where it listens to everything."""
+        words = await text_without_mention(text, me.user, partial(self._intake.people.name, location))
+        try:
+            return await self._intake.overheard(
+                here,
+                Author(location.user, ""),
+                f"overheard:{location.channel}:{location.message}",
+                words,
+                mentions_people=bool(people_in(text)),
+                replies=False,
+            )
+        except (UserError, StorageFault) as fault:
+            _log.warning("a message was not listened to: %s", fault)
+            return False
 
     async def _answer(
         self, location: Location, event: Mapping[str, Any], me: Installed, ack: AsyncAck
@@ -153,7 +178,9 @@ def _perhaps_meant(location: Location, text: str, me: Installed) -> bool:
     """Whether the message may be for the bot, without asking Slack or the storage: most messages are not."""
     if location.direct or mentions(text, me.user):
         return True
-    return location.thread != "" and not calls_others(text, me.user) and not text.lstrip().startswith(ASIDE)
+    if text.lstrip().startswith(ASIDE):
+        return False
+    return asks(text) != "no" if not location.thread else not calls_others(text, me.user)
 
 
 async def _lacks_files(event: Body, me: Installed) -> bool:

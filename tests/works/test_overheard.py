@@ -1,0 +1,44 @@
+"""A message that does not address the bot, where it listens to everything: in doubt a small model says what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bot.asking import asks
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.works.test_settings import ANA, CONFIG, HERE, opened
+
+DOUBTFUL = "lantern?"
+
+
+async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path) -> None:
+    said = ["no", "yes"]
+
+    def answered(body: dict[str, Any]) -> Reply:
+        return Reply(pieces=[f'{{"asks_bot": "{said[len(service.requests) - 1]}"}}'])
+
+    config = CONFIG.replace(
+        'researcher = "house:scout"', 'researcher = "house:scout"\nextractor = "house:two"'
+    )
+    async with (
+        ChatService(answered, models=("one", "two", "three")) as service,
+        opened(tmp_path, config.format(url=service.base_url)) as ask,
+    ):
+
+        async def overheard(text: str) -> bool:
+            request = ask.request("rules", "ask", text, HERE, ANA)
+            return await ask.app.asks(request, mentions_people=False, replies=False)
+
+        assert await overheard("How long does a candle burn?")
+        assert not await overheard("Thanks, that helped!")
+        assert service.requests == []
+        assert asks(DOUBTFUL) == "unsure"
+        assert [await overheard(DOUBTFUL), await overheard(DOUBTFUL)] == [False, True]
+        assert "<talk>" in str(service.requests[0]["messages"])
+
+
+async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ask:
+        request = ask.request("rules", "ask", DOUBTFUL, HERE, ANA)
+        assert await ask.app.asks(request, mentions_people=False, replies=False)
