@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
+from bot.budgets import budget_of
 from bot.channel_rules import GOVERNED, governed
 from bot.events import Place, Request, UserError
 from bot.platforms import Platform, Standing
@@ -83,8 +84,8 @@ class Access:
         rules = await self.rules(request.place.space)
         named = {rule.of for rule in rules if rule.whose == "group"}
         for row in await self._settings.of_space(request.place.space, BUDGETS):
-            whose, _, of = row.name.removeprefix(BUDGETS).partition(".")
-            named |= {of.partition(".")[0]} if whose == "group" else set()
+            budget = budget_of(row)
+            named |= {budget.of} if budget is not None and budget.holder == "group" else set()
         author = request.author
         admin, groups = author.admin, author.groups or ()
         if author.groups is None and author.id and (named or (rules and not admin)):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bot import commands
-from bot.access import Access
+from bot.access import MODELS, Access, needs
 from bot.channel_rules import ChannelRules
 from bot.commands import UNDER
 from bot.conversation import session_for
@@ -197,15 +197,13 @@ class App:
 
         `kept` names the platform whose clips are made after a crash, too: see Clips.
         """
-        from bot.budget import Budget
         from bot.speech.clips import Clips
 
         resources = self.resources
-        budget = Budget(resources.ledger, self.config.budget)
         clips = Clips(
             resources.speech,
             resources.settings,
-            budget,
+            resources.models.budget,
             self.config,
             self.ended,
             post,
@@ -398,6 +396,8 @@ class App:
             if not request.parent:  # what goes on was allowed when it began
                 await self.channel_rules.check(verb, request)
             request = await self.access.check(verb, request)
+            if MODELS in needs(verb, request):
+                await self.resources.budgets.check(request)
             request = await self.channel_rules.filled(verb, request)
         if UNDER not in request.options:
             return await self._arrived(verb, request, acknowledge)

@@ -21,7 +21,7 @@ from bot import metrics
 from bot.events import Request, Usage, UserError
 from bot.llm.base import Message, Meter, Prompt
 from storage.faults import StorageFault
-from storage.ledger import Caps, OverCap, UsedSoFar
+from storage.ledger import Allowance, Caps, OverCap, UsedSoFar
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
@@ -140,11 +140,33 @@ class _OpenCall:
     noted: Usage = field(default_factory=Usage)
 
 
-class Budget:
-    """Enters paid calls in the ledger, within the caps of `settings`."""
+async def _no_allowances(request: Request) -> Sequence[Allowance]:
+    return ()
 
-    def __init__(self, ledger: Ledger, settings: BudgetConfig, *, note_s: float = 1.0) -> None:
+
+def refused_by(allowance: Allowance, spent: Decimal) -> UserError:
+    """What people read where too little is left of a budget that admins have set."""
+
+    def shown(amount: Decimal | int) -> str:
+        return f"${dollars(Decimal(amount))}" if allowance.usd is not None else f"{int(amount)} tokens"
+
+    cap = allowance.usd if allowance.usd is not None else allowance.tokens or 0
+    return UserError(f"budget.over_{allowance.kind}", spent=shown(spent), cap=shown(cap))
+
+
+class Budget:
+    """Enters paid calls in the ledger, within the caps of `settings` and the `allowances` of a request."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        settings: BudgetConfig,
+        *,
+        note_s: float = 1.0,
+        allowances: Callable[[Request], Awaitable[Sequence[Allowance]]] = _no_allowances,
+    ) -> None:
         self._ledger = ledger
+        self._allowances = allowances
         self._settings = settings
         self._note_s = note_s
         self._open: dict[str, _OpenCall] = {}
@@ -166,8 +188,8 @@ class Budget:
         Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the tokens the meter shows,
         and the dollars that `price` gives for them. What the meter shows meanwhile is noted every `note_s` seconds, so
         that a call whose process dies can be settled with that: see `Ledger.settle_killed`. Raises UserError
-        ("budget.run", "budget.space", "budget.run_tokens", "budget.space_tokens") instead where the call could use more
-        than is left.
+        ("budget.run", "budget.space", "budget.run_tokens", "budget.space_tokens", "budget.over_…") instead where the
+        call could use more than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
         meter = Meter(again=partial(self._again, request, entry, most, price))
@@ -237,7 +259,9 @@ class Budget:
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
         space = request.place.space
-        most_usd, input_usd = await asyncio.gather(price(most), price(replace(most, output_tokens=0)))
+        most_usd, input_usd, caps = await asyncio.gather(
+            price(most), price(replace(most, output_tokens=0)), self._caps(request)
+        )
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
@@ -247,10 +271,11 @@ class Budget:
                 model,
                 _tokens(most),
                 most_usd,
-                caps=self._caps(),
+                caps=caps,
                 input_tokens=most.input_tokens,
                 cache_write_tokens=most.cache_write_tokens,
                 input_usd=input_usd,
+                channel=request.place.channel,
             )
         )
         try:
@@ -274,12 +299,12 @@ class Budget:
         space = request.place.space
         try:
             await self._ledger.reserve_again(
-                space, request.id, entry, _tokens(most), await price(most), self._caps()
+                space, request.id, entry, _tokens(most), await price(most), await self._caps(request)
             )
         except OverCap as over:
             raise self._refused(over) from None
 
-    def _caps(self) -> Caps:
+    async def _caps(self, request: Request) -> Caps:
         settings = self._settings
         return Caps(
             Decimal(str(settings.run_usd)),
@@ -287,9 +312,12 @@ class Budget:
             datetime.now(UTC) - timedelta(days=settings.space_days),
             settings.run_tokens,
             settings.space_tokens,
+            await self._allowances(request),
         )
 
     def _refused(self, over: OverCap) -> UserError:
+        if over.allowance is not None:
+            return refused_by(over.allowance, over.spent)
         amount = str if over.kind.endswith("tokens") else dollars
         return UserError(
             f"budget.{over.kind}",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot import untrusted
+from bot.budget import Budget
+from bot.budgets import Budgets
 from bot.conversation import Conversations
 from bot.events import Place, Request, UserError
 from bot.incoming import Incoming
@@ -75,6 +77,7 @@ class Resources:
     intake: Intake
     missing_vectors: MissingVectors
     ledger: Ledger
+    budgets: Budgets
     models: Models
     prompts: Prompts
     incoming: Incoming
@@ -119,6 +122,8 @@ class Resources:
 
         settings = Settings(kept_settings, config, alone=lease is None, category=category)
         own_prompts = Prompts(prompts, kept_settings)
+        budgets = Budgets(settings, ledger)
+        budget = Budget(ledger, config.budget, allowances=budgets.of)
 
         async def instruction(request: Request) -> str:
             """What the channel's admins ask of its answers, as a paragraph of a system prompt; "" for nothing."""
@@ -159,7 +164,8 @@ class Resources:
             intake=intake,
             missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),
             ledger=ledger,
-            models=Models(config, ledger, instruction=instruction),
+            models=Models(config, ledger, instruction=instruction, budget=budget),
+            budgets=budgets,
             prompts=own_prompts,
             platforms=platforms,
             incoming=Incoming(config.data_dir / "incoming", platforms),

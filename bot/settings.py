@@ -36,6 +36,8 @@ AS: Final = "voices.as."
 """What the name of a setting begins with that is the voice of somebody in a thread's story."""
 ON, OFF = "on", "off"
 
+ADMINS_EXEMPT: Final = "admins_exempt"
+"""Whether budgets leave admins out."""
 WORKS: Final = "works"
 DEFAULT_WORK: Final = "default_work"
 INSTRUCTION: Final = "instruction"
@@ -52,7 +54,15 @@ ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
 """Where answers go."""
 
 NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "category", "space")
-LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, NARRATE, *OF_CHANNELS, *(MODEL + role for role in ROLES))
+LATELY: Final = (
+    LANGUAGE,
+    TIMEZONE,
+    FREE_CHAT,
+    NARRATE,
+    ADMINS_EXEMPT,
+    *OF_CHANNELS,
+    *(MODEL + role for role in ROLES),
+)
 """Read for each request, so cached by space: many requests at once have to be acknowledged within three seconds, and
 a query for each would take a part of that."""
 ACCESS: Final = "access."

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Settled = Literal["settled", "stopped", "failed"]
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 Capped = Literal["run", "space", "run_tokens", "space_tokens"]
+Whose = Literal["person", "channel", "space"]
+Per = Literal["day", "month"]
 _IN_TOKENS: dict[Capped, Capped] = {"run": "run_tokens", "space": "space_tokens"}
 
 
@@ -47,6 +49,7 @@ class LedgerRow:
     calls: int = 1
     work: str = ""
     process: str = ""
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,34 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """The most dollars or tokens that all calls of a person, a channel (`of` is its id) or the space may use since
+    `since`, the beginning of the day or month."""
+
+    whose: Whose
+    of: str
+    per: Per
+    since: datetime
+    usd: Decimal | None = None
+    tokens: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """Such as "person_day"."""
+        return f"{self.whose}_{self.per}"
+
+
+@dataclass(frozen=True, slots=True)
 class Caps:
-    """The most dollars and tokens that a run may use, and its space since `since`; None for no cap."""
+    """The most dollars and tokens that a run may use, and its space since `since`; None for no cap. `allowances` are
+    caps besides these."""
 
     run_usd: Decimal | None
     space_usd: Decimal | None
     since: datetime
     run_tokens: int | None = None
     space_tokens: int | None = None
+    allowances: Sequence[Allowance] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +139,14 @@ class Conversation:
 class OverCap(Exception):
     """The call might use more than the cap leaves; nothing was reserved. `spent` is without this call.
 
-    Both are dollars, or tokens where `kind` says so.
+    Both are dollars, or tokens where `kind` says so. `allowance` is the one that leaves too little, if it is one.
     """
 
-    def __init__(self, kind: Capped, spent: Decimal, cap: Decimal) -> None:
+    def __init__(
+        self, kind: Capped, spent: Decimal, cap: Decimal, allowance: Allowance | None = None
+    ) -> None:
         super().__init__(f"{spent} of {cap} are spent: {kind}")
-        self.kind, self.spent, self.cap = kind, spent, cap
+        self.kind, self.spent, self.cap, self.allowance = kind, spent, cap, allowance
 
 
 class Ledger:
@@ -163,6 +188,12 @@ class Ledger:
             "run": spent.where(t.c.run_id == bindparam("run")),
             "space": spent.where(t.c.created_at >= bindparam("since")),
         }
+        since = self._spent["space"]
+        self._used: dict[Whose, Select[Any]] = {
+            "person": since.where(t.c.author_id == bindparam("of")),
+            "channel": since.where(t.c.channel == bindparam("of")),
+            "space": since,
+        }
 
     async def reserve(
         self,
@@ -178,6 +209,7 @@ class Ledger:
         input_tokens: int = 0,
         cache_write_tokens: int = 0,
         input_usd: Decimal | None = None,
+        channel: str = "",
     ) -> str:
         """Set an estimate aside before the call. Returns the entry's id.
 
@@ -203,6 +235,7 @@ class Ledger:
             "cost_usd": input_usd,
             "created_at": datetime.now(UTC),
             "process": self._db.process,
+            "channel": channel,
         }
         capped = caps if estimate_usd != 0 else None
         # One after the other, or two calls at once would each find room for themselves alone.
@@ -244,6 +277,21 @@ class Ledger:
                 raise OverCap(kind, spent, usd)
             if tokens is not None and used + estimate_tokens > tokens:
                 raise OverCap(_IN_TOKENS[kind], Decimal(used), Decimal(tokens))
+        for allowance in caps.allowances:
+            which = {"space": space, "since": allowance.since}
+            which |= {} if allowance.whose == "space" else {"of": allowance.of}
+            spent, used = (await connection.execute(self._used[allowance.whose], which)).one()
+            if allowance.usd is not None and spent + (estimate_usd or 0) > allowance.usd:
+                raise OverCap("space", spent, allowance.usd, allowance)
+            if allowance.tokens is not None and used + estimate_tokens > allowance.tokens:
+                raise OverCap("space_tokens", Decimal(used), Decimal(allowance.tokens), allowance)
+
+    async def used(self, space: str, allowance: Allowance) -> tuple[Decimal, int]:
+        """Dollars and tokens that count against an allowance: what calls have used since, or may still use."""
+        of = {} if allowance.whose == "space" else {"of": allowance.of}
+        query = self._used[allowance.whose]
+        usd, tokens = (await self._db.execute(query, space=space, since=allowance.since, **of)).one()
+        return usd, int(tokens)
 
     async def spent(self, space: str, since: datetime) -> tuple[Decimal, int]:
         """Dollars and tokens that the space's calls have used since, or may still use, as its caps count them."""

@@ -73,14 +73,16 @@ class SettingsStore:
     ) -> None:
         await self.set_all(space, {name: value}, author_id, scope, of)
 
-    async def add(self, space: str, name: str, value: str, author_id: str) -> bool:
-        """Set it for the whole space, unless it is set; whether it was not."""
+    async def add(
+        self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
+    ) -> bool:
+        """Set it, unless it is set there; whether it was not."""
         from storage.tables import settings as t
 
         row = {
             "space": space,
-            "scope": "space",
-            "of": "",
+            "scope": scope,
+            "of": of,
             "name": name,
             "value": value,
             "author_id": author_id,

@@ -278,8 +278,11 @@ ledger = Table(
     Column("calls", Integer, nullable=False, server_default="1"),
     Column("work", String, nullable=False, server_default=""),
     Column("process", String, nullable=False, server_default=""),
+    Column("channel", String, nullable=False, server_default=""),
     Index(None, "space", "created_at"),
     Index(None, "space", "run_id"),
+    Index(None, "space", "author_id", "created_at"),
+    Index(None, "space", "channel", "created_at"),
     # The sums that a space has spent, and its caps, stay right.
     info=Ownership(people=(PersonRule("author_id", "unname"),), run="run_id").info,
 )

@@ -14,6 +14,7 @@ from bot.adapters.discord.installed.setup import FOR_VOICE, PERMISSIONS
 from bot.adapters.discord.received.commands import ONLY_HERE, texts
 from bot.adapters.discord.shown.overflow import Way as Overflow
 from bot.adapters.slack.received.commands import asking_works
+from bot.budgets import PERIODS, Holder
 from bot.commands import ROWS, TABLE
 from bot.events import Ended
 from bot.llm.base import ModelFault
@@ -41,6 +42,7 @@ from bot.works.story.world.world import OPTIONS
 from storage.councils import CouncilKind
 from storage.faults import FaultKind
 from storage.ledger import Capped
+from storage.ledger import Whose as Holds
 from storage.room import RoomKind
 from storage.scripts import VISIBILITIES
 from storage.settings import Scope
@@ -99,12 +101,18 @@ DISCORD = [row for row in TABLE if not row.inner]
 GROUPS = sorted({row.group or row.work for row in DISCORD if not row.bare})
 ARGUMENTS = [name for row in DISCORD if row.argument is not None for name in texts(row)]
 PLAIN = [row.work for row in ROWS.values() if row.plain]
+HELD = [f"{whose}_{per}" for whose in get_args(Holds) for per in PERIODS]
 VALUES: Mapping[str, Iterable[str]] = {
     "access.by_{}": get_args(Whose),
     "access.named_{}": ("person", "group"),
     "access.no_{}": ("person", "group"),
     "access.{}": ("allowed", "denied", "removed", "no_rule"),
     "budget.{}": get_args(Capped),
+    "budget.most_{}": HELD,
+    "budget.over_{}": HELD,
+    "budget.used_{}": HELD,
+    "budgets.a_{}": PERIODS,
+    "budgets.of_{}": get_args(Holder),
     "buttons.thanks_{}": ("up", "down"),
     "cli.models_{}": ("pull", "path"),
     "cli.{}": ON_THE_COMMAND_LINE,

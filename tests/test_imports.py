@@ -48,6 +48,7 @@ LAYERS = (
         "bot.readers",
         "bot.speech",
         "bot.budget",
+        "bot.budgets",
         "bot.model_process",
         "bot.prompts",
         "bot.retention",

@@ -62,12 +62,13 @@ class Models:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         instruction: Callable[[Request], Awaitable[str]] = _no_instruction,
+        budget: Budget | None = None,
     ) -> None:
         """`instruction` gives a paragraph for the system prompt of what people in a place read, "" for none."""
         self._instruction = instruction
         self._config = config
         self._roles = config.roles
-        self.budget = Budget(ledger, config.budget)
+        self.budget = budget or Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
         self._providers: dict[str, Provider] = {}

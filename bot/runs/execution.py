@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import metrics, tracing
+from bot.access import MODELS, needs
 from bot.command_line import escaped, line_for
 from bot.commands import KINDS, UNDER, verb
 from bot.events import (
@@ -29,6 +30,7 @@ from bot.events import (
     Event,
     Failed,
     Hush,
+    Notice,
     Place,
     Request,
     Run,
@@ -310,6 +312,7 @@ class Execution:
                         aloud.pieces.put_nowait(event.text)
                     match event:
                         case Answered():
+                            await self._say_what_is_used(live, view)
                             await self._answered(live, status, view)
                         case Changed():
                             await self._change(request, event)
@@ -346,6 +349,7 @@ class Execution:
                                     waited = datetime.now(UTC) - live.since
                                     metrics.FIRST_WORDS.observe(request.work, seconds=waited.total_seconds())
                                 live.noticed.set()
+            await self._say_what_is_used(live, view)
         except Exception as error:
             status = "failed"
             tracing.failed(error)
@@ -368,6 +372,16 @@ class Execution:
             if aloud is not None:
                 aloud.end()
         return status
+
+    async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
+        """Show that most of a budget is used, beside an answer that somebody waits for."""
+        request = live.request
+        if live.quiet or request.parent or MODELS not in needs(verb(request.work, request.verb), request):
+            return
+        for key, values in await self._resources.budgets.words(request):
+            notice = Notice(words(request.locale)(key, **values))
+            note(live.events, notice)
+            await view.show(notice)
 
     def _origin(self, place: Place) -> str:
         """See engine.Origin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from storage.db import Database
-from storage.ledger import Caps, Ledger, OverCap, UsedSoFar
+from storage.ledger import Allowance, Caps, Ledger, OverCap, UsedSoFar
 
 EARLIER = datetime.now(UTC) - timedelta(days=30)
 
@@ -127,3 +128,37 @@ async def test_calls_asked_for_at_once_do_not_slip_under_a_cap_together(db: Data
     tried = await asyncio.gather(*(reserve(ledger, "1", which) for _ in range(8)), return_exceptions=True)
     assert [type(outcome) for outcome in tried].count(OverCap) == 5
     assert (await ledger.totals("local", EARLIER)).reserved_usd == 3
+
+
+@pytest.mark.parametrize("whose", ["person", "channel", "space"])
+@pytest.mark.parametrize("unit", ["usd", "tokens"])
+async def test_a_hundred_at_once_use_no_more_than_an_allowance(db: Database, whose: Any, unit: str) -> None:
+    """Each call is for a run of its own, and may use 100 tokens and 0.1 dollars."""
+    ledger = Ledger(db)
+    of = {"person": "me", "channel": "hall", "space": ""}[whose]
+    if unit == "usd":
+        allowance = Allowance(whose, of, "day", EARLIER, usd=Decimal("2.5"))
+    else:
+        allowance = Allowance(whose, of, "day", EARLIER, tokens=2_500)
+    most = Caps(None, None, EARLIER, allowances=(allowance,))
+
+    async def begun(n: int, space: str = "local") -> bool:
+        cost = Decimal("0.1") if unit == "usd" else None
+        try:
+            await ledger.reserve(space, f"run{n}", "s", "me", "p:m", 100, cost, caps=most, channel="hall")
+        except OverCap as over:
+            return over.allowance != allowance
+        return True
+
+    assert sum(await asyncio.gather(*map(begun, range(100)))) == 25
+    usd, tokens = await ledger.used("local", allowance)
+    assert (usd, tokens) == ((Decimal("2.5") if unit == "usd" else Decimal(0)), 2_500)
+    assert await begun(100, "elsewhere"), "another space has its own"
+    if whose == "space":
+        return
+    other = replace(allowance, of="another")
+    await ledger.reserve(
+        "local", "run", "s", "me", "p:m", 100, None, caps=replace(most, allowances=(other,)), channel="hall"
+    )
+    later = replace(allowance, since=datetime.now(UTC) + timedelta(seconds=1))
+    await ledger.reserve("local", "run", "s", "me", "p:m", 100, None, caps=replace(most, allowances=(later,)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed, of_channel
 from bot.settings import (
+    ADMINS_EXEMPT,
     ANSWERING,
     ANSWERS,
     DEFAULT_WORK,
@@ -43,6 +44,9 @@ RIGHT = Argument("right", "verbs.arg_right", completes="right")
 PERSON = Option("person", "verbs.option_whose_person", "person", most=NAME_CHARS)
 GROUP = Option("group", "verbs.option_whose_group", "group", most=NAME_CHARS)
 REMOVE = Option("remove", "verbs.option_unrule", "flag")
+
+PER = Option("per", "verbs.option_budget_per", choices=("day", "month"))
+WHOSE = Option("whose", "verbs.option_budget_whose", choices=("space", "channel", "each"))
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -82,6 +86,15 @@ VERBS: tuple[Verb, ...] = (
         personal=True,
     ),
     Verb("settings", "deny", "models", RIGHT, (PERSON, GROUP, REMOVE), admin=True, personal=True),
+    Verb(
+        "settings",
+        "budget",
+        "5 usd --per day --whose each",
+        Argument("amount", "verbs.arg_amount", required=False, most=60),
+        (PER, WHOSE, PERSON, GROUP),
+        personal=True,
+        sets=True,
+    ),
 )
 
 
@@ -184,6 +197,14 @@ SETTINGS: tuple[Setting, ...] = (
         platforms=("discord",),
     ),
     *CHANNEL_SETTINGS,
+    Setting(
+        ADMINS_EXEMPT,
+        "settings.is_admins_exempt",
+        ("space",),
+        check=checks.one_of(ADMINS_EXEMPT, (ON, OFF)),
+        default=lambda resources: OFF,
+        values=lambda resources: (ON, OFF),
+    ),
 )
 
 

@@ -18,6 +18,7 @@ from bot.runs.requests import request_from_json
 from bot.settings import EVERYTHING, LISTENS, TIMEZONE
 from bot.words import Words, words
 from bot.works.settings.access import AccessRules
+from bot.works.settings.budgets import BudgetTable
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class SettingsWork:
         self._settings = resources.settings
         self._channels = ChannelTable(resources)
         self._access = AccessRules(resources)
+        self._budgets = BudgetTable(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -78,6 +80,7 @@ class SettingsWork:
             "access": self._access.show,
             "allow": self._access.change,
             "deny": self._access.change,
+            "budget": self._budgets.run,
         }
         return verbs[run.request.verb](run)
 

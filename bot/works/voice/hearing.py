@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
-from bot.budget import Budget
 from bot.commands import FOLLOW_UP
 from bot.events import (
     Changed,
@@ -62,9 +61,7 @@ class Hearing:
     def __init__(self, resources: Resources, runs: Runs) -> None:
         self._resources = resources
         self._runs = runs
-        self._transcriber = Transcriber(
-            resources.config, Budget(resources.ledger, resources.config.budget), resources.ears
-        )
+        self._transcriber = Transcriber(resources.config, resources.models.budget, resources.ears)
 
     async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show the words of a recording, and offer to play them. The request's text is the platform's own

@@ -1,0 +1,179 @@
+"""Budgets of people, channels and spaces for a day or a month, in dollars or in tokens, as admins have set them.
+
+Knows no model and no price. `bot.budget` enforces them before each call, through the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from bot.budget import dollars, refused_by
+from bot.events import Place, Request
+from bot.settings import ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
+from storage.ledger import Allowance
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+    from storage.ledger import Ledger, Per, Whose
+    from storage.settings import SettingRow
+
+Holder: TypeAlias = Literal["person", "group", "each", "channel", "space"]
+"""Whose a budget is: one person's, each member's of a group, each person's, all that a channel or a space uses."""
+Unit: TypeAlias = Literal["usd", "tokens"]
+PERIODS: Final[tuple[Per, ...]] = ("day", "month")
+UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
+WARNED_AT: Final = Decimal("0.8")
+"""The part of a budget at whose use people get a word."""
+TOLD: Final = "told."
+"""Before the name of a budget, in the settings: the word was given in the period that follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetBudget:
+    """`of` is the id of the person, group or channel, "" for the others; `name` what it was called."""
+
+    holder: Holder
+    of: str
+    per: Per
+    unit: Unit
+    amount: Decimal
+    name: str
+
+    @property
+    def setting(self) -> str:
+        """The name under which it is kept."""
+        return setting_of(self.holder, self.of, self.per, self.unit)
+
+    @property
+    def shown(self) -> str:
+        return shown(self.amount, self.unit)
+
+
+def setting_of(holder: Holder, of: str, per: Per, unit: Unit) -> str:
+    return f"{BUDGETS}{holder}.{of}.{per}.{unit}"
+
+
+def shown(amount: Decimal, unit: Unit) -> str:
+    return f"${dollars(amount)}" if unit == "usd" else f"{int(amount)} tokens"
+
+
+def budget_of(row: SettingRow) -> SetBudget | None:
+    """The budget that a row keeps; None for one of another release."""
+    holder, _, rest = row.name.removeprefix(BUDGETS).partition(".")
+    of, per, unit = (["", "", *rest.rsplit(".", 2)])[-3:]
+    amount, _, name = row.value.partition(" ")
+    if holder not in get_args(Holder) or per not in PERIODS or unit not in UNITS:
+        return None
+    try:
+        return SetBudget(holder, of, per, unit, Decimal(amount), name)  # type: ignore[arg-type]
+    except InvalidOperation:
+        return None
+
+
+class Budgets:
+    """Reads the budgets of a space for the door, for each call, and for the word that most of one is used."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self._settings = settings
+        self._ledger = ledger
+
+    async def all(self, space: str) -> list[SetBudget]:
+        """The budgets of a space, in order."""
+        rows = await self._settings.of_space(space, BUDGETS)
+        found = [budget for row in rows if (budget := budget_of(row)) is not None]
+        order = get_args(Holder)
+        return sorted(found, key=lambda budget: (order.index(budget.holder), budget.name, budget.setting))
+
+    async def of(self, request: Request) -> list[Allowance]:
+        """What the request's author, its channel and its space may use; nothing for an admin where they are exempt."""
+        place, author = request.place, request.author
+        budgets = await self.all(place.space)
+        if not budgets or (author.admin and await self._exempt(place)):
+            return []
+        since = await self._since(place)
+        whose: dict[Holder, Whose] = {"channel": "channel", "space": "space"}
+        return [
+            Allowance(
+                whose.get(budget.holder, "person"),
+                {"channel": place.channel, "space": ""}.get(budget.holder, author.id),
+                budget.per,
+                since[budget.per],
+                budget.amount if budget.unit == "usd" else None,
+                int(budget.amount) if budget.unit == "tokens" else None,
+            )
+            for per in PERIODS
+            for unit in UNITS
+            for budget in _holding([b for b in budgets if (b.per, b.unit) == (per, unit)], request)
+        ]
+
+    async def check(self, request: Request) -> None:
+        """Raises UserError ("budget.over_…") where nothing is left of a budget."""
+        for allowance in await self.of(request):
+            usd, tokens = await self._ledger.used(request.place.space, allowance)
+            if allowance.usd is not None and usd >= allowance.usd:
+                raise refused_by(allowance, usd)
+            if allowance.tokens is not None and tokens >= allowance.tokens:
+                raise refused_by(allowance, Decimal(tokens))
+
+    async def words(self, request: Request) -> list[tuple[str, dict[str, object]]]:
+        """Sentences, by their keys and values, on budgets of which 80 % are used: once in a period each. Those on the
+        space's budget are for admins."""
+        place, sentences = request.place, []
+        for allowance in await self.of(request):
+            if allowance.whose == "space" and not request.author.admin:
+                continue
+            usd, tokens = await self._ledger.used(place.space, allowance)
+            unit: Unit = "usd" if allowance.usd is not None else "tokens"
+            cap = allowance.usd if allowance.usd is not None else Decimal(allowance.tokens or 0)
+            used = usd if unit == "usd" else Decimal(tokens)
+            if cap and used >= WARNED_AT * cap and await self._first(request, allowance, unit):
+                values: dict[str, object] = {"spent": shown(used, unit), "cap": shown(cap, unit)}
+                sentences.append((f"budget.most_{allowance.kind}", values))
+        return sentences
+
+    async def _first(self, request: Request, allowance: Allowance, unit: Unit) -> bool:
+        """Whether this run is the one that gives the word on the allowance in its period."""
+        store, space = self._settings.store, request.place.space
+        scope = allowance.whose
+        name = f"{TOLD}{allowance.per}.{unit}"
+        stamp = f"{allowance.since:%Y-%m-%d}"
+        if await store.add(space, f"{name}.{stamp}", request.id, "", scope, allowance.of):
+            earlier = await store.named(space, [], [f"{name}."])
+            old = [r.name for r in earlier if (r.scope, r.of) == (scope, allowance.of)]
+            gone = [old_name for old_name in old if old_name != f"{name}.{stamp}"]
+            if gone:
+                await store.reset_all(space, gone, scope, allowance.of)
+            return True
+        row = await store.get(space, f"{name}.{stamp}", scope, allowance.of)
+        return row is not None and row.value == request.id  # it is shown again after a crash
+
+    async def _exempt(self, place: Place) -> bool:
+        rows = await self._settings.nearest(place, "", ADMINS_EXEMPT)
+        return bool(rows) and rows[0].value == ON
+
+    async def _since(self, place: Place) -> dict[Per, datetime]:
+        """When the day and the month began, in the space's time zone."""
+        rows = await self._settings.nearest(place, "", TIMEZONE)
+        named = next((row.value for row in rows if row.scope == "space"), "UTC")
+        midnight = datetime.now(zone_of(named)).replace(hour=0, minute=0, second=0, microsecond=0)
+        return {"day": midnight.astimezone(UTC), "month": midnight.replace(day=1).astimezone(UTC)}
+
+
+def _holding(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
+    """Of the budgets for one period in one unit those that hold: the person's own, else the largest of their groups',
+    else each person's; the channel's; the space's."""
+    groups = request.author.groups or ()
+    own = [b for b in budgets if b.holder == "person" and b.of == request.author.id]
+    theirs = [b for b in budgets if b.holder == "group" and b.of in groups]
+    each = [b for b in budgets if b.holder == "each"]
+    persons = own or sorted(theirs, key=lambda b: -b.amount)[:1] or each
+    shared = [b for b in budgets if b.holder == "space"]
+    return [
+        *persons,
+        *(b for b in budgets if b.holder == "channel" and b.of == request.place.channel),
+        *shared,
+    ]

@@ -1,0 +1,128 @@
+"""`settings budget`: what people, groups, channels and the space may spend a day or a month."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from decimal import Decimal
+from typing import TYPE_CHECKING, cast
+
+from bot.budgets import UNITS, Budgets, Holder, SetBudget, Unit, setting_of, shown
+from bot.events import Event, Place, Request, Run, Stage, Text, UserError
+from bot.markdown import code, table_row
+from bot.words import Words, words
+from bot.works.settings.whom import whom
+
+if TYPE_CHECKING:
+    from bot.resources import Resources
+    from storage.ledger import Per
+
+OFF = "off"
+MOST = 200
+"""The most budgets of a space: each call of a model reads them."""
+_AMOUNT = re.compile(
+    r"\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
+)
+
+
+class BudgetTable:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._settings = resources.settings
+        self._budgets = Budgets(resources.settings, resources.ledger)
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Set a budget, end one with `off`, or show all of them."""
+        request, say = run.request, words(run.request.locale)
+        shows = not request.text.strip()
+        text = await run.step("budget", lambda: (self._table if shows else self._set)(request, say), str)
+        yield Stage("budget", say("budgets.title"))
+        yield Text(text)
+
+    async def _set(self, request: Request, say: Words) -> str:
+        if not request.author.admin:
+            raise UserError("settings.admins", name="budget")
+        holder, of, name = await self._holder(request)
+        per = cast("Per", request.options.get("per") or "day")
+        author, place = request.author.id, request.place
+        whose = self._called(holder, name or of, say)
+        if request.text.strip().casefold() == OFF:
+            names = [setting_of(holder, of, per, unit) for unit in UNITS]
+            was = await self._settings.reset_all(place, author, names, "space")
+            return say("budgets.off" if was else "budgets.was_none", whose=whose, per=say(f"budgets.a_{per}"))
+        amount, unit = _amount(request.text)
+        setting = setting_of(holder, of, per, unit)
+        budgets = await self._budgets.all(place.space)
+        if len(budgets) >= MOST and setting not in {budget.setting for budget in budgets}:
+            raise UserError("budgets.many", limit=MOST)
+        await self._settings.set(place, author, setting, f"{amount} {name}".strip(), "space")
+        period = say(f"budgets.a_{per}")
+        return say("budgets.set", whose=whose, amount=shown(amount, unit), per=period)
+
+    async def _holder(self, request: Request) -> tuple[Holder, str, str]:
+        whose, of, name = await whom(self._resources, request)
+        chosen = request.options.get("whose")
+        if whose != "everyone":
+            if chosen:
+                raise UserError("budgets.one")
+            return whose, of, name
+        if chosen == "channel":
+            return "channel", request.place.channel, await self._channel(request.place)
+        return ("each" if chosen == "each" else "space"), "", ""
+
+    async def _channel(self, place: Place) -> str:
+        platform = self._resources.platforms.get(place.platform)
+        if platform is None or platform.channel_name is None:
+            return ""
+        return await platform.channel_name(place)
+
+    async def _table(self, request: Request, say: Words) -> str:
+        """All of the budgets for an admin; for others those that hold for them."""
+        budgets = await self._budgets.all(request.place.space)
+        if not request.author.admin:
+            budgets = [budget for budget in budgets if _concerns(budget, request)]
+        rows = [
+            table_row(
+                self._called(budget.holder, budget.name or budget.of, say),
+                budget.shown,
+                say(f"budgets.a_{budget.per}"),
+            )
+            for budget in budgets
+        ]
+        table = "\n".join([say("budgets.header"), "|---|---|---|", *rows]) if rows else say("budgets.none")
+        lines = []
+        for allowance in await self._budgets.of(request):
+            usd, tokens = await self._resources.ledger.used(request.place.space, allowance)
+            unit: Unit = "usd" if allowance.usd is not None else "tokens"
+            cap = allowance.usd if allowance.usd is not None else Decimal(allowance.tokens or 0)
+            used = shown(usd if unit == "usd" else Decimal(tokens), unit)
+            key = f"budget.used_{allowance.kind}"
+            lines.append("- " + say(key, spent=used, cap=shown(cap, unit)))
+        return "\n\n".join(filter(None, [table, "\n".join(lines), say("budgets.how")]))
+
+    def _called(self, holder: Holder, name: str, say: Words) -> str:
+        return say(f"budgets.of_{holder}", name=code(name) if name else "")
+
+
+def _concerns(budget: SetBudget, request: Request) -> bool:
+    match budget.holder:
+        case "person":
+            return budget.of == request.author.id
+        case "group":
+            return budget.of in (request.author.groups or ())
+        case "channel":
+            return budget.of == request.place.channel
+        case _:
+            return True
+
+
+def _amount(text: str) -> tuple[Decimal, Unit]:
+    """Raises UserError."""
+    typed = text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip()
+    match = _AMOUNT.fullmatch(typed)
+    if match is None or Decimal(match[1]) <= 0:
+        raise UserError("budgets.amount", value=text.strip()[:60])
+    unit: Unit = "tokens" if (match[2] or "").casefold().startswith("token") else "usd"
+    if unit == "tokens" and Decimal(match[1]) % 1:
+        raise UserError("budgets.amount", value=text.strip()[:60])
+    return Decimal(match[1]), unit
