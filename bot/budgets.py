@@ -15,6 +15,7 @@ from bot.budget import dollars, refused_by
 from bot.events import Place, Request
 from bot.settings import ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
 from storage.ledger import Allowance
+from storage.settings import TOLD
 
 if TYPE_CHECKING:
     from bot.settings import Settings
@@ -28,8 +29,6 @@ PERIODS: Final[tuple[Per, ...]] = ("day", "month")
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 WARNED_AT: Final = Decimal("0.8")
 """The part of a budget at whose use people get a word."""
-TOLD: Final = "told."
-"""Before the name of a budget, in the settings: the word was given in the period that follows it."""
 
 
 @dataclass(frozen=True, slots=True)

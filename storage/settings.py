@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from storage.db import Database
+from storage.db import Database, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
+TOLD: Final = "told."
+"""What the names begin with of rows that say that a word on a budget was given."""
 Scope: TypeAlias = Literal["person", "thread", "channel", "category", "space"]
 
 
@@ -30,6 +33,26 @@ class SettingRow:
     value: str
     author_id: str
     updated_at: datetime
+
+
+SHARED: Final[tuple[Scope, ...]] = ("channel", "category", "space")
+"""The scopes whose changes are kept."""
+KEPT_CHARS: Final = 500
+"""Of a value in the list of changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """`value` is its beginning, None where the setting was taken back; `author_id` is "" where that is not known."""
+
+    id: str
+    space: str
+    scope: Scope
+    of: str
+    name: str
+    value: str | None
+    author_id: str
+    changed_at: datetime
 
 
 class SettingsStore:
@@ -108,18 +131,59 @@ class SettingsStore:
         )
         changed = {name: new.excluded[name] for name in ("value", "author_id", "updated_at")}
         key = ["space", "scope", "of", "name"]
-        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=changed))
+        async with self._db.write() as connection:
+            await connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
+            await self._keep(connection, at, values)
 
-    async def reset(self, space: str, name: str, scope: Scope = "space", of: str = "") -> bool:
+    async def reset(
+        self, space: str, name: str, scope: Scope = "space", of: str = "", author_id: str = ""
+    ) -> bool:
         """Keep nothing of it there; whether there was anything."""
-        return await self.reset_all(space, [name], scope, of)
+        return await self.reset_all(space, [name], scope, of, author_id)
 
-    async def reset_all(self, space: str, names: Sequence[str], scope: Scope = "space", of: str = "") -> bool:
+    async def reset_all(
+        self, space: str, names: Sequence[str], scope: Scope = "space", of: str = "", author_id: str = ""
+    ) -> bool:
         """Keep nothing of them there; whether there was anything."""
         from storage.tables import settings as t
 
         here = (t.c.space == space, t.c.scope == scope, t.c.of == of, t.c.name.in_(names))
-        return await self._db.run(t.delete().where(*here)) > 0
+        at = {"space": space, "scope": scope, "of": of, "author_id": author_id}
+        async with self._db.write() as connection:
+            was = (
+                (await connection.execute(t.select().with_only_columns(t.c.name).where(*here)))
+                .scalars()
+                .all()
+            )
+            await connection.execute(t.delete().where(*here))
+            await self._keep(connection, at, dict.fromkeys(was))
+        return bool(was)
+
+    async def changes(self, space: str, most: int) -> list[SettingChange]:
+        """The newest changes of what is shared in the space, the newest first."""
+        from storage.tables import setting_changes as t
+
+        newest = t.select().where(t.c.space == space).order_by(t.c.changed_at.desc(), t.c.id.desc())
+        return await self._db.rows(newest.limit(most), SettingChange)
+
+    async def _keep(
+        self, connection: AsyncConnection, at: Mapping[str, object], values: Mapping[str, str | None]
+    ) -> None:
+        """Note the changes of shared settings; a word that was given on a budget is none."""
+        from storage.tables import setting_changes as t
+
+        if at["scope"] not in SHARED:
+            return
+        row = {name: at[name] for name in ("space", "scope", "of", "author_id")}
+        rows = [
+            row
+            | {"id": new_id(), "name": name, "changed_at": datetime.now(UTC)}
+            | {"value": None if value is None else value[:KEPT_CHARS]}
+            for name, value in values.items()
+            if not name.startswith(TOLD)
+        ]
+        if rows:
+            await connection.execute(t.insert(), rows)
 
 
 def _at(space: str, name: str, scope: Scope, of: str) -> tuple[ColumnElement[bool], ...]:

@@ -94,6 +94,7 @@ __all__ = [
     "sections",
     "segments",
     "sessions",
+    "setting_changes",
     "settings",
     "shelves",
     "slack_bots",
@@ -350,6 +351,22 @@ settings = Table(
     info=Ownership(
         people=(PersonRule("of", "delete", where={"scope": "person"}), PersonRule("author_id", "unname"))
     ).info,
+)
+
+# What is shared, that is: no person's own settings. `value` is None where a setting was taken back.
+setting_changes = Table(
+    "setting_changes",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("of", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("value", Text),
+    Column("author_id", String, nullable=False),
+    Column("changed_at", Moment, nullable=False),
+    Index(None, "space", "changed_at"),
+    info=Ownership(people=(PersonRule("author_id", "unname"),)).info,
 )
 
 # `rule` and `options` are the work's JSON; a schedule whose last time has come is deleted.

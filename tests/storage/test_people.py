@@ -115,7 +115,7 @@ async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Da
     people = People(db)
     kept = await people.rows_about("local", "ana", "delete")
     counted = await people.count("local", "ana", "delete")
-    only_named = {"ledger": 0, "outbox": 0, "settings": 1}
+    only_named = {"ledger": 0, "outbox": 0, "settings": 1, "setting_changes": 0}
     assert counted == {name: only_named.get(name, len(rows)) for name, rows in kept.items()}
     assert {name: len(rows) for name, rows in kept.items() if rows} == {
         "council_ballots": 1,
@@ -129,6 +129,7 @@ async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Da
         "ledger": 1,
         "outbox": 1,
         "sessions": 2,
+        "setting_changes": 1,
         "settings": 2,
     }
     told = repr(kept)

@@ -51,3 +51,18 @@ async def test_a_prefix_is_no_pattern(db: Database) -> None:
     await settings.set("local", "free_chat", "on", "ana")
     assert await settings.under("local", "free%") == {}
     assert list(await settings.under("local", "free_")) == ["chat"]
+
+
+async def test_changes_of_what_is_shared_are_kept_in_their_space(db: Database) -> None:
+    settings = SettingsStore(db)
+    await settings.set("one", "works", "rules" * 200, "ana", "channel", "hall")
+    await settings.set("one", "language", "en", "ana", "person", "ana")
+    assert await settings.reset("one", "works", "channel", "hall", "bia")
+    assert not await settings.reset("one", "works", "channel", "hall", "bia"), "there is nothing any more"
+    changes = await settings.changes("one", 10)
+    assert [(change.author_id, change.of, change.name, change.value) for change in changes] == [
+        ("bia", "hall", "works", None),
+        ("ana", "hall", "works", ("rules" * 200)[:500]),
+    ]
+    assert await settings.changes("two", 10) == []
+    assert len(await settings.changes("one", 1)) == 1

@@ -201,3 +201,20 @@ def test_an_id_with_points_is_kept_whole() -> None:
     assert budget_of(row) == SetBudget("person", "ana.b", "day", "usd", Decimal(5), "Ana B")
     assert budget_of(replace(row, name="budget.person.x")) is None
     assert budget_of(replace(row, value="much")) is None
+
+
+async def test_the_history_says_who_changed_what(ask: Asker) -> None:
+    await ask("set", "works rules", to="channel", author=BIA)
+    await ask("reset", "works", to="channel", author=BIA)
+    await ask("set", "language en")
+    await budget(ask, "5 usd", whose="each")
+    await budget(ask, "7 usd", place=OTHER_SPACE)
+    shown = (await ask("history", author=BIA)).splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in shown[-3:]]
+    assert cells == [
+        ["Bia", "everyone", "`budget.each..day.usd`", "`5`"],
+        ["Bia", "`here`", "`works`", "taken back"],
+        ["Bia", "`here`", "`works`", "`rules`"],
+    ]
+    with pytest.raises(UserError, match=r"app\.admins"):
+        await ask("history")

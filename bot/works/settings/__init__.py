@@ -95,6 +95,7 @@ VERBS: tuple[Verb, ...] = (
         personal=True,
         sets=True,
     ),
+    Verb("settings", "history", admin=True, personal=True),
 )
 
 

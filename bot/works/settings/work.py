@@ -20,6 +20,7 @@ from bot.words import Words, words
 from bot.works.settings.access import AccessRules
 from bot.works.settings.budgets import BudgetTable
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable
+from bot.works.settings.history import History
 
 if TYPE_CHECKING:
     from bot.kind import Setting
@@ -70,6 +71,7 @@ class SettingsWork:
         self._channels = ChannelTable(resources)
         self._access = AccessRules(resources)
         self._budgets = BudgetTable(resources)
+        self._history = History(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -81,6 +83,7 @@ class SettingsWork:
             "allow": self._access.change,
             "deny": self._access.change,
             "budget": self._budgets.run,
+            "history": self._history.run,
         }
         return verbs[run.request.verb](run)
 

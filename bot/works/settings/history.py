@@ -1,0 +1,73 @@
+"""`settings history`: who changed what is shared in a space, and when."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from bot.events import Event, Place, Request, Run, Stage, Text
+from bot.markdown import code, table_row
+from bot.runs.requests import request_from_json
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.resources import Resources
+    from storage.settings import SettingChange
+
+SHOWN = 40
+"""The newest changes that are shown."""
+CELL_CHARS = 60
+
+
+class History:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The newest changes, in a table."""
+        request, say = run.request, words(run.request.locale)
+        text = await run.step("history", lambda: self._table(request, say), str)
+        yield Stage("history", say("history.title"))
+        yield Text(text)
+
+    async def _table(self, request: Request, say: Words) -> str:
+        settings, place = self._resources.settings, request.place
+        changes = await settings.store.changes(place.space, SHOWN)
+        if not changes:
+            return say("history.none")
+        zone, names = await settings.zone(request), dict[str, str]()
+        lines = [say("history.header"), "|---|---|---|---|---|"]
+        for change in changes:
+            if change.author_id not in names:
+                names[change.author_id] = await self._person(place.space, change.author_id)
+            lines.append(
+                table_row(
+                    f"{change.changed_at.astimezone(zone):%Y-%m-%d %H:%M}",
+                    names[change.author_id] or say("settings.somebody"),
+                    await self._where(place, change, say),
+                    code(change.name),
+                    say("history.reset") if change.value is None else code(_short(change.value)),
+                )
+            )
+        return "\n".join(lines)
+
+    async def _person(self, space: str, person: str) -> str:
+        """What they were called when they last asked for something, "" where that is not known."""
+        row = await self._resources.records.inbox.last_of(space, person) if person else None
+        try:
+            return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
+        except (KeyError, TypeError, ValueError):  # of an earlier release
+            return ""
+
+    async def _where(self, place: Place, change: SettingChange, say: Words) -> str:
+        if change.scope == "space":
+            return say("settings.for_space")
+        platform = self._resources.platforms.get(place.platform)
+        asked = Place(place.platform, place.space, change.of, "")
+        name = await platform.channel_name(asked) if platform and platform.channel_name else ""
+        return code(name or change.of)
+
+
+def _short(value: str) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…"
