@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from bot.llm.cache_times import CacheCosts, CacheTimes
     from storage.buttons import Feedback
-    from storage.ledger import Conversation, Ledger, Share
+    from storage.ledger import Conversation, Group, Ledger, Share
 
 RECENT = 30
 """Days of a report without an option."""
@@ -34,6 +34,9 @@ NAMED = 20
 
 LEAST = Decimal("0.0001")
 """The smallest amount in dollars that `bot.budget` writes as more than nothing."""
+
+MOST_ROWS = 60
+"""The most rows of a table by day, model or channel."""
 
 NAME_CHARS = 40
 """The longest name in a table."""
@@ -72,6 +75,14 @@ class Report:
     cache: CacheCosts | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """A table by one thing, and all of the sums as CSV; each "" where nobody asked for it."""
+
+    table: str
+    csv: str
+
+
 class Accounts:
     def __init__(
         self,
@@ -102,6 +113,26 @@ class Accounts:
             cache=self._cache_times.costs(place) if self._cache_times is not None else None,
         )
         return as_markdown(report, self._settings, words(request.locale), request.author.id)
+
+    async def breakdown(self, request: Request) -> Breakdown:
+        """The answer to `usage --by` and `--csv`: everybody's for an admin, else the asker's own."""
+        days = request.options.get("days")
+        since = datetime.now(UTC) - timedelta(days=min(days, MOST_DAYS) if isinstance(days, int) else RECENT)
+        place, author = request.place, None if request.author.admin else request.author.id
+        groups = await self._ledger.groups(place.space, since, author_id=author)
+        by = str(request.options.get("by") or "")
+        table = ""
+        if by:
+            field = "author_id" if by == "person" else by
+            sums: dict[str, list[Totals]] = {}
+            for group in groups:
+                sums.setdefault(getattr(group, field), []).append(group.totals)
+            added = [(key, _sum(totals)) for key, totals in sums.items()]
+            added.sort(key=lambda entry: entry[0] if by == "day" else (-_usd(entry[1]), entry[0]))
+            say = words(request.locale)
+            rows = [(harmless(key) or say("usage.other_work"), spent) for key, spent in added[-MOST_ROWS:]]
+            table = _table(f"usage.by_{by}", rows, say) if rows else say("usage.nothing")
+        return Breakdown(table, _csv(groups) if request.options.get("csv") else "")
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
         """What `author` has spent, or everybody in the space."""
@@ -159,6 +190,22 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
         "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say)))
     )
     return "\n\n".join(parts)
+
+
+def _csv(groups: Sequence[Group]) -> str:
+    """One line for each day, person, work, model and channel. What a spreadsheet might take for a formula is quoted."""
+    import csv
+    import io
+
+    file = io.StringIO()
+    writer = csv.writer(file)
+    names = [field.name for field in fields(Totals)]
+    writer.writerow(["day", "person", "work", "model", "channel", *names])
+    for group in groups:
+        texts = (group.day, group.author_id, group.work, group.model, group.channel)
+        cells = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in texts]
+        writer.writerow([*cells, *(getattr(group.totals, name) for name in names)])
+    return file.getvalue()
 
 
 def _conversation(conversation: Conversation, say: Words) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from storage.faults import FaultKind, StorageFault, fault_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult, Executable, Table, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Table, UpdateBase
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -222,6 +222,14 @@ class Database:
     async def run(self, statement: UpdateBase, /, **parameters: Any) -> int:
         """One statement as a transaction of its own: how many rows it has changed."""
         return (await self.execute(statement, **parameters)).rowcount
+
+    def day(self, moment: ColumnElement[Any]) -> ColumnElement[str]:
+        """The day of a moment in UTC, such as "2026-11-29"."""
+        from sqlalchemy import func
+
+        if self._sqlite:
+            return func.date(moment)
+        return func.to_char(func.timezone("UTC", moment), "YYYY-MM-DD")
 
     def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
         """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.

@@ -85,6 +85,19 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """What one person has spent on one day in UTC, such as "2026-11-29", on one work, with one model, in one channel; ""
+    where that is not known any more."""
+
+    day: str
+    author_id: str
+    work: str
+    model: str
+    channel: str
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True)
 class Allowance:
     """The most dollars or tokens that all calls of a person, a channel (`of` is its id) or the space may use since
     `since`, the beginning of the day or month."""
@@ -380,6 +393,29 @@ class Ledger:
             query = query.where(ledger.c.author_id == author_id)
         rows = await self._db.execute(query)
         return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
+
+    async def groups(self, space: str, since: datetime, *, author_id: str | None = None) -> list[Group]:
+        """The sums of `totals` by day, person, work, model and channel, in this order; of one author if given."""
+        from sqlalchemy import and_, func, select
+
+        from storage.tables import inbox, ledger
+
+        at, of_work = ledger.c.created_at, func.coalesce(inbox.c.work, ledger.c.work)
+        by = (self._db.day(at), ledger.c.author_id, of_work, ledger.c.model, ledger.c.channel)
+        on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
+        query = (
+            select(*(column.label(f"by_{n}") for n, column in enumerate(by)), *_sums())
+            .select_from(ledger.outerjoin(inbox, on_run))
+            .where(ledger.c.space == space, at >= since)
+            .group_by(*(f"by_{n}" for n in range(len(by))))
+            .order_by(*(f"by_{n}" for n in range(len(by))))
+        )
+        if author_id is not None:
+            query = query.where(ledger.c.author_id == author_id)
+        return [
+            Group(day, author, work, model, channel, Totals(*sums))
+            for day, author, work, model, channel, *sums in await self._db.execute(query)
+        ]
 
     async def conversation(
         self, space: str, platform: str, channel: str, thread: str, *, author_id: str | None = None

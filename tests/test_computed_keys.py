@@ -199,6 +199,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "speech.fault_{}": get_args(Unspoken),
     "speech.role_{}": SPEAKING_ROLES,
     "storage.{}": get_args(FaultKind),
+    "usage.by_{}": ("work", "model", "person", "channel", "day"),
     "story.about_{}": ("premise", "genre", "tone", "view", "length", "mode", "note"),
     "story.agreed_{}": AGREED,
     "story.because_{}": get_args(Reason),

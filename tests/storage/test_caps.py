@@ -162,3 +162,22 @@ async def test_a_hundred_at_once_use_no_more_than_an_allowance(db: Database, who
     )
     later = replace(allowance, since=datetime.now(UTC) + timedelta(seconds=1))
     await ledger.reserve("local", "run", "s", "me", "p:m", 100, None, caps=replace(most, allowances=(later,)))
+
+
+async def test_sums_by_day_person_model_and_channel_stay_in_their_space(db: Database) -> None:
+    ledger = Ledger(db)
+    for author, channel, space in (
+        ("ana", "a", "one"),
+        ("ana", "a", "one"),
+        ("bia", "b", "one"),
+        ("ana", "a", "two"),
+    ):
+        entry = await ledger.reserve(space, "run", "s", author, "p:m", 9, Decimal(1), channel=channel)
+        await ledger.settle(space, entry, input_tokens=4, output_tokens=5, cost_usd=Decimal("0.5"))
+    groups = await ledger.groups("one", EARLIER)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert [(g.day, g.author_id, g.model, g.channel, g.totals.calls, g.totals.cost_usd) for g in groups] == [
+        (today, "ana", "p:m", "a", 2, Decimal(1)),
+        (today, "bia", "p:m", "b", 1, Decimal("0.5")),
+    ]
+    assert [g.author_id for g in await ledger.groups("one", EARLIER, author_id="bia")] == ["bia"]

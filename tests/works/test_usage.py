@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from bot.accounts import NAMED, Accounts
 from bot.app import App
 from bot.config import BudgetConfig, Config, load
-from bot.events import Author, OptionValue, Place, Request, Stage, Text
+from bot.events import Attachment, Author, OptionValue, Place, Request, Stage, Text
 from bot.llm.cache_times import CacheTimes
 from bot.platforms import Platform
 from bot.runs.requests import row_of
@@ -269,3 +270,27 @@ async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
     assert "custa 0,10 vezes" in await usage(locale="pt-BR")
     assert "One request may use up to 5,000,000 tokens." in told
     assert "kept for" not in await usage(THERE)
+
+
+@pytest.mark.parametrize("by", ["work", "model", "person", "channel", "day"])
+async def test_a_table_and_a_file_by_each_thing(desk: Desk, by: str) -> None:
+    for author, place in ((ANA, HERE), (ANA, HERE), (BIA, HERE), (BIA, THERE)):
+        await desk.spent(author, place=place)
+    (group, other) = await desk.app.resources.ledger.groups("here", datetime.now(UTC) - timedelta(days=1))
+    assert (group.author_id, group.work, group.model, group.totals.calls) == ("ana", "rules", "p:m", 2)
+    assert group.day == f"{datetime.now(UTC):%Y-%m-%d}"
+    shown = {"work": "rules", "model": "p:m", "person": "ana", "day": group.day}.get(by, "unknown")
+    request = desk._request(HERE, BOSS, "house", "usage")
+    request = replace(request, options={"by": by, "csv": True})
+    assert await (await desk.app.perform(request)).wait() == "done"
+    events = desk._recorder.events[request.id]
+    (text,) = [event.text for event in events if isinstance(event, Text)]
+    assert shown in text or by == "channel"
+    assert text.count("\n") == (3 if by == "person" else 2), "two people in one space, and no other space's"
+    (file,) = [event for event in events if isinstance(event, Attachment)]
+    header, *lines = file.data.decode().splitlines()
+    assert header.startswith("day,person,work,model,channel,calls,input_tokens")
+    assert [line.split(",")[1] for line in lines] == ["ana", "bia"]
+    own = await desk.app.accounts.breakdown(replace(request, author=ANA))
+    assert "bia" not in own.table + own.csv
+    assert other.author_id == "bia"

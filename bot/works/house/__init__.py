@@ -28,7 +28,11 @@ VERBS: tuple[Verb, ...] = (
         "house",
         "usage",
         "--days 7",
-        options=(Option("days", "verbs.option_days", "number", most=MOST_DAYS),),
+        options=(
+            Option("days", "verbs.option_days", "number", most=MOST_DAYS),
+            Option("by", "verbs.option_by", choices=("work", "model", "person", "channel", "day")),
+            Option("csv", "verbs.option_csv", "flag"),
+        ),
         bare=True,
         personal=True,
     ),

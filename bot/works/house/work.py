@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Place, Run, Stage, Text
+from bot.accounts import Accounts, Breakdown
+from bot.events import Attachment, Event, Place, Run, Stage, Text
 from bot.manual import help_text
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.accounts import Accounts
     from bot.works.house.models import ModelChoice
     from storage.sessions import Sessions
 
@@ -44,9 +44,14 @@ class ConversationWork:
                 yield Stage("stop", "")
                 yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
             case "usage":
-                usage = await run.step("usage", lambda: self._accounts.answer(request), str)
                 yield Stage("usage", say("usage.title"))
-                yield Text(usage)
+                if request.options.get("by") or request.options.get("csv"):
+                    split = await run.step("by", lambda: self._accounts.breakdown(request), Breakdown)
+                    yield Text(split.table or say("usage.file"))
+                    if split.csv:
+                        yield Attachment("usage.csv", "text/csv", split.csv.encode())
+                    return
+                yield Text(await run.step("usage", lambda: self._accounts.answer(request), str))
             case "models":
                 text = await run.step("models", lambda: self._models.answer(run), str)
                 yield Stage("models", say("models_chat.title"))
