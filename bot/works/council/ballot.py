@@ -65,7 +65,7 @@ _CONDITION = re.compile(
 )
 _NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
 _BARE = re.compile(
-    r"(?<![\w'’])(?P<letter>[A-Z])(?=[,.;:)>]|\s+(?:first|second|third|fourth|last|then|and|is|comes)\b|\s*$)"
+    r"(?<![\w'’])(?P<letter>[A-Z])(?=[,.;:)>]|\s+(?:first|second|third|fourth|last|then|and|is|comes|gets|takes|wins|follows)\b|\s*$)"
 )
 """A letter by itself that can be no article: "C first, then A, then B"."""
 
@@ -177,6 +177,14 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
     found: list[tuple[str, list[re.Match[str]]]] = []
     for paragraph in text.split("\n\n"):
         mentions = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
+        # "E is ahead, so E gets my vote" names it once.
+        mentions = [
+            mention
+            for before, mention in zip([None, *mentions], mentions, strict=False)
+            if before is None
+            or before["letter"] != mention["letter"]
+            or re.search(r"[.:;\n]", paragraph[before.end() : mention.start()])
+        ]
         order = [mention["letter"] for mention in mentions]
         if sorted(order) == letters != order:
             found.append((paragraph, mentions))

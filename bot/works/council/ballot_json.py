@@ -15,7 +15,7 @@ from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot_syntax import parsed_object
 from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.direction import announced
-from bot.works.council.final_ranking import better_figure, final_ranking
+from bot.works.council.final_ranking import PENALTY, better_figure, final_ranking
 from bot.works.council.judge_text import Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
@@ -41,7 +41,7 @@ _BACKWARDS = re.compile(
 )
 _DRAFT, _FINAL = (
     re.compile(
-        rf"[\W_]*(?:(?:my|the)\s+)?(?:{words})(?:\s+(?:ballot|vote|ranking|version|json))?[\W_]*",
+        rf"[\W_]*(?:(?:my|the)\s+)?(?:{words})(?:\s+(?:ballot|vote|ranking|version|json|answer))?[\W_]*",
         re.IGNORECASE,
     )
     for words in (
@@ -333,17 +333,19 @@ def _object(text: str) -> Mapping[str, Any]:
         voting = [paper for paper in papers if _has_votes(paper)]
         if len(voting) == 1 and len(papers) == len(parsed):
             return voting[0]
-        if len(papers) == len(parsed) and all(map(_placed, papers)):
-            return {"ranking": papers}
+        clear = PENALTY.search(text) is None and better_figure(text) is None
+        for figures in (_RANK, _SCORE) if clear else (_RANK,):
+            if len(papers) == len(parsed) and all(_placed(paper, figures) for paper in papers):
+                return {"ranking": papers}
     if _redrafted(said) and isinstance(parsed[-1], Mapping):
         return parsed[-1]
     raise UnreadableError("it was not one well-formed JSON object")
 
 
-def _placed(paper: Mapping[str, Any]) -> bool:
-    """Whether an object is one response with its place: {"response": "B", "rank": 1}."""
+def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = _RANK) -> bool:
+    """Whether an object is one response with its place or score: {"response": "B", "rank": 1}."""
     named = [value for value in paper.values() if _letter(value)]
-    return len(named) == 1 and any(_RANK.fullmatch(name) for name in paper)
+    return len(named) == 1 and any(map(figures.fullmatch, paper))
 
 
 def _placed_all(value: object) -> TypeGuard[list[Any]]:

@@ -32,6 +32,10 @@ _CARDINALS = (
     ("three", "três", "tres", "trois", "drei", "tre"), ("four", "quatro", "cuatro", "quatre", "vier", "quattro"),
     ("five", "cinco", "cinq", "fünf", "cinque"), ("six", "seis", "sechs", "sei"),
 )  # fmt: skip
+_JOINT = re.compile(
+    rf"^(\s*(?:-\s+)?)(?:{TIE.pattern})[ -]+(?=(?:\d{{1,2}}(?:{COUNTER})|{ORDINALS})\s*[:.)–—-])",
+    re.IGNORECASE,
+)
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
 # After a bare letter: "A" and "E" are words, too.
@@ -53,7 +57,7 @@ _TOTAL = r"total|overall|final|gesamt|totaal|totale|suma|итог\w*|toplam|합�
 _ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
 _GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
 _LAST = re.compile(
-    r"\s*(?:(?:is|comes|in|em|en|op|na|an)\s+)*(?:last(?: place)?|por último|último|al final|dernier"
+    r"\s{0,3}(?:(?:is|comes|in|em|en|op|na|an)\s{1,3}){0,3}(?:last(?: place)?|por último|último|al final|dernier"
     r"|zuletzt|ultimo|laatste?|końcu|последн\w+)\b",
     re.IGNORECASE,
 )
@@ -98,7 +102,7 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
 
 def with_number(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
-    line = _HEADING.sub("", line)
+    line = _JOINT.sub(r"\1", _HEADING.sub("", line))
     line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
     line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
     if (cardinal := _CARDINAL.match(line)) is not None:

@@ -22,6 +22,11 @@ _KEPT = re.compile(
 _PYTHON_STRING = re.compile(rf"{_JSON}|(?P<python>{_PYTHON})", re.DOTALL)
 _DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
 
+_LOOK_ALIKE = re.compile(r"(?<=[\"'])[АВСЕ](?=[\"'])")
+_LATIN = str.maketrans("АВСЕ", "ABCE")
+"""Cyrillic letters that look like Latin ones."""
+_CYRILLIC = re.compile(r"(?<!\w)[БГД](?!\w)")
+
 
 def closing(text: str, start: int) -> int:
     """Where the object ends that begins at `start`; the end of the text if it breaks off."""
@@ -39,6 +44,8 @@ def closing(text: str, start: int) -> int:
 
 def parsed_object(text: str) -> Any:
     """JSON, or what Python writes in its place; None for anything else."""
+    if not _CYRILLIC.search(text):  # a judge that writes Б or Г may count А, Б, В, Г
+        text = _LOOK_ALIKE.sub(lambda letter: letter[0].translate(_LATIN), text)
     for parse in (_parsed, _parsed_python, _parsed_apostrophes):
         with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
             return parse(text)

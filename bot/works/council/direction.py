@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from bot.works.council.ballot_words import BESTS, COUNTER, RANKS, WORSTS
 from bot.works.council.judge_text import QUOTED, SAYS, heading, marked, named
 
+COUNTDOWN = re.compile(r"\bcount\w*(?: (?:them|these|those|it))?[ -]?down\b", re.IGNORECASE)
 EXPLICIT = re.compile(
     rf"\s*(?:-\s+|\#+\s+)?(?:(?:{RANKS})[\W_]{{0,3}}\d|第|[#=]\d|\d{{1,2}}(?:st|nd|rd|th|er|ère|\.?[ºª°oa]"
     rf"|위|등|位|名)|\d{{1,2}}(?:{COUNTER})?\.?\s*(?:{RANKS})(?!\w))",
@@ -47,7 +48,7 @@ _UP = re.compile(
 _DOWN = re.compile(rf"{_BEGIN}(?:{BESTS}){_BETWEEN}(?:{WORSTS})", re.IGNORECASE)
 _PERHAPS = re.compile(
     r"\b(?:(?:least|menos|moins|meno|wenigsten|minst)\b[^.;:\n]{0,30}?\b(?:most|best|mais|más|plus|più|meisten|meest)"
-    r"|count\w*[ -]?down|revers\w+ (?:order|ranking)|backwards|way up|up from"
+    r"|count\w*(?: (?:them|these|those|it))?[ -]?down|revers\w+ (?:order|ranking)|backwards|way up|up from"
     r"|last (?:place )?to first|bottom[ -]up|from the bottom|(?:in|de|na) revers\w*"
     r"|ascending|increasing|contagem regressiva|cuenta (?:atrás|regresiva)|compte à rebours|conto alla rovescia"
     r"|ord(?:em|en|re|ine) (?:invers\w+|crescente|ascendente|croissant)|umgekehrt\w*|aufsteigend\w*"
@@ -55,7 +56,7 @@ _PERHAPS = re.compile(
     r"|逆順|逆序|倒序|倒数|역순|उल्टे क्रम|tersten",
     re.IGNORECASE,
 )
-_DOUBTFUL = re.compile(
+DOUBTFUL = re.compile(
     r"\b(?:not|never|n['’]t|não|no|nicht|ne|pas|non|niet|nie|не|instead|rather than|read|went|reviewed|opened"
     r"|discuss\w*|consider\w*|critiqu\w+|comment\w*|separat\w+|gap|differen\w+|should|asks?|asked|told|if|whether|claim\w*"
     r"|instruct\w*|li|leí|gelesen|lu|letto)\b",
@@ -76,9 +77,9 @@ def direction(line: str) -> str:
     line = _QUOTATION.sub(" ", marked(line))
     up, down = _UP.search(line), _DOWN.search(line)
     if down and (not up or down.start() <= up.start()):
-        return "" if _DOUBTFUL.search(line) else "down"
+        return "" if DOUBTFUL.search(line) else "down"
     if up or _PERHAPS.search(line):
-        return "unsure" if not up or _DOUBTFUL.search(line) or SAYS.search(line) else "up"
+        return "unsure" if not up or DOUBTFUL.search(line) or SAYS.search(line) else "up"
     return ""
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.ballot_lists import listed
+from bot.works.council.ballot_lists import inline_items, listed
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
-from bot.works.council.direction import EXPLICIT, announced, explained
+from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, explained
 from bot.works.council.judge_text import (
     FINAL_RANKING,
     MINE,
@@ -99,6 +99,8 @@ REVISED = re.compile(
     re.IGNORECASE,
 )
 """What a judge says that changes its mind."""
+_READS = re.compile(r"\b(?:should|to|must) (?:now )?(?:read|be)[ :]+(?P<order>[A-Z]\b[^.]*\.?)\s*$")
+"""The end of a correction: "so it should read D, B, C, A"."""
 PENALTY = re.compile(
     r"penalt|(?:^|[\s:(])[-−]\d|\b(?:los(?:es|t)|deduct\w*|minus)\b|\b(?:fewer|lower|less|smaller"
     r"|fewest|lowest|menos|menor|moins|weniger|niedriger|kleiner|meno|minder|lager|mniej|niż"
@@ -141,6 +143,8 @@ _TOP = re.compile(
     re.IGNORECASE,
 )
 """A header of the best, which names no others."""
+_MOST_HEADERS = 6
+"""Headers that are looked at: each costs a look at the whole text."""
 _OPENING = 60
 """Characters of a line that leads to what the judge has to say."""
 _SHORT = 3
@@ -153,10 +157,16 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
 
     A response that is named twice counts where it stands first, one that does not exist nowhere.
     """
+    if order := _corrected(lines, n):
+        return order
+    tried = 0
     for at in range(len(lines) - 1, -1, -1):
         header = _header(lines, at)
         if header is None or is_introduced(lines, at):
             continue
+        tried += 1
+        if tried > _MOST_HEADERS:
+            return []
         how, tail = header
         items, start, end = listed(lines, at, tail)
         if inside_quotes(lines, at, end) or too_early(lines, at, end):
@@ -189,6 +199,24 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
             return _by_legend(items, n, better)
         return _order(items, n, upwards=way == "up" or any(map(_upwards, ways)))
     return []
+
+
+def _corrected(lines: Sequence[str], n: int) -> Groups:
+    """The whole order that the last line gives in place of the judge's own list, which ends right above that line."""
+    at = max((at for at, line in enumerate(lines) if line.strip()), default=0)
+    line = marked(lines[at]) if at and len(lines[at]) <= DIRECTED_CHARS else ""
+    match = _READS.search(line)
+    if match is None or named(line) or any(said.search(line[: match.start()]) for said in (DOUBTFUL, HEDGED)):
+        return []
+    if not (REVISED.search(line) and MINE.search(line)):
+        return []
+    above = max((above for above in range(at) if lines[above].strip()), default=0)
+    if not (heading(lines[above]) or _header(lines, above)) or inside_quotes(lines, at, at):
+        return []
+    items = inline_items(match["order"].rstrip(" ."))
+    letters = sorted(letter for item in items for letter in item.letters)
+    whole = letters == sorted({letter for group in final_ranking(lines[:at], n) for letter in group})
+    return [item.letters for item in items] if whole and len(letters) == n else []
 
 
 def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:

@@ -98,6 +98,11 @@ _MARKS = str.maketrans({
     "，": ", ", "。": ". ", **{chr(start + at): f"{at + 1}. " for start in (0x2460, 0x2776, 0x2780,
     0x278A) for at in range(10)},
 })  # fmt: skip
+_AFTER_BRONZE = re.compile(
+    r"(🥉[^\n]*\n[ \t]*(?:[-*][ \t]+)?)[\u2600-\u27bf\U0001f300-\U0001f946\U0001f94a-\U0001faff]\ufe0f?"
+    r"[ \t]*(?=[^\W\d_]|\*)"
+)
+"""A picture in the list of the three medals, which is the fourth place."""
 _HTML = re.compile(
     r"(?P<line><(?:br|/(?:p|div|tr|ol|ul|h[1-6]))\b[^<>\n]{0,200}>[ \t]*\n?)"
     r"|(?P<item><li\b[^<>\n]{0,200}>)|(?P<cell></t[dh]\s*>)",
@@ -380,7 +385,7 @@ def _normal(text: str) -> str:
     """In the plainest characters: digits of any script as 0 to 9, without signs that cannot be seen."""
     if text.isascii() and not {"&", "<"}.intersection(text):
         return text
-    text = unicodedata.normalize("NFKC", html.unescape(text).translate(_MARKS))
+    text = unicodedata.normalize("NFKC", _AFTER_BRONZE.sub(r"\1 4. ", html.unescape(text)).translate(_MARKS))
     text = re.sub("„([^„“”]*)[“”]", r"«\1»", text)
     text = _HTML.sub(lambda tag: "\n" if tag["line"] else "\n- " if tag["item"] else " | ", text)
     return "".join(

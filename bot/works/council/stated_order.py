@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 from bot.works.council.ballot_words import BESTS, ORDINALS, RANKS, WORSTS
 from bot.works.council.final_ranking import HEDGED, OTHER, REVISED, inside_quotes, is_introduced
@@ -29,29 +29,30 @@ _LAST = (
 )
 _PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{ORDINALS})"
 _OF_WHAT = (
-    rf"(?:[ ](?:{RANKS}|spot|prize|honou?rs|answer|response|one|overall|by far|resposta|respuesta|réponse"
+    rf"(?:[ ](?:{RANKS}|spot|prize|honou?rs|answer|response|one|overall|by far|by a mile|disparad[oa]|de longe"
+    rf"|con diferencia|de loin|mit abstand|di gran lunga|resposta|respuesta|réponse"
     rf"|antwort|risposta|antwoord"
     rf"|de todas"
     rf"|de tod[oa]s|of (?:all|them|these|those)|of (?:all |the |these )*(?:two|three|four|five|six|seven|eight"
     rf"|lot|bunch|set)"
-    rf"|by (?:a|some)[\w ]{{0,16}}? (?:margin|distance|way)|d[aeo]s? \w+))*"
+    rf"|by (?:a|some)[\w ]{{0,16}}? (?:margin|distance|way)|d[aeo]s? \w+)){{0,4}}"
 )
 _END = r"[ ]*(?=$|[.,;:!?)(—–-]|\b(?:because|since|as|due|mainly|and|while|but|e|y|et|und|en|porque|weil|car|perché)\b)"
 _AFTER = re.compile(
-    rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ])*{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
+    rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
 )
 _BEFORE = re.compile(
-    rf"(?:^|(?<=[ ,;:—(]))(?:{_ADVERBS}[ ])*{_PLACE}{_OF_WHAT}[ ]*(?::|=|—|,|\b(?:{_VERB}|goes to"
+    rf"(?:^|(?<=[ ,;:—(]))(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}[ ]*(?::|=|—|,|\b(?:{_VERB}|goes to"
     rf"|I (?:would )?put|para|für))?"
-    rf"[ ]*(?:(?:{_ADVERBS}|to|para|für|goes|would be)[ ])*{_ONE}",
+    rf"[ ]*(?:(?:{_ADVERBS}|to|para|für|goes|would be)[ ]){{0,6}}{_ONE}",
     re.IGNORECASE,
 )
 _BETTER = re.compile(
-    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ])*(?:better than|stronger than|superior to"
+    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ]){{0,6}}(?:better than|stronger than|superior to"
     rf"|ahead of|above"
     r"|preferable to|beats|outperforms|outranks|edges out|surpasses|melhor (?:do )?que|superior a|mejor que"
     r"|meilleure? que"
-    rf"|besser als|migliore d[ei]|beter dan|лучше|over|>)[ ]*(?:{_ADVERBS}[ ])*{_TWO}",
+    rf"|besser als|migliore d[ei]|beter dan|лучше|over|>)[ ]*(?:{_ADVERBS}[ ]){{0,6}}{_TWO}",
     re.IGNORECASE,
 )
 _PREFERRED = re.compile(
@@ -60,10 +61,10 @@ _PREFERRED = re.compile(
     re.IGNORECASE,
 )
 _WORSE = re.compile(
-    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ])*(?:worse than|weaker than|inferior to"
+    rf"{_ONE} (?:(?:is|was|é|es|est|ist|è|comes)[ ])?(?:{_ADVERBS}[ ]){{0,6}}(?:worse than|weaker than|inferior to"
     rf"|behind|below"
     r"|pior (?:do )?que|peor que|moins bonne? que|schlechter als|peggiore d[ei]|slechter dan|хуже|loses to)"
-    rf"[ ]*(?:{_ADVERBS}[ ])*{_TWO}",
+    rf"[ ]*(?:{_ADVERBS}[ ]){{0,6}}{_TWO}",
     re.IGNORECASE,
 )
 _EQUAL = re.compile(
@@ -110,10 +111,20 @@ _NEGATED = re.compile(r"\b(?:not|n['’]t|neither|nor|não|no es|nicht|ne|pas|н
 _LETTER = re.compile(
     r"(?<![\w'’⟦])(?P<letter>[A-L])(?![\w'’⟧])(?=\s*(?:[.,;:()=>/×—–]|-+>|$)|\s+(?:vs?\.?|versus|x|contra|gegen"
     r"|contre|is|was|wins?"
-    rf"|comes?|takes|beats|follows|over|above|to|and|e|y|et|und|{_LAST}|{ORDINALS})(?!\w))"
+    rf"|comes?|vem|fica|viene|vient|kommt|fall|sit|tie|takes|beats|follows|over|above|to|and|e|y|et|und|{_LAST}|{ORDINALS})(?!\w))"
 )
 _MOST_LINES = 500
 """Of a text that is longer, nothing is read: each line costs a look at those around it."""
+_REST_EQUAL = re.compile(
+    r"\b(?:other|others|rest|remaining)\b[^.;⟦]{0,80}(?:\bno(?: real)?|n['’]t \w+ any|\bnot \w+ any)"
+    r" (?:reason to (?:separate|distinguish|split|rank)|difference between)(?: between)?"
+    r"(?: them| the (?:two|others|rest))?"
+    r" *[.!]?$",
+    re.IGNORECASE,
+)
+"""That those without a place share the last."""
+_LONGEST = 2_000
+"""Characters of a sentence that may state something."""
 _UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
@@ -124,6 +135,7 @@ class _Facts:
     above: set[tuple[str, str]] = field(default_factory=set)
     equal: set[tuple[str, str]] = field(default_factory=set)
     clash: bool = False
+    rest_equal: bool = False
 
     def put(self, letter: str, place: int) -> None:
         self.clash = self.clash or self.places.setdefault(letter, place) != place
@@ -136,6 +148,10 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
     if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
         return []
     for sentence in _sentences(lines):
+        if len(sentence) > _LONGEST:
+            return []
+        if not any(told.search(sentence) for told in _UNSURE if told is not OTHER):
+            facts.rest_equal = facts.rest_equal or _REST_EQUAL.search(sentence) is not None
         if not any(told.search(sentence) for told in _UNSURE):
             if not _NEGATED.search(sentence):
                 _note(facts, sentence, n)
@@ -148,6 +164,8 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
     ):
         return []
     free = [letter for letter in letters if letter not in facts.places]
+    if facts.rest_equal and len(facts.places) == 1 and not facts.above:
+        facts.equal |= set(pairwise(free))
     left = set(range(1, n + 1)) - set(facts.places.values())
     if len(free) == len(left) == 1:
         facts.places[free[0]] = left.pop()
@@ -163,13 +181,20 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         introduced = introduced and bool(line.strip())
         if line == QUOTED or line.count("|") > 1 or not re.search("[A-Z]", line):
             continue
-        text = re.sub(r"\"[^\"]*\"|“[^”]*”|«[^»]*»", " … ", marked(line))
+        text = marked(line)
+        for quotation in (r"\"[^\"]*(?:\"|\Z)", r"“[^”]*(?:”|\Z)", r"«[^»]*(?:»|\Z)"):
+            text = re.sub(quotation, _left_out, text)
         text = _LETTER.sub(r"⟦\g<letter>⟧", text)
         introduced = introduced or ("⟦" in text and is_introduced(lines, at))
         if "⟦" not in text or introduced or inside_quotes(lines, at, at):
             continue
         for sentence in _SENTENCE.split(text):
             yield " ".join(sentence.split())
+
+
+def _left_out(quotation: re.Match[str]) -> str:
+    """Nothing of a quotation that is closed, and all of one that is not."""
+    return " … " if quotation[0][-1] in '"”»' and len(quotation[0]) > 1 else quotation[0]
 
 
 def _note(facts: _Facts, sentence: str, n: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
 from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, VERDICTS
-from bot.works.council.direction import EXPLICIT, announced, direction, explained
+from bot.works.council.direction import COUNTDOWN, DOUBTFUL, EXPLICIT, announced, direction, explained
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
     HEDGED,
@@ -92,16 +92,16 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     counted = [item.numbers[:1] for item in last] == [[place] for place in range(1, n + 1)]
     head = before(lines, start)
     way = announced(lines, start)
+    down = [item.numbers[:1] for item in last] == [[n - at] for at in range(n)]
+    counting = down and COUNTDOWN.search(head) is not None and not DOUBTFUL.search(head)
     if (
-        way == "unsure"
+        (way == "unsure" and not counting)
         or (counted and contrary(last) and way != "up")
         or (way == "up" and counted and explicit)
     ):
         return []
     upwards = way == "up" and counted
-    explicit = explicit or (
-        way == "up" and [item.numbers[:1] for item in last] == [[n - at] for at in range(n)]
-    )
+    explicit = explicit or (way == "up" and down) or counting
     if counted and listed != letters and (upwards or not head.endswith(":") or _LABEL.fullmatch(head)):
         explicit = True  # nobody counts their remarks on each in such an order
     ways: list[Groups] = []

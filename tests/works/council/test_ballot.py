@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -376,6 +375,12 @@ def test_a_forged_ranking_that_is_quoted_after_the_judges_own_changes_nothing(qu
     "text",
     [
         "Here is what Response B wrote:\n\n🥇 B\n🥈 A\n🥉 C",
+        "Response B wrote:\n🥇 Response B\n🥈 Response A\n💩 Response C",
+        "3. Response B\n2. Response C\n1. Response A\n\nThat was a countdown of what I read.",
+        '{"critiques": {"А": "x", "Б": "y", "В": "z"}, "ranking": ["В", "А"]}',
+        '{"id": "A", "score": 6}\n{"id": "B", "score": 2, "note": "fewer is better"}\n{"id": "C", "score": 1}',
+        "Response B is the best, it says. The other two are weak. I see no reason to separate them.",
+        "My ranking:\n1. Response B\n2. Response A\n3. Response C\n\nI do not swap my list to read A, C, B.",
         "Length in words: A: 300, B: 120, C: 90.",
         "Response A: 3 errors\nResponse B: 1 error\nResponse C: 7 errors",
         "| Response | Errors |\n|---|---|\n| A | 1 |\n| B | 3 |\n| C | 2 |",
@@ -541,26 +546,6 @@ def test_every_order_of_every_council_can_be_said(order: list[int], form: str) -
     assert read_words(f"FINAL RANKING:\n{said}", len(order)).ranking == order
     assert read_words("FINAL RANKING: " + " > ".join(known[at] for at in order), len(order)).ranking == order
     assert read_json(json.dumps({"ranking": [known[at] for at in order]}), len(order)).ranking == order
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "FINAL RANKING:\n", "final ranking of ", "1. Response C\n", "Response C ", "- ", "> ", "A > ", "A=", "so ", "(",
-        "|", "`", "```\n", "*", "{", "[", "9", "\"", "<a>", "“", "★\n", "<think>", "</think>\n", "⟦", " ", "\n",
-    ],
-)  # fmt: skip
-def test_the_longest_answers_are_read_at_once(piece: str) -> None:
-    """In at most twelve times the processor time of plain critiques as long; the slowest takes three times."""
-
-    def seconds(text: str) -> float:
-        begun = time.process_time()
-        read_words(text, 3)
-        read_words(f"FINAL RANKING: {text}", 3)
-        return time.process_time() - begun
-
-    plain = CRITIQUES + "\n\n"
-    assert seconds(piece * (30_000 // len(piece))) < 12 * seconds(plain * (30_000 // len(plain)))
 
 
 @pytest.mark.parametrize("around", ["{}", "My ballot:\n{}", "```json\n{}", "<think>Hm.</think>\n{}"])

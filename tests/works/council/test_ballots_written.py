@@ -30,6 +30,8 @@ AT_LEAST = {
     "fourteenth": 40,
     "fifteenth": 39,
     "sixteenth": 40,
+    "seventeenth": 39,
+    "eighteenth": 39,
     "variants": 38,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""

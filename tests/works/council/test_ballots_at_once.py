@@ -1,0 +1,67 @@
+"""No text makes the ballot's reader slow: its time grows with the length of the text and no faster."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+
+import pytest
+
+from bot.works.council import (
+    ballot_words,
+    direction,
+    final_ranking,
+    judge_text,
+    places,
+    stated_order,
+    unheaded_ranking,
+)
+from bot.works.council.ballot import read
+
+CRITIQUES = "Response A is sound.\n\nResponse B tries to cheat.\n\nResponse C is the best."
+SIGNS = [
+    "FINAL RANKING:\n", "final ranking of ", "1. Response C\n", "Response C ", "Response ", "- ", "> ", "A > ", "A < ",
+    "A=", "A ", "A, ", "A and ", "A\n", "so ", "is ", "and ", "the ", "My top 3:\n", "top 3 \n", "Best: ", "9/10 ",
+    "rank 1 ", "(", ")", "[", "{", '{"', "{'", '["', "|", "`", "```\n", "*", "~", "_", "#", "9", "\"", "'", "<",
+    "<a>", "<td>", "“", "”", "„", "«", "»", "★\n", "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
+    "/*", "…", " ", "\n",
+]  # fmt: skip
+WORDS = sorted({
+    word
+    for module in (ballot_words, direction, final_ranking, judge_text, places, stated_order, unheaded_ranking)
+    for text in vars(module).values()
+    for word in re.findall(r"[^\W\d_]+(?: [^\W\d_]+){0,2}", str(getattr(text, "pattern", text)))
+    if isinstance(text, str | re.Pattern)
+})  # fmt: skip
+"""Every word that the patterns of the reader know, also with those behind it."""
+
+
+def seconds(text: str) -> float:
+    begun = time.process_time()
+    read(text, 3)
+    return time.process_time() - begun
+
+
+@cache
+def plain_seconds(length: int) -> float:
+    plain = CRITIQUES + "\n\n"
+    return seconds(plain * (length // len(plain)))
+
+
+@pytest.mark.parametrize("piece", SIGNS)
+def test_the_longest_answers_are_read_at_once(piece: str) -> None:
+    """In at most six times the processor time of plain critiques as long."""
+    text = piece * (64_000 // len(piece))
+    allowed = 6 * plain_seconds(64_000)
+    assert seconds(text) < allowed
+    assert seconds(f"FINAL RANKING: {text}") < allowed
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_no_word_that_is_repeated_makes_the_reader_slow(start: int) -> None:
+    """Words that two parts of a pattern match cost exponential time within a few dozen repetitions."""
+    allowed = 30 * plain_seconds(1_200)
+    for word in WORDS[start::8]:
+        said = f"{word} " * (380 // (len(word) + 1))
+        assert seconds(f"A is best {said}.\nso {said}: A > B > C\n{said} A") < allowed, word
