@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items, listed
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
-from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, explained
+from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, direction, explained
 from bot.works.council.judge_text import (
     FINAL_RANKING,
     MINE,
@@ -197,6 +197,10 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         ways = [how, *(line for line in lines[at + 1 : start] if _both(line))]
         if (better := better_figure(how)) is not None:
             return _by_legend(items, n, better)
+        if direction(lines[at]) == "down" and [item.numbers for item in items] == [
+            [n - at] for at in range(n)
+        ]:
+            return []  # points, or places that say the contrary
         return _order(items, n, upwards=way == "up" or any(map(_upwards, ways)))
     return []
 
