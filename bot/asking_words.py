@@ -17,7 +17,8 @@ _SPELT: Final = dict(
     doesnt=does_not isnt=is_not arent=are_not didnt=did_not couldnt=could_not whats=what_is wats=what_is whos=who_is
     hows=how_is wheres=where_is whens=when_is thats=that_is theres=there_is hwo=how waht=what wht=what wat=what
     wut=what wich=which whcih=which dose=does deos=does taht=that teh=the plz=please pls=please plss=please
-    wanna=want_to gimme=give_me lemme=let_me everybody=everyone anybody=anyone someone=anyone somebody=anyone any1=anyone some1=anyone
+    wanna=want_to gimme=give_me lemme=let_me everybody=everyone anybody=anyone someone=anyone somebody=anyone
+    any1=anyone some1=anyone
     alguem=anyone alguém=anyone algm=anyone vc=voce vcs=voces cê=voce ce=voce ces=voces cês=voces tu=voce
     oq=o_que oque=o_que oqe=o_que q=que pq=por_que porque=por_que porq=por_que qdo=quando qnd=quando qto=quanto
     qnto=quanto quato=quanto qtos=quantos qtas=quantas cmo=como pra=para pro=para pras=para pros=para tá=esta

@@ -52,6 +52,7 @@ class ChannelRules:
     """Reads the settings of channels for the door (`App.perform`), the adapters and the models."""
 
     def __init__(self, settings: Settings, sessions: Sessions) -> None:
+        settings.keep_at_hand(NAMED)
         self._settings = settings
         self._sessions = sessions
 

@@ -6,8 +6,9 @@ Knows no work and no words: kinds of work declare which settings there are and w
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
@@ -90,11 +91,20 @@ class Settings:
         self.store = store
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
+        self._read: dict[str, float] = {}
+        """When the reading of each of these began, by time.monotonic."""
+        self._at_hand: frozenset[str] = frozenset()
         self._turn = asyncio.Lock()
+
+    def keep_at_hand(self, names: Collection[str]) -> None:
+        """Cache these settings, too, since each request asks for them."""
+        self._at_hand = frozenset(names)
+        self._remembered.clear()
 
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """The rows of this setting for this person in this place; the first, which is the nearest, holds."""
-        rows = await (self._of(place.space) if name in LATELY else self.store.named(place.space, [name]))
+        cached = name in LATELY or name in self._at_hand
+        rows = await (self._of(place.space) if cached else self.store.named(place.space, [name]))
         return self._nearest(rows, place, person, name)
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
@@ -199,15 +209,21 @@ class Settings:
     async def _of(self, space: str) -> Sequence[SettingRow]:
         if self._alone and (remembered := self._remembered.get(space)) is not None:
             return remembered
+        asked = time.monotonic()
         async with self._turn:
-            if not self._alone or space not in self._remembered:
+            # Those that wait share what was read after they had asked.
+            known = space in self._remembered and (self._alone or self._read.get(space, 0.0) >= asked)
+            if not known:
+                began = time.monotonic()
                 await self._remember(space)
+                self._read[space] = began
             return self._remembered[space]
 
     async def _remember(self, space: str) -> None:
-        self._remembered[space] = await self.store.named(space, LATELY, (ACCESS, BUDGETS))
+        names = (*LATELY, *self._at_hand)
+        self._remembered[space] = await self.store.named(space, names, (ACCESS, BUDGETS))
         if len(self._remembered) > SPACES:
-            self._remembered.popitem(last=False)
+            self._read.pop(self._remembered.popitem(last=False)[0], None)
 
     def _nearest(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
         by_scope = {

@@ -86,8 +86,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one person has spent on one day in UTC, such as "2026-11-29", on one work, with one model, in one channel; ""
-    where that is not known any more."""
+    """What one person has spent on one day in UTC, such as "2026-11-29", on one work, with one model, in one channel.
+
+    A field is "" where that is not known any more.
+    """
 
     day: str
     author_id: str
