@@ -211,9 +211,12 @@ def test_a_killed_job_goes_on_from_its_last_batch(
         assert bot.end() == 0, bot.complaints()
     told.append(bot.events)
     check(data, adding.books)
-    for run, _, _, state in inbox(data):
+    received = inbox(data)
+    for run, _, _, state in received:
         assert state == "done"
-        assert ends(told, run) == ["done"]
+        # A command prints nothing of a run that an earlier process left unfinished.
+        unprinted = again is not CHAT and run != received[-1][0] and ends(told, run) == []
+        assert unprinted or ends(told, run) == ["done"]
         shown(told, run)
     table = jobs(data, adding.config)
     assert "running" not in table
