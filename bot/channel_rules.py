@@ -68,7 +68,8 @@ class ChannelRules:
     async def filled(self, verb: Verb, request: Request) -> Request:
         """The request with the place's own shelf, say, where it names none."""
         wanted = [option.name for option in verb.options if option.name in NAMED]
-        if not wanted or verb.background or verb.admin or request.files or "file" in request.options:
+        brings = verb.background or request.files or "file" in request.options
+        if not wanted or brings or verb.work not in GOVERNED:  # the library shows every shelf
             return request
         place, options = request.place, dict(request.options)
         for name in wanted:

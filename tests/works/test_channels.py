@@ -162,6 +162,9 @@ async def test_a_question_goes_to_the_channels_shelf(tmp_path: Path) -> None:
         assert prompt.count("</instruction>") == 1
         named = await asked(shelf="rules")
         assert "four hours" in named, "who names a shelf asks that one"
+        listed = await ask("list", work="library")
+        assert "rules.md" in listed, "the library shows every shelf"
+        assert "house.md" in listed
         away = await asked(ELSEWHERE)
         assert "four hours" in away
         assert "pirate" not in away
