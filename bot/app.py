@@ -528,9 +528,17 @@ class App:
         )
         try:
             async with asyncio.timeout(ASKS_S):
-                return await answer
+                asked = await answer
         except TimeoutError:
-            return "?" in request.text
+            asked = "?" in request.text
+        return asked and (not await self.channel_rules.silent(request.place) or await self._knows(request))
+
+    async def _knows(self, request: Request) -> bool:
+        """Whether an answer is found, as far as that can be known before a model is asked."""
+        verb = commands.verb(request.work, request.verb)
+        if (knows := commands.KINDS[request.work].knows) is None:
+            return True
+        return await knows(self.resources, await self.channel_rules.filled(verb, request))
 
     async def idle(self) -> None:
         """Wait until nothing runs any more: neither what goes on behind an answer nor what runs have begun."""

@@ -17,7 +17,9 @@ from bot.settings import (
     IN_PRIVATE,
     IN_THREAD,
     LISTENS,
+    SILENT,
     THREADS,
+    UNANSWERED,
     WORKS,
 )
 from bot.verb import PRIVATE, SHELF
@@ -98,6 +100,11 @@ class ChannelRules:
         """Which messages are for the bot there: one of `settings.LISTENING`."""
         rows = await self._settings.nearest(place, "", LISTENS)
         return rows[0].value if rows else THREADS
+
+    async def silent(self, place: Place) -> bool:
+        """Whether a message that does not address the bot gets no answer where nothing is found."""
+        rows = await self._settings.nearest(place, "", UNANSWERED)
+        return bool(rows) and rows[0].value == SILENT
 
     async def answers(self, place: Place) -> str:
         """Where the answer goes: one of `settings.ANSWERING`."""

@@ -159,6 +159,10 @@ now. Raises PressedLate.
 """
 
 
+Knows: TypeAlias = "Callable[[Resources, Request], Awaitable[bool]]"
+"""Whether the work finds anything that answers the request. Raises UserError."""
+
+
 StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
 """What a request of the work stands for, itself or another, and what is begun behind it. Raises UserError."""
 
@@ -177,6 +181,7 @@ class Kind:
     a person's (by id) plain text in a place, "" for the verb that is `plain`. `stands_for` puts another request in the
     place of one before it is stored. `checks` looks at a request before it is sent, while a window can still show what
     is wrong with it. `pressed` checks the request of a button.
+    `knows` says whether there is an answer to plain words, without asking a model; None where that is not known before.
     `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
     `shared`: what it does belongs to the place, so a private answer is about that, and no conversation of its own.
     """
@@ -200,4 +205,5 @@ class Kind:
     checks: Checks | None = None
     pressed: Pressed | None = None
     stays: tuple[str, ...] = ()
+    knows: Knows | None = None
     shared: bool = False

@@ -44,12 +44,15 @@ DEFAULT_WORK: Final = "default_work"
 INSTRUCTION: Final = "instruction"
 ANSWERS: Final = "answers"
 LISTENS: Final = "listens"
-OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS)
+UNANSWERED: Final = "unanswered"
+OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS, UNANSWERED)
 """What a channel may do and how: see `bot.channel_rules`."""
 
 EVERYTHING, THREADS, MENTIONS = "everything", "threads", "mentions"
 LISTENING: Final = (EVERYTHING, THREADS, MENTIONS)
 """Which messages are for the bot: all that ask something; mentions and those in its own threads; mentions alone."""
+TELL, SILENT = "tell", "silent"
+"""What the bot does with a message that does not address it, and to which it finds no answer."""
 IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
 ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
 """Where answers go."""

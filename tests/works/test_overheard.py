@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.asking import asks
+from bot.retrieval.intake import Item
 from tests.fakes.chat_completions import ChatService, Reply
-from tests.works.test_settings import ANA, CONFIG, HERE, opened
+from tests.works.test_settings import ANA, BIA, CONFIG, HERE, opened
 
 DOUBTFUL = "lantern?"
 
@@ -36,6 +37,26 @@ async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path) -> None:
         assert asks(DOUBTFUL) == "unsure"
         assert [await overheard(DOUBTFUL), await overheard(DOUBTFUL)] == [False, True]
         assert "<talk>" in str(service.requests[0]["messages"])
+
+
+async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: Path) -> None:
+    async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "none"\n') as ask:
+        (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
+        item = Item("book.md", str(tmp_path / "book.md"))
+        assert (await ask.app.resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
+        answered, unanswered = "How long does a candle burn?", "How do submarines dive?"
+
+        async def overheard(text: str) -> bool:
+            request = ask.request("rules", "ask", text, HERE, ANA)
+            return await ask.app.asks(request, mentions_people=False, replies=False)
+
+        assert [await overheard(text) for text in (answered, unanswered)] == [True, True]
+        await ask("set", "unanswered silent", to="channel", author=BIA)
+        assert [await overheard(text) for text in (answered, unanswered)] == [True, False]
+        await ask.perform(ask.request("rules", "house", "Submarines dive at dusk.", HERE, BIA))
+        assert await overheard(unanswered), "a house rule answers it"
+        await ask("set", "shelf nowhere", to="channel", author=BIA)
+        assert not await overheard(answered)
 
 
 async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:

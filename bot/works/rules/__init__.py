@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.events import UserError
 from bot.kind import Kind, Runs, of_channel, one_line
-from bot.verb import LAST, PRIVATE, SHELF, Argument, Option, Verb
+from bot.verb import DEFAULT_SHELF, LAST, PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Request, Work
@@ -92,6 +93,28 @@ async def _checks(resources: Resources, request: Request) -> None:
         roll(request.text)
 
 
+async def _knows(resources: Resources, request: Request) -> bool:
+    """Whether the shelf or a house rule answers the question."""
+    from bot.words import words
+    from bot.works.rules.house_rules import HouseRules
+
+    space, question = request.place.space, request.text
+    try:
+        shelf = await resources.library.shelf_for(
+            space, str(request.options.get(SHELF.name) or "") or None, DEFAULT_SHELF
+        )
+    except UserError:  # no book, or none that is meant
+        shelf = ""
+    if shelf and (await resources.library.search(space, shelf, question)).confident:
+        return True
+    house, say = HouseRules(resources.settings.store, resources.intake), words(request.locale)
+    if not (rules := await house.all(space)):
+        return False
+    title, heading = say("rules.house"), say("rules.house_heading")
+    searched = await house.beside(space, rules, title, heading, resources.library, None)
+    return (await searched.search(space, "", question)).confident
+
+
 KIND = Kind(
     "rules",
     VERBS,
@@ -99,4 +122,5 @@ KIND = Kind(
     settings=(of_channel(SHELF.name, one_line),),
     suggests=("slack_home.prompt_ask",),
     checks=_checks,
+    knows=_knows,
 )

@@ -20,8 +20,11 @@ from bot.settings import (
     OFF,
     ON,
     ROLES,
+    SILENT,
+    TELL,
     THREADS,
     TIMEZONE,
+    UNANSWERED,
     UTC,
     WORKS,
     choosable,
@@ -167,6 +170,7 @@ CHANNEL_SETTINGS: tuple[Setting, ...] = (
     of_channel(INSTRUCTION, checks.instruction),
     of_channel(ANSWERS, checks.one_of(ANSWERS, ANSWERING), IN_THREAD, lambda resources: ANSWERING),
     of_channel(LISTENS, checks.one_of(LISTENS, LISTENING), THREADS, lambda resources: LISTENING),
+    of_channel(UNANSWERED, checks.one_of(UNANSWERED, (TELL, SILENT)), TELL, lambda resources: (TELL, SILENT)),
 )
 """What admins set for a channel, a category of channels, or everyone."""
 
