@@ -70,7 +70,7 @@ async def test_what_a_replay_keeps_again_changes_nothing_but_its_own_seats(db: D
 
 
 async def test_a_council_ends_whole_or_not_at_all(tmp_path: Path) -> None:
-    db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db", max_page_count=150)
+    db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db", max_page_count=170)
     councils = Councils(db)
     await councils.begin(council("run"))
     with pytest.raises(StorageFault) as caught:

@@ -117,7 +117,7 @@ async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
 
 
 async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:
-    db = await Database.open(sqlite(tmp_path), max_page_count=150)
+    db = await Database.open(sqlite(tmp_path), max_page_count=170)
     documents = Documents(db)
     await documents.add(book())
     with pytest.raises(StorageFault) as caught:
