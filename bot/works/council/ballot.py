@@ -19,6 +19,7 @@ from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
 from bot.works.council.final_ranking import HEDGED, OTHER, disowned, final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
+from bot.works.council.places import TIE
 from bot.works.council.rotation import labels
 from bot.works.council.stated_order import REPORTED, stated_order
 from bot.works.council.unheaded_ranking import unheaded
@@ -44,7 +45,7 @@ _WORST = re.compile(
 )
 _EQUAL = re.compile(
     r"\b(?:tie[ds]?|equal|equally|both|alike|similar|same|no difference|between|empat|igua[li]"
-    r"|amb[ao]s|gleich|égal)",
+    rf"|amb[ao]s|gleich|égal)|{TIE.pattern}",
     re.IGNORECASE,
 )
 _NOT = re.compile(

@@ -12,11 +12,11 @@ from typing import Any, TypeGuard
 
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
-from bot.works.council.ballot_syntax import parsed_object
+from bot.works.council.ballot_syntax import parsed_object, unescaped_ranking
 from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
 from bot.works.council.direction import announced
-from bot.works.council.final_ranking import PENALTY, better_figure, final_ranking
-from bot.works.council.judge_text import Own, introduces, own, plain, quotes_at
+from bot.works.council.final_ranking import PENALTY, REVISED, better_figure, final_ranking
+from bot.works.council.judge_text import QUOTED, Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
@@ -50,6 +50,18 @@ _DRAFT, _FINAL = (
     )
 )
 """The lines above a ballot that was written first, and above the one that counts."""
+_REPLACED = re.compile(
+    r"\b(?:disregard|ignore|discard|forget|replaces?|supersedes?|withdraw|retract)\b[^.\n]{0,30}"
+    r"\b(?:above|first|earlier|previous|that)\b|\b(?:wait|I (?:misread|was wrong|made (?:a|an) (?:mistake|error)))\b",
+    re.IGNORECASE,
+)
+"""What a judge says of a ballot of its own that counts no more."""
+_MY_CORRECTION = re.compile(
+    r"(?:^|[.!?]\s|\n)\s*(?:here is |here's |this is )?my (?:corrected|revised|new|updated|final|actual) \w+"
+    r"(?: is| follows)?:$",
+    re.IGNORECASE,
+)
+"""The end of what it says then, right before the ballot that counts."""
 _NOTE = 100
 """Characters of a text beside a ranking that may say how it is meant."""
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
@@ -325,6 +337,8 @@ def _object(text: str) -> Mapping[str, Any]:
         at = said.objects[0][0]
         if quotes_at(said.text, at):
             raise UnreadableError("its JSON is a quotation")
+        if _REPLACED.search(said.text[at:]) and REVISED.search(said.text[at:]):
+            raise UnreadableError("it takes its JSON back")
         if announced(said.text[:at].split("\n"), at) in ("up", "unsure"):
             raise UnreadableError("its ranking does not begin with the best")
         return parsed[0] if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
@@ -337,8 +351,10 @@ def _object(text: str) -> Mapping[str, Any]:
         for figures in (_RANK, _SCORE) if clear else (_RANK,):
             if len(papers) == len(parsed) and all(_placed(paper, figures) for paper in papers):
                 return {"ranking": papers}
-    if _redrafted(said) and isinstance(parsed[-1], Mapping):
+    if (_redrafted(said) or _replaced(said)) and isinstance(parsed[-1], Mapping):
         return parsed[-1]
+    if ranking := unescaped_ranking(text):
+        return {"ranking": ranking}
     raise UnreadableError("it was not one well-formed JSON object")
 
 
@@ -369,6 +385,22 @@ def _redrafted(said: Own) -> bool:
         and not any(quotes_at(said.text, at) for at, _ in earlier)
         and not any(introduces(plain(line)) for lines in above for line in lines[-2:-1])
         and not said.text[at:].strip("… \n")
+    )
+
+
+def _replaced(said: Own) -> bool:
+    """Whether there are two objects, of which the judge says between them that its second replaces the first."""
+    if len(said.objects) != 2:
+        return False
+    (first, _), (last, _) = said.objects
+    between = said.text[first:last].removeprefix("…")
+    return (
+        not said.text[:first].strip("… \n")
+        and not said.text[last:].strip("… \n")
+        and len(between.strip().split("\n")) == 1
+        and QUOTED not in between
+        and _REPLACED.search(between) is not None
+        and _MY_CORRECTION.search(between.strip()) is not None
     )
 
 

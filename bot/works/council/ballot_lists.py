@@ -33,7 +33,7 @@ _CARDINALS = (
     ("five", "cinco", "cinq", "fünf", "cinque"), ("six", "seis", "sechs", "sei"),
 )  # fmt: skip
 _JOINT = re.compile(
-    rf"^(\s*(?:-\s+)?)(?:{TIE.pattern})[ -]+(?=(?:\d{{1,2}}(?:{COUNTER})|{ORDINALS})\s*[:.)–—-])",
+    rf"^(\s*(?:-\s+)?)(?:{TIE.pattern})[ -]*(?=第?(?:\d{{1,2}}(?:{COUNTER})|{ORDINALS})\s*[:.)–—-])",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
@@ -43,7 +43,7 @@ _ENDED = re.compile(
     r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+\d[\d.,]*\s*(?:%|/|$)|\s+★|\s+(?:is|was|wins|and|e|é|foi|tied?)\b"
 )
 _TIED = re.compile(rf"\s*(?:[=/&~≈]+|\b(?:and|e|und|et|y|en|i|и|ve|og)\b|[와과と和]|ও|और|و)\s*{_LETTER}")
-_BESIDE = re.compile(rf"\s*,\s*{_LETTER}(?=\s*(?:$|[(,=/&–—-]|(?:and|e|und|tied?)\b))")
+_BESIDE = re.compile(rf"\s*[,、]\s*{_LETTER}(?=\s*(?:$|[(,、=/&–—-]|(?:and|e|und|tied?)\b))")
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<aside>\((?![A-Z]\))[^()]*\)|[:]\s*\d[\d.,]*(?:\s*/\s*\d+|%)?(?=\s*[,;>]|\s*$))
     |(?P<worse><+|≺|≤)|(?P<tie>[=~≈/&∼]+(?!>))|(?P<better>[>≻≥→⇒]+|[-=]+>)

@@ -20,6 +20,11 @@ _KEPT = re.compile(
     re.DOTALL,
 )
 _PYTHON_STRING = re.compile(rf"{_JSON}|(?P<python>{_PYTHON})", re.DOTALL)
+_UNESCAPED = re.compile(
+    r'(?:```(?:json)?\s*)?\{\s*"critiques"\s*:\s*\{[^{}]*"\s*\}\s*,\s*"ranking"\s*:\s*'
+    r'\[(?P<ranking>\s*"[A-Z]"(?:\s*,\s*"[A-Z]")+)\s*\](?:\s*\})?(?:\s*```)?'
+)
+_LETTER = re.compile(r'"([A-Z])"')
 _DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
 
 _LOOK_ALIKE = re.compile(r"(?<=[\"'])[АВСЕ](?=[\"'])")
@@ -50,6 +55,19 @@ def parsed_object(text: str) -> Any:
         with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
             return parse(text)
     return None
+
+
+def unescaped_ranking(text: str) -> list[str]:
+    """The ranking that ends a ballot whose critiques hold quotation marks that are not escaped; [] for anything else.
+
+    Each key of the ballot comes once, and no critique holds a brace: a ballot that a critique quotes has both.
+    """
+    match = _UNESCAPED.fullmatch(text.strip())
+    if match is None:
+        return []
+    ranking: list[str] = _LETTER.findall(match["ranking"])
+    keys = re.findall(r'"(\w+)"\s*:', text)
+    return ranking if keys == ["critiques", *sorted(ranking), "ranking"] else []
 
 
 def _parsed(json_text: str) -> Any:

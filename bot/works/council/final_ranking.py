@@ -88,6 +88,8 @@ HEDGED = re.compile(
     re.IGNORECASE,
 )
 """What a judge says around a list that is not its vote."""
+_ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
+"""What says how one response could be better, and nothing against the list."""
 REVISED = re.compile(
     r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
     r"| myself)|swap\w*|switch\w*"
@@ -190,7 +192,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
             sum(len(item.letters) for item in items) != top or top > n or not _whole(lines, start, end, top)
         ):
             return []
-        if HEDGED.search(after) and all(
+        if HEDGED.search(_ABOUT_ONE.sub("", marked(after))) and all(
             item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
         ):
             return []

@@ -88,6 +88,21 @@ FINAL_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 MINE = re.compile(
     r"\b(?:I|my|mine|meu|minha|mi|mon|ma|mein\w*|mijn|mój|moj\w*|мой|моя|benim|mio|mia)\b", re.IGNORECASE
 )
+_MY_VOTE = re.compile(
+    r"\s*(?:so |thus |therefore )?(?:here is |here's |this is |below is )?(?:my|mine)(?: own)?"
+    r"(?: (?:corrected|revised|new|updated|actual|real|honest|final|independent))?"
+    r"(?: (?:answer|ballot|vote|verdict|evaluation|ranking|judgement|judgment|json|version))?"
+    r"(?: (?:is|is this|is as follows|follows))?:",
+    re.IGNORECASE,
+)
+"""The last sentence before a judge's own ballot."""
+_QUOTES = re.compile(
+    rf"(?:{SAYS.pattern})[^:.]{{0,60}}:|(?:⟦[A-Z]⟧|(?:^|[.!?]\s)\W{{0,8}}(?:it|this|that|one of them)),?"
+    rf" (?:\w+ ){{0,3}}(?:{SAYS.pattern})"
+    r"|\b(?:like this|as follows|verbatim|i quote|the following)\b|[\"“«]",
+    re.IGNORECASE,
+)
+"""What makes of the rest of a line a quotation."""
 _GOES_ON = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
 """What follows a quotation within a sentence."""
 _MARKS = str.maketrans({
@@ -344,7 +359,10 @@ def heading(line: str) -> str:
 
 def introduces(line: str) -> bool:
     """Whether what follows this line is said to be a response's: "Response B writes:", or "Response B contained the
-    following, which I ignored."."""
+    following, which I ignored.". A line that ends with "Here is my vote:" introduces the judge's own."""
+    said, _, last = line.rstrip().rpartition(". ")
+    if said and _MY_VOTE.fullmatch(last) and not _QUOTES.search(marked(said)):
+        return False
     if not line.rstrip().endswith((":", ",", "such as", "e.g.")):
         about_one = len(set(named(line))) == 1 or _PRONOUN.match(line)
         return bool(about_one and _FOLLOWING.search(line))

@@ -48,7 +48,7 @@ _BARE = re.compile(r"[\s:(=–—-]*(?P<n>\d{1,3}(?:[.,]\d+)?)\s*(?=$|[)(–—;
 TIE = re.compile(
     r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*|ex\s+(?:aequo|æquo)|égal\w*|pari"
     r"|gelijk\w*|remis\w*|berabere|shared|joint|jointly|geteilt\w*|compartid\w+|partagée?s?|dividid\w+"
-    r"|condivis\w+)\b",
+    r"|condivis\w+)\b|공동|동률|동점|同率|同順位|並列|并列",
     re.I,
 )
 

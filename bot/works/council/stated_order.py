@@ -20,6 +20,7 @@ _NAME = r"⟦(?P<{}>[A-Z])⟧"
 _ONE, _TWO = _NAME.format("one"), _NAME.format("two")
 _VERB = (
     r"is|was|comes?|came|takes?|ranks?|finishes|gets|deserves|wins?|é|foi|fica|vem|leva|es|queda|va|viene|est|vient"
+    r"|sería|pondría|pongo|coloco|colocaría|dejo|seria|colocaria|deixo|serait|mettrais|wäre|sarebbe|metterei"
     r"|arrive|prend|ist|kommt|belegt|landet|è|resta|arriva|komt|staat|jest|zajmuje|—"
 )
 _ADVERBS = r"(?:\w+ly|in|on|at|em|no|na|en|au|à|auf|op|an|am|al|a|o|os|as|the|le|la|el|il|lo|der|die|das|de|het|um|un|ein|my|by|far|much|still|also|for me)"  # noqa: E501
@@ -37,7 +38,10 @@ _OF_WHAT = (
     rf"|lot|bunch|set)"
     rf"|by (?:a|some)[\w ]{{0,16}}? (?:margin|distance|way)|d[aeo]s? \w+)){{0,4}}"
 )
-_END = r"[ ]*(?=$|[.,;:!?)(—–-]|\b(?:because|since|as|due|mainly|and|while|but|e|y|et|und|en|porque|weil|car|perché)\b)"
+_END = (
+    r"[ ]*(?=$|[.,;:!?)(—–-]|\b(?:because|since|as|due|mainly|and|while|but|e|y|et|und|en|porque"
+    r"|que|aunque|weil|car|perché)\b)"
+)
 _AFTER = re.compile(
     rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
 )
@@ -104,13 +108,14 @@ _CONDITION = re.compile(
     r"|regarding|concerning|stylistic\w*|style|accuracy|clarity|tone|length|depth|at first|first (?:glance"
     r"|reading|impression)"
     r"|initially|next|from the bottom|almost|nearly|perhaps|maybe|probably|arguably|was it not|were it not"
-    r"|se|si|falls|wenn|quando|cuando|estilo|если|talvez|quizás?|peut-être|vielleicht|second thoughts)\b",
+    r"|(?<!que )(?<!pero )(?<!y )se|si|falls|wenn|quando|cuando|estilo|если"
+    r"|talvez|quizás?|peut-être|vielleicht|second thoughts)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|n['’]t|neither|nor|não|no es|nicht|ne|pas|не)\b", re.IGNORECASE)
 _LETTER = re.compile(
     r"(?<![\w'’⟦])(?P<letter>[A-L])(?![\w'’⟧])(?=\s*(?:[.,;:()=>/×—–]|-+>|$)|\s+(?:vs?\.?|versus|x|contra|gegen"
-    r"|contre|is|was|wins?"
+    r"|contre|is|are|was|wins?"
     rf"|comes?|vem|fica|viene|vient|kommt|fall|sit|tie|takes|beats|follows|over|above|to|and|e|y|et|und|{_LAST}|{ORDINALS})(?!\w))"
 )
 _MOST_LINES = 500
@@ -119,13 +124,35 @@ _REST_EQUAL = re.compile(
     r"\b(?:other|others|rest|remaining)\b[^.;⟦]{0,80}(?:\bno(?: real)?|n['’]t \w+ any|\bnot \w+ any)"
     r" (?:reason to (?:separate|distinguish|split|rank)|difference between)(?: between)?"
     r"(?: them| the (?:two|others|rest))?"
-    r" *[.!]?$",
+    r" *[.!]?$"
+    r"|(?:\bno|\bnot|n['’]t)(?: (?:got|have|hold))?(?: an?| any)? (?:view|opinion|preference)\b[^.;⟦]{0,40}"
+    r"\b(?:others?|rest|remaining)\b[^.;⟦]{0,40}[.!]?$",
     re.IGNORECASE,
 )
 """That those without a place share the last."""
+_SERIES = r"(?P<all>⟦[A-Z]⟧(?:(?:, | and |, and | e | y | et | und )⟦[A-Z]⟧){1,8})"
+_LEVEL = re.compile(
+    rf"{_SERIES} (?:are|rank|come out)(?: all| both)?(?: exactly)? "
+    r"(?:equal|equally good|tied|level|on a par|indistinguishable)\b",
+    re.IGNORECASE,
+)
+_SAME = re.compile(rf"{_SERIES} (?:are|say|give)\b", re.IGNORECASE)
+_THEM_LEVEL = re.compile(
+    r"^I (?:would )?(?:rank|rate|put|place|call|consider|judge) "
+    r"(?:them|these|all (?:two|three|four|five)(?: of them)?)(?: all)?"
+    r"(?: as)? (?:equal|equally|level|tied|on a par)[^⟦]{0,40}$",
+    re.IGNORECASE,
+)
+"""Said right after a sentence about several, that these are equal."""
 _LONGEST = 2_000
 """Characters of a sentence that may state something."""
 _UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
+_ASIDE = re.compile(
+    r",\s(?:sin (?:ninguna )?duda|a mi juicio|para mí|sem dúvida|para mim|sans (?:aucun )?doute|à mon avis|pour moi"
+    r"|ohne zweifel|meiner meinung nach|für mich|senza dubbio|per me|zonder twijfel|without (?:a )?doubt|for me"
+    r"|in my (?:view|opinion)|clearly|of course),(?=\s)",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
@@ -147,7 +174,10 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
     facts = _Facts()
     if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
         return []
+    before = ""
     for sentence in _sentences(lines):
+        series = _LEVEL.search(sentence) or (_SAME.search(before) if _THEM_LEVEL.search(sentence) else None)
+        before = sentence
         if len(sentence) > _LONGEST:
             return []
         if not any(told.search(sentence) for told in _UNSURE if told is not OTHER):
@@ -155,6 +185,7 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
         if not any(told.search(sentence) for told in _UNSURE):
             if not _NEGATED.search(sentence):
                 _note(facts, sentence, n)
+                facts.equal |= set(pairwise(re.findall("[A-Z]", series["all"]))) if series else set()
         elif any(
             said.search(sentence) for said in (_AFTER, _BEFORE, _BETTER, _PREFERRED, _EQUAL)
         ) or _READ.search(sentence):
@@ -189,7 +220,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         if "⟦" not in text or introduced or inside_quotes(lines, at, at):
             continue
         for sentence in _SENTENCE.split(text):
-            yield " ".join(sentence.split())
+            yield " ".join(_ASIDE.sub(" ", sentence).split())
 
 
 def _left_out(quotation: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from bot.works.council.final_ranking import (
     is_introduced,
     too_early,
 )
-from bot.works.council.judge_text import QUOTED, before, marked
+from bot.works.council.judge_text import QUOTED, SAYS, before, marked, named
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
@@ -35,6 +35,17 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """What stands before signs without changing what they mean."""
+_FEWER = re.compile(
+    r"\b(?:fewer|lower|less|smaller|fewest|lowest|menos|menor|moins|weniger|niedriger|meno|minder)\b[^.\n]{0,30}"
+    r"\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser|meglio|migliore|beter)\b",
+    re.IGNORECASE,
+)
+_FAULTS = re.compile(
+    r"[\s:(=–—-]*(\d{1,3})\s+(?:\w+\s+)?(?:mistakes?|errors?|faults?|slips?|penalty points?"
+    r"|penalt(?:y|ies)|erros?|errores"
+    r"|error|erreurs?|fautes?|fehler|strafpunkte?|errori|errore|fouten|fout)\b",
+    re.IGNORECASE,
+)
 _SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
 
 
@@ -118,6 +129,8 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     places, scores = zip(*(figures_within(item.remark) for item in last), strict=True)
     if all(len(said) == 1 for said in places) and _fits(last, values := [min(said) for said in places], n):
         ways.append(by_value(last, [value * -(better or -1) for value in values]))
+    if not ways and (counts := _faults(lines[:start], last)):
+        return by_value(last, counts)
     if PENALTY.search("\n".join(lines)):
         return ways[0] if ways and not any(_inverted(way, ways[0]) for way in ways) else []
     if all(len(said) == 1 for said in scores):
@@ -130,6 +143,17 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     if any(_inverted(way, ways[0]) for way in ways) or not ways or len(ways[0]) < 2:
         return []
     return ways[0]
+
+
+def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
+    """How many faults are counted beside each, where the judge says above them that fewer are better; [] else."""
+    said = [line.replace(" instead of ", " ") for line in head if _FEWER.search(line)]
+    if not said or any(pattern.search(line) for line in said for pattern in (DOUBTFUL, SAYS, HEDGED)):
+        return []
+    if any(named(line) for line in said):
+        return []
+    matches = [_FAULTS.match(item.remark) for item in items]
+    return [float(match[1]) for match in matches if match] if all(matches) else []
 
 
 def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:

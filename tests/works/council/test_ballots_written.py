@@ -32,6 +32,7 @@ AT_LEAST = {
     "sixteenth": 40,
     "seventeenth": 39,
     "eighteenth": 39,
+    "nineteenth": 40,
     "variants": 38,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
