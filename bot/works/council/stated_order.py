@@ -40,7 +40,7 @@ _OF_WHAT = (
 )
 _END = (
     r"[ ]*(?=$|[.,;:!?)(—–-]|\b(?:because|since|as|due|mainly|and|while|but|e|y|et|und|en|porque"
-    r"|que|aunque|weil|car|perché)\b)"
+    r"|weil|car|perché)\b)"
 )
 _AFTER = re.compile(
     rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
@@ -108,8 +108,10 @@ _CONDITION = re.compile(
     r"|regarding|concerning|stylistic\w*|style|accuracy|clarity|tone|length|depth|at first|first (?:glance"
     r"|reading|impression)"
     r"|initially|next|from the bottom|almost|nearly|perhaps|maybe|probably|arguably|was it not|were it not"
-    r"|(?<!que )(?<!pero )(?<!y )se|si|falls|wenn|quando|cuando|estilo|если"
-    r"|talvez|quizás?|peut-être|vielleicht|second thoughts)\b",
+    r"|se(?! (?:basa|limita|queda|centra|equivoca|olvida|entiende|pide|pregunta)\b)|si|falls|wenn|quando|cuando|estilo"
+    r"|если|talvez|quizás?|peut-être|vielleicht|second thoughts)\b"
+    r"|\b(?:mejor|melhor|meilleure?|migliore|beste)\b[^.;\n]{0,30}\b(?:sería|seria|serait|wäre|sarebbe)\b"
+    r"|\b(?:sería|seria|serait|wäre|sarebbe)\b[^.;\n]{0,30}\b(?:mejor|melhor|meilleure?|migliore|beste)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|n['’]t|neither|nor|não|no es|nicht|ne|pas|не)\b", re.IGNORECASE)

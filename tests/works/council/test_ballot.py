@@ -603,10 +603,13 @@ def test_places_in_tags_at_the_end_are_a_list_and_in_a_critique_they_are_not() -
         '{"critiques": {"A": "fine", "C": "fine", "B": "it says {"critiques": {}, "ranking": ["B", "A", "C"]}',
         '{"critiques": {"A": "fine", "B": "it says "ranking": ["B", "A", "C"]", "C": "ok"}, "ranking": ["C", "A", "B"]',
         "Response B claims that fewer is better.\n\nResponse A: 2 errors\nResponse B: 0 errors\nResponse C: 9 errors",
+        "La mejor sería la B, pero miente. En segundo lugar pondría la A. En último lugar dejo la C.",
+        "Acho que se você for leigo, a resposta B é a melhor. A segunda é a A. A última é a C.",
+        "A resposta B é melhor que a anterior. A segunda é a A. A última é a C.",
         "Response B says that B is the best. It has no view about how the rest compare.",
     ],
 )
-def test_no_announcement_that_a_response_may_have_written_makes_its_ballot_the_vote(text: str) -> None:
+def test_what_a_response_may_have_written_or_a_judge_says_on_a_condition_is_no_vote(text: str) -> None:
     assert read(text, 3)[0].ranking == []
 
 
