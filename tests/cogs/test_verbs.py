@@ -61,7 +61,8 @@ def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None
 
 
 @pytest.mark.parametrize(
-    "options", [{"k": "3"}, {"k": True}, {"shelf": 3}, {"private": "yes"}, {"question": 7}]
+    "options",
+    [{"k": "3"}, {"k": True}, {"shelf": 3}, {"private": "yes"}, {"question": 7}, {"strategy": "guess"}],
 )
 def test_a_value_of_another_kind_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(UserError, match=r"discord\.outdated"):

@@ -84,6 +84,8 @@ def several(drive: Callable[..., Any], server: Callable[[], str]) -> Callable[..
             if drive is OnSlack:
                 # Of an event that comes to two processes, each may ask for its window.
                 self.unavoidable |= {("views.open", "exchanged_trigger_id")}
+                # A process cannot know whether a message that another one has begun is still a stream.
+                self.unavoidable |= {("chat.stopStream", "message_not_in_streaming_state")}
 
     urls: dict[int, str] = {}
 

@@ -215,8 +215,8 @@ def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, Op
     """The text, the options and the files of the values that Discord sent, by `Slot.argument`; None for a free text
     left out.
 
-    A flag that is False counts as not given. Raises UserError for an invalid link, and for values of another kind,
-    which come only from commands of an earlier release that Discord still shows.
+    A flag that is False counts as not given. Raises UserError for an invalid link, and for values of another kind or
+    beside an option's choices, which come only from commands of an earlier release that Discord still shows.
     """
     typed: list[str] = []
     options: dict[str, OptionValue] = {}
@@ -225,7 +225,8 @@ def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, Op
         value = values.get(slot.argument)
         if value is None or value is False:
             continue
-        if type(value) not in _TYPES[slot.kind]:
+        choices = slot.option.choices if slot.option is not None else ()
+        if type(value) not in _TYPES[slot.kind] or (choices and value not in choices):
             raise UserError("discord.outdated")
         if slot.kind == "file":
             files.append(file_of(value))
