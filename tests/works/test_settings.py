@@ -280,7 +280,7 @@ async def test_names_and_then_their_values_are_offered(ask: Asker) -> None:
         return await ask.app.complete("setting", Typed("local", typed))
 
     assert await offered("lang") == ["language"]
-    assert await offered("answ") == ["model.answerer", "answers"]
+    assert await offered("answ") == ["model.answerer", "answers", "unanswered"]
     assert await offered("council.") == ["council.members", "council.chair", "council.criteria"]
     assert await offered("language ") == ["language en", "language pt-BR"]
     assert await offered("language p") == ["language pt-BR"]

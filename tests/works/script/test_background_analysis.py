@@ -103,7 +103,8 @@ async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> N
         assert "1 of 3 scenes have been looked into." in await looked_into(room)
         events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
         assert any(isinstance(event, Notice) and "half done" in event.text for event in events)
-        assert "INT. ROOM - DAY; ADA. Card 1" in asked[-1]
+        # What failed may have been asked once more behind it.
+        assert any("INT. ROOM - DAY; ADA. Card 1" in prompt for prompt in asked)
 
 
 async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
