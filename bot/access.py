@@ -122,8 +122,10 @@ def needs(verb: Verb, request: Request) -> list[str]:
 
 
 def decisive(rules: Sequence[Rule], person: str, groups: Collection[str]) -> Rule | None:
-    """The rule that decides for a person: their own, else one that denies it to a group of theirs, else one that allows
-    it to one, else everyone's."""
+    """The rule that decides for a person.
+
+    Their own rule comes first, then a group's denial, then a group's permission, then the rule for everyone.
+    """
 
     def order(rule: Rule) -> tuple[int, bool]:
         return get_args(Whose).index(rule.whose), rule.allows

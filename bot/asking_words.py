@@ -205,7 +205,7 @@ CHATTER = _of(r"""
     |entenderam
     |conseguiu|funcionou|resolveu|rolou|deu (?:certo|bom|ruim)|viu
 """)
-"""Whole sentences that ask nothing of anybody, or only of whoever spoke before."""
+"""Whole sentences that are no question to the bot: they ask nothing, or only the previous speaker."""
 
 TAG = _of(r"""
     (?:is (?:that|this) )?(?:right|allowed|true|correct|legal|possible)|what now|now what|all of (?:them|it)

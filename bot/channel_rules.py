@@ -130,8 +130,3 @@ def allows(value: str, work: str) -> bool:
     if all(name.startswith(EXCEPT) for name in names):
         return EXCEPT + work not in names
     return work in names
-
-
-def shown_works(value: str) -> str:
-    """The setting's value as people read and write it."""
-    return ", ".join(value.split())

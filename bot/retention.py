@@ -42,7 +42,7 @@ class KeptDays:
         forget: Forget,
         *,
         grace_days: int = 0,
-        delete_document: DeleteDocument | None = None,
+        delete_document: DeleteDocument,
     ) -> None:
         self._db = db
         self._days = days
@@ -102,8 +102,7 @@ class KeptDays:
         """
         due = await self._departures.before(now - timedelta(days=self._grace_days))
         for space in due:
-            for document in await self._departures.documents(space) if self._delete_document else ():
-                assert self._delete_document is not None
+            for document in await self._departures.documents(space):
                 await self._delete_document(space, document)
             runs = await self._departures.runs(space)
             for first in range(0, len(runs), BATCH):

@@ -73,7 +73,7 @@ class SettingsStore:
         return {row.name.removeprefix(prefix): row for row in rows}
 
     async def named(self, space: str, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[SettingRow]:
-        """All that is set in the space under these names, or under names that begin so, by whomever and wherever."""
+        """All that is set in the space under these names, or under names that begin so, in every scope."""
         from sqlalchemy import or_
 
         from storage.tables import settings as t
@@ -85,7 +85,7 @@ class SettingsStore:
         return await self._db.rows(query, SettingRow)
 
     async def beginning(self, space: str, prefix: str) -> Sequence[SettingRow]:
-        """All that is set in the space under names that begin so, by whomever and wherever."""
+        """All that is set in the space under names that begin so, in every scope."""
         from storage.tables import settings as t
 
         these = t.select().where(t.c.space == space, t.c.name.startswith(prefix, autoescape=True))

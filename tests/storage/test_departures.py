@@ -37,6 +37,10 @@ async def rows(db: Database, space: str) -> dict[str, int]:
     return counts
 
 
+async def no_document(space: str, document: str) -> None:
+    raise AssertionError("these spaces have none")
+
+
 async def nothing(runs: Sequence[str]) -> None:
     return
 
@@ -87,7 +91,7 @@ async def test_a_space_that_took_the_bot_back_keeps_everything(db: Database) -> 
     await departures.left("left", NOW)  # told twice: the first time counts
     await departures.returned("invited")
     await Inbox(db).receive([request("run-later", "used", OLD + timedelta(days=1))])
-    days = KeptDays(db, 0, nothing, grace_days=30)
+    days = KeptDays(db, 0, nothing, grace_days=30, delete_document=no_document)
     assert await days.delete_left(NOW) == ["left"]
     assert await rows(db, "used") == {"inbox": 2}
     assert await rows(db, "invited") == {"inbox": 1}

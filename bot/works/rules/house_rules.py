@@ -180,7 +180,7 @@ class _WithHouseRules:
 
 
 def overrules(passages: Sequence[Passage]) -> str:
-    """What a model is told where house rules are among the passages, "" where none are."""
+    """The note for the model that house rules overrule the books; "" if no passage is a house rule."""
     if not any(passage.chunk.startswith(CHUNK) for passage in passages):
         return ""
     title = next(passage.title for passage in passages if passage.chunk.startswith(CHUNK))

@@ -58,6 +58,20 @@ async def test_a_work_that_is_turned_off_is_refused_in_words(at: Table) -> None:
     assert at.requests == []
 
 
+async def test_a_private_answer_obeys_the_rules_of_the_channel_where_it_was_asked_for(at: Table) -> None:
+    channel = at.team.channel("quiet")
+    place = Place(PLATFORM, at.space, channel.id, "")
+    for name, value in ((WORKS, "-council"), ("shelf", "house")):
+        await at.app.settings.set(place, at.bia.id, name, value, "channel")
+    await at.slack.command(at.ana, channel, "/council", "ask Which ending? --private")
+    told = await at.whispered(at.ana, channel)
+    assert "`council` is turned off in this channel" in told.text
+    await at.slack.command(at.ana, channel, "/rules", "ask Who? --private")
+    await at.ended()
+    assert at.asked.options["shelf"] == "house"
+    assert at.asked.place.channel == f"@{at.ana.id}"
+
+
 async def test_every_question_in_a_channel_is_answered_where_that_is_set(at: Table) -> None:
     channel = at.team.channel("ask")
     await at.slack.say(at.ana, channel, "How does grappling work?")

@@ -38,6 +38,7 @@ from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
 from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
+from bot.faults import in_words
 from bot.runs.requests import event_id
 from bot.verb import SHARE, TYPED
 from bot.words import Words, words
@@ -265,6 +266,13 @@ class Intake(intake.Intake):
         request = request_of(
             invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
         )
+        if request.place.channel != here.channel:
+            # A private answer has a place of its own: the rules are those of the channel where it was asked for.
+            asked = replace(request, place=here)
+            with in_words():
+                await self.app.channel_rules.check(row, asked)
+                filled = await self.app.channel_rules.filled(row, asked)
+            request = replace(filled, place=request.place)
         await self.keep_pace(request)
         stored = asyncio.get_running_loop().create_future()
 
