@@ -99,7 +99,7 @@ class SettingsStore:
     async def add(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
-        """Set it, unless it is set there; whether it was not."""
+        """Set it unless it is already set there; returns whether it did."""
         from storage.tables import settings as t
 
         row = {
@@ -111,7 +111,12 @@ class SettingsStore:
             "author_id": author_id,
             "updated_at": datetime.now(UTC),
         }
-        return await self._db.run(self._db.insert(t).values(row).on_conflict_do_nothing()) > 0
+        async with self._db.write() as connection:
+            new = self._db.insert(t).values(row).on_conflict_do_nothing()
+            added = (await connection.execute(new)).rowcount > 0
+            if added:
+                await self._keep(connection, row, {name: value})
+        return added
 
     async def set_all(
         self, space: str, values: Mapping[str, str], author_id: str, scope: Scope = "space", of: str = ""

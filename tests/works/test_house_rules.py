@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.events import Citation, Event, Failed, File, Notice, Stage, Text
+from bot.events import Choices, Citation, Event, Failed, File, Notice, Stage, Text
 from bot.retrieval.intake import Item
 from bot.works.rules.house_rules import MOST, HouseRules, rules_in
 from tests.fakes.chat_completions import ChatService, Reply
@@ -76,6 +76,16 @@ async def test_they_come_before_the_book_and_open_as_sources(ask: Asker, tmp_pat
     await rules(ask, remove=1)
     gone = await ask.perform(ask.request("rules", "see", "1", HERE, ANA))
     assert "has been removed since" in "".join(event.text for event in gone if isinstance(event, Failed))
+
+
+async def test_nothing_of_the_books_is_offered_where_they_do_not_answer(ask: Asker, tmp_path: Path) -> None:
+    await shelve(ask, tmp_path)
+    await rules(ask, "Potions are a bonus action.")
+    events = await answered(ask, "Are potions a bonus action?")
+    assert [event.source for event in events if isinstance(event, Citation)] == ["House rules"]
+    assert not [event for event in events if isinstance(event, Choices)]
+    history = await ask("history", author=BIA)
+    assert "Potions are a bonus action." in history
 
 
 async def test_a_rule_about_something_else_is_not_cited(ask: Asker, tmp_path: Path) -> None:

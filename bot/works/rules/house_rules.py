@@ -162,8 +162,9 @@ class _WithHouseRules:
             return books
         best = max((passage.score for passage in books.passages), default=1.0)
         rules = [replace(rule, score=max(best, rule.score)) for rule in rules]
-        found = books.passages if books.confident else []
-        return replace(books, passages=[*rules, *found], confident=True, doubtful=False)
+        if not books.confident:
+            books = replace(books, passages=[], nearest=[], see_also=[])
+        return replace(books, passages=[*rules, *books.passages], confident=True, doubtful=False)
 
     def _rule(self, passage: Passage) -> Passage:
         number = _HEADING.search(passage.section_title)
