@@ -77,7 +77,7 @@ class KeptDays:
             await asyncio.sleep(DAY_S)
 
     async def round(self, now: datetime) -> int:
-        """Forget all that is due; how many runs and conversations. Raises StorageFault."""
+        """Forget all that is due; how many runs, conversations and changes of settings. Raises StorageFault."""
         before = now - timedelta(days=self._days)
         forgotten, after = 0, 0
         while True:
@@ -90,9 +90,12 @@ class KeptDays:
         while conversations := await self._retention.forget_conversations(before):
             forgotten += conversations
             await asyncio.sleep(PAUSE_S)
+        while changes := await self._retention.forget_changes(before):
+            forgotten += changes
+            await asyncio.sleep(PAUSE_S)
         if forgotten:
             await self._db.scrub()
-            _log.info("deleted %d runs and conversations older than %d days", forgotten, self._days)
+            _log.info("deleted %d runs, conversations and changes older than %d days", forgotten, self._days)
         return forgotten
 
     async def delete_left(self, now: datetime) -> list[str]:

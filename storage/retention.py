@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 BATCH = 100
-"""Runs or conversations in one transaction: others wait for it on SQLite."""
+"""Runs, conversations or changes in one transaction: others wait for it on SQLite."""
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
@@ -67,6 +67,17 @@ class Retention:
             ids = list((await connection.execute(query.limit(BATCH))).scalars())
             if ids:
                 await connection.execute(exchanges.delete().where(exchanges.c.session_id.in_(ids)))
+            return len(ids)
+
+    async def forget_changes(self, before: datetime) -> int:
+        """Forget a batch of changes of shared settings from before a moment; how many. The settings stay."""
+        from storage.tables import setting_changes as t
+
+        old = t.select().with_only_columns(t.c.id).where(t.c.changed_at < before).limit(BATCH)
+        async with self._db.write() as connection:
+            ids = list((await connection.execute(old)).scalars())
+            if ids:
+                await connection.execute(t.delete().where(t.c.id.in_(ids)))
             return len(ids)
 
     async def _sum(self, connection: AsyncConnection, works: dict[tuple[str, str], str]) -> None:

@@ -15,7 +15,8 @@ from storage.ledger import Ledger
 from storage.outbox import Outbox
 from storage.retention import BATCH
 from storage.sessions import Sessions
-from storage.tables import exchanges, inbox, ledger, offers, outbox, sessions
+from storage.settings import SettingsStore
+from storage.tables import exchanges, inbox, ledger, offers, outbox, sessions, setting_changes
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 OLD = NOW - timedelta(days=40)
@@ -112,3 +113,13 @@ async def test_what_was_said_goes_only_from_what_was_archived_long_ago(db: Datab
     assert await kept.last_exchanges("s", "s1", 9) == []
     assert not await Inbox(db).withdraw("s", "r1", "")
     assert not await Inbox(db).withdraw("other", "r2", "")
+
+
+async def test_old_changes_of_settings_go_and_the_settings_stay(db: Database) -> None:
+    store = SettingsStore(db)
+    await store.set_all("s", {f"house_rule.{n}": "old" for n in range(BATCH + 1)}, "bia")
+    await db.run(setting_changes.update().values(changed_at=OLD))
+    await store.set("s", "works", "rules", "bia", "channel", "c")
+    assert await KeptDays(db, 30, Engine().forget, delete_document=no_document).round(NOW) == BATCH + 1
+    assert [change.name for change in await store.changes("s", 500)] == ["works"]
+    assert len(await store.under("s", "house_rule.")) == BATCH + 1
