@@ -449,7 +449,7 @@ class App:
         """`follows` is performed behind it, if it is begun now."""
         with in_words():
             await self._live.keep_owed()
-            locale = await self.settings.locale(request.place, request.author.id, request.locale)
+            locale = await self.settings.locale(request.ruled_by, request.author.id, request.locale)
             request = composed(replace(request, locale=locale))
             with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)

@@ -275,7 +275,7 @@ class Budget:
                 input_tokens=most.input_tokens,
                 cache_write_tokens=most.cache_write_tokens,
                 input_usd=input_usd,
-                channel=request.place.channel,
+                channel=request.ruled_by.channel,
             )
         )
         try:

@@ -89,7 +89,7 @@ class Budgets:
 
     async def of(self, request: Request) -> list[Allowance]:
         """What the request's author, its channel and its space may use; nothing for an admin where they are exempt."""
-        place, author = request.place, request.author
+        place, author = request.ruled_by, request.author
         budgets = await self.all(place.space)
         if not budgets or (author.admin and await self._exempt(place)):
             return []
@@ -173,6 +173,6 @@ def _holding(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
     shared = [b for b in budgets if b.holder == "space"]
     return [
         *persons,
-        *(b for b in budgets if b.holder == "channel" and b.of == request.place.channel),
+        *(b for b in budgets if b.holder == "channel" and b.of == request.ruled_by.channel),
         *shared,
     ]

@@ -62,7 +62,7 @@ class ChannelRules:
         """Raises UserError where the request's work may not run in its place. Raises StorageFault."""
         if not governed(verb):
             return
-        rows = await self._settings.nearest(request.place, "", WORKS)
+        rows = await self._settings.nearest(request.ruled_by, "", WORKS)
         if rows and not allows(rows[0].value, verb.work):
             names = ", ".join(work for work in GOVERNED if allows(rows[0].value, work)) or "–"
             raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
@@ -73,11 +73,11 @@ class ChannelRules:
         brings = verb.background or request.files or "file" in request.options
         if not wanted or brings or verb.work not in GOVERNED:  # the library shows every shelf
             return request
-        place, options = request.place, dict(request.options)
+        options = dict(request.options)
         for name in wanted:
-            rows = await self._settings.nearest(place, "", name) if name not in options else []
+            rows = await self._settings.nearest(request.ruled_by, "", name) if name not in options else []
             # A conversation that goes on has chosen its course or screenplay.
-            if rows and (name == SHELF.name or not await self._begun(place)):
+            if rows and (name == SHELF.name or not await self._begun(request.place)):
                 options[name] = rows[0].value
         return replace(request, options=options)
 

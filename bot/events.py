@@ -6,7 +6,7 @@ A leaf: imports nothing of ours. It deliberately knows no platform, no model and
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -64,6 +64,7 @@ class Request:
     (`Run.begin`); "" where a person, a schedule or a folder has. `answers` is the run of the same space whose choice
     was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
     adults in there; None where it cannot tell. `window`: its text was typed into a window, which is closed.
+    `asked_in` is the channel of a private request whose answer has a place of its own, "" for the place's own.
     """
 
     id: str
@@ -81,6 +82,12 @@ class Request:
     answers: str = ""
     adults: bool | None = None
     window: bool = False
+    asked_in: str = ""
+
+    @property
+    def ruled_by(self) -> Place:
+        """The place whose settings, rules and budgets hold: where it was asked for."""
+        return replace(self.place, channel=self.asked_in, thread="") if self.asked_in else self.place
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class Resources:
 
         async def instruction(request: Request) -> str:
             """What the channel's admins ask of its answers, as a paragraph of a system prompt; "" for nothing."""
-            rows = await settings.nearest(request.place, "", INSTRUCTION)
+            rows = await settings.nearest(request.ruled_by, "", INSTRUCTION)
             if not rows:
                 return ""
             wording = await own_prompts.wording(request.place.space, "channel")

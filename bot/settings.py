@@ -180,7 +180,8 @@ class Settings:
 
         Models that the config no longer permits are left out.
         """
-        chosen = {role: await self._chosen_models(request.place, request.author.id, role) for role in ROLES}
+        place, person = request.ruled_by, request.author.id
+        chosen = {role: await self._chosen_models(place, person, role) for role in ROLES}
         return {role: models for role, models in chosen.items() if models}
 
     async def answerer(self, place: Place, person: str) -> str:

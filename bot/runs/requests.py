@@ -75,10 +75,11 @@ def composed(request: Request) -> Request:
 
 def request_to_json(request: Request) -> str:
     tree = asdict(request)
-    if (
-        tree["author"]["groups"] is None
-    ):  # a release before groups, which may share the database, reads it, too
+    # Left out where they say nothing: an earlier release, which may share the database, reads it, too.
+    if tree["author"]["groups"] is None:
         del tree["author"]["groups"]
+    if not request.asked_in:
+        del tree["asked_in"]
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 

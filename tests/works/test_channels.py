@@ -168,6 +168,11 @@ async def test_a_question_goes_to_the_channels_shelf(tmp_path: Path) -> None:
         away = await asked(ELSEWHERE)
         assert "four hours" in away
         assert "pirate" not in away
+        alone = ask.request("rules", "ask", QUESTION, ELSEWHERE, ANA)
+        await ask.perform(replace(alone, asked_in=HERE.channel))
+        private = str(service.requests[-1]["messages"])
+        assert "seven hours" in private, "a private answer obeys the channel where it was asked for"
+        assert "pirate" in private
 
 
 async def test_the_table_shows_what_holds_and_admins_get_buttons(ask: Asker) -> None:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Place
-from bot.settings import ANSWERS, EVERYTHING, IN_CHANNEL, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from bot.budget import unknown
+from bot.budgets import setting_of
+from bot.events import Place, Usage
+from bot.runs.requests import event_id
+from bot.settings import ANSWERS, EVERYTHING, IN_CHANNEL, IN_PRIVATE, INSTRUCTION, LISTENS, MENTIONS, WORKS
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen, texts
 from tests.fakes.discord import Channel
@@ -49,6 +52,26 @@ async def test_a_command_is_answered_to_the_asker_alone_where_that_is_usual(on: 
     assert asked.original.ephemeral
     assert answers(on.channel) == []
     assert on.channel.threads == []
+
+
+async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(on: Line) -> None:
+    await put(on, ANSWERS, IN_PRIVATE)
+    await put(on, INSTRUCTION, "Be brief.")
+    place = Place("discord", str(on.guild.id), str(on.channel.id), "")
+    budget = setting_of("channel", place.channel, "day", "tokens")
+    await on.app.settings.set(place, str(on.bia.id), budget, "100 general", "space")
+    asked = await on.discord.slash(on.bia, on.channel, "rules ask", question="what is grappled?")
+    await on.discord.until(lambda: asked.original is not None and "Its speed is zero." in asked.original.text)
+    request = await on.app.request_of(place.space, event_id("discord", place.space, str(asked.id)))
+    assert request is not None
+    assert request.place.thread, "a conversation of its own"
+    models = on.app.resources.models
+    assert "Be brief." in await models._instruction(request)
+    await models.budget._reserve(request, "step", "p:m", Usage(input_tokens=60, output_tokens=40), unknown)
+    again = await on.discord.slash(on.bia, on.channel, "rules ask", question="what is prone?")
+    await on.discord.until(
+        lambda: again.original is not None and "The budget of this channel" in again.original.text
+    )
 
 
 async def test_only_mentions_are_answered_in_its_threads_where_that_is_set(on: Line) -> None:

@@ -7,8 +7,10 @@ from functools import partial
 import pytest
 
 from bot.adapters.slack.placing import PLATFORM
-from bot.events import Place
-from bot.settings import ANSWERS, EVERYTHING, IN_PRIVATE, LISTENS, MENTIONS, WORKS
+from bot.budget import unknown
+from bot.budgets import setting_of
+from bot.events import Place, Usage
+from bot.settings import ANSWERS, EVERYTHING, IN_PRIVATE, INSTRUCTION, LISTENS, MENTIONS, WORKS
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
 
@@ -70,6 +72,26 @@ async def test_a_private_answer_obeys_the_rules_of_the_channel_where_it_was_aske
     await at.ended()
     assert at.asked.options["shelf"] == "house"
     assert at.asked.place.channel == f"@{at.ana.id}"
+
+
+async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(at: Table) -> None:
+    channel, other = at.team.channel("voiced"), at.team.channel("unvoiced")
+    place = Place(PLATFORM, at.space, channel.id, "")
+    budget = setting_of("channel", channel.id, "day", "tokens")
+    await at.app.settings.set(place, at.bia.id, INSTRUCTION, "Be brief.", "channel")
+    await at.app.settings.set(place, at.bia.id, budget, "100 voiced", "space")
+    await at.slack.command(at.ana, channel, "/rules", "ask Who? --private")
+    await at.ended()
+    models = at.app.resources.models
+    assert at.asked.place.channel == f"@{at.ana.id}"
+    assert "Be brief." in await models._instruction(at.asked)
+    await models.budget._reserve(at.asked, "step", "p:m", Usage(input_tokens=60, output_tokens=40), unknown)
+    await at.slack.command(at.ana, channel, "/rules", "ask Who else? --private")
+    told = await at.whispered(at.ana, channel)
+    assert "The budget of this channel" in told.text
+    await at.slack.command(at.ana, other, "/rules", "ask Who? --private")
+    await at.ended(2)
+    assert await models._instruction(at.requests[-1]) == ""
 
 
 async def test_every_question_in_a_channel_is_answered_where_that_is_set(at: Table) -> None:

@@ -38,7 +38,6 @@ from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
 from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
-from bot.faults import in_words
 from bot.runs.requests import event_id
 from bot.verb import SHARE, TYPED
 from bot.words import Words, words
@@ -266,13 +265,6 @@ class Intake(intake.Intake):
         request = request_of(
             invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
         )
-        if request.place.channel != here.channel:
-            # A private answer has a place of its own: the rules are those of the channel where it was asked for.
-            asked = replace(request, place=here)
-            with in_words():
-                await self.app.channel_rules.check(row, asked)
-                filled = await self.app.channel_rules.filled(row, asked)
-            request = replace(filled, place=request.place)
         await self.keep_pace(request)
         stored = asyncio.get_running_loop().create_future()
 
@@ -359,7 +351,11 @@ def request_of(
     )
     author = Author(location.user, person.name, admin=person.admin, zone=person.zone)
     invocation = replace(invocation, plain=invocation.plain or earlier)
-    return intake.request_of(invocation, run, place, author, person.locale, origin)
+    request = intake.request_of(invocation, run, place, author, person.locale, origin)
+    again = invocation.again.asked_in if invocation.again is not None else ""
+    return replace(
+        request, asked_in=location.channel if goes == "direct" else again if location.direct else ""
+    )
 
 
 async def unattended(label: str, doing: Coroutine[Any, Any, None]) -> None:
