@@ -5,7 +5,8 @@ A person sees their own part, an admin everybody's. Calls no model and changes n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING
 from bot import budget
 from bot.commands import WORKS
 from bot.config import MOST_DAYS
-from bot.events import Request
+from bot.events import Place, Request
 from bot.markdown import harmless
-from bot.runs.requests import request_from_json
+from bot.names import Names
 from bot.words import Words, words
 from storage.ledger import Totals
 
@@ -37,6 +38,9 @@ LEAST = Decimal("0.0001")
 
 MOST_ROWS = 60
 """The most rows of a table by day, model or channel."""
+
+LOOKED_UP = 200
+"""The most people or channels of one answer whose names are looked up; the others have their ids."""
 
 NAME_CHARS = 40
 """The longest name in a table."""
@@ -88,12 +92,14 @@ class Accounts:
         self,
         ledger: Ledger,
         feedback: Feedback,
+        names: Names,
         settings: BudgetConfig,
         cache_times: CacheTimes | None = None,
     ) -> None:
         self._ledger = ledger
         self._cache_times = cache_times
         self._feedback = feedback
+        self._names = names
         self._settings = settings
 
     async def answer(self, request: Request) -> str:
@@ -107,8 +113,10 @@ class Accounts:
         )
         place, author = request.place, None if request.author.admin else request.author.id
         place_key = (place.space, place.platform, place.channel, place.thread)
+        named = await self._called(place, "person", [line.who for line in report.people])
         report = replace(
             report,
+            people=[replace(line, name=named.get(line.who) or line.who) for line in report.people],
             conversation=await self._ledger.conversation(*place_key, author_id=author),
             cache=self._cache_times.costs(place) if self._cache_times is not None else None,
         )
@@ -129,24 +137,37 @@ class Accounts:
                 sums.setdefault(getattr(group, field), []).append(group.totals)
             added = [(key, _sum(totals)) for key, totals in sums.items()]
             added.sort(key=lambda entry: entry[0] if by == "day" else (-_usd(entry[1]), entry[0]))
-            say = words(request.locale)
-            rows = [(harmless(key) or say("usage.other_work"), spent) for key, spent in added[-MOST_ROWS:]]
+            say, shown = words(request.locale), added[-MOST_ROWS:]
+            names = await self._called(place, by, [key for key, _ in shown])
+            unknown = say("usage.nameless" if by == "person" else "usage.other_work")
+            rows = [(names.get(key) or key or unknown, spent) for key, spent in shown]
             table = _table(f"usage.by_{by}", rows, say) if rows else say("usage.nothing")
-        return Breakdown(table, _csv(groups) if request.options.get("csv") else "")
+        if not request.options.get("csv"):
+            return Breakdown(table, "")
+        people = await self._called(place, "person", [group.author_id for group in groups])
+        channels = await self._called(place, "channel", [group.channel for group in groups])
+        return Breakdown(table, _csv(groups, people, channels))
+
+    async def _called(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
+        """The names of people or channels by their ids; nothing of what has no names."""
+        look = {"person": self._names.person, "channel": self._names.channel}.get(by)
+        if look is None:
+            return {}
+        once = list(dict.fromkeys(ids))[:LOOKED_UP]
+        return dict(zip(once, await asyncio.gather(*(look(place, id) for id in once)), strict=True))
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
-        """What `author` has spent, or everybody in the space."""
+        """What `author` has spent, or everybody in the space; people have no names yet."""
         now = datetime.now(UTC)
         since = now - timedelta(days=days)
         shares = await self._ledger.shares(space, since, author_id=None if everybody else author)
         people = _added(shares, lambda share: share.author_id)
-        named = await self._names(space, shares, [person for person, _ in people[:NAMED]])
         capped, tokens = await self._ledger.spent(space, now - timedelta(days=self._settings.space_days))
         judged = await self._feedback.count(space, since)
         return Report(
             days=days,
             everybody=everybody,
-            people=[Line(person, named.get(person) or person, spent) for person, spent in people[:NAMED]],
+            people=[Line(person, "", spent) for person, spent in people[:NAMED]],
             others=len(people[NAMED:]),
             works=[Line(work, work, spent) for work, spent in _added(shares, lambda share: share.work)],
             whole=_sum([share.totals for share in shares]),
@@ -155,18 +176,6 @@ class Accounts:
             up=judged["up"],
             down=judged["down"],
         )
-
-    async def _names(self, space: str, shares: Sequence[Share], people: Sequence[str]) -> dict[str, str]:
-        """The name that each person had at their last request, where that is known."""
-        last = {person: max(share.last for share in shares if share.author_id == person) for person in people}
-        asked = await self._ledger.requests(space, list(last.values()))
-        names = {}
-        for person, entry in last.items():
-            try:
-                names[person] = " ".join(request_from_json(asked[entry]).author.name.split())
-            except (KeyError, TypeError, ValueError):  # of an earlier release, or no request of the inbox
-                continue
-        return names
 
 
 def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str = "") -> str:
@@ -192,17 +201,22 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
     return "\n\n".join(parts)
 
 
-def _csv(groups: Sequence[Group]) -> str:
-    """One line for each day, person, work, model and channel. What a spreadsheet might take for a formula is quoted."""
+def _csv(groups: Sequence[Group], people: Mapping[str, str], channels: Mapping[str, str]) -> str:
+    """One line for each day, person, work, model and channel, with the names of people and channels by their ids.
+
+    What a spreadsheet might take for a formula is quoted.
+    """
     import csv
     import io
 
     file = io.StringIO()
     writer = csv.writer(file)
     names = [field.name for field in fields(Totals)]
-    writer.writerow(["day", "person", "work", "model", "channel", *names])
+    writer.writerow(["day", "person", "person_name", "work", "model", "channel", "channel_name", *names])
     for group in groups:
-        texts = (group.day, group.author_id, group.work, group.model, group.channel)
+        person, channel = group.author_id, group.channel
+        whose, where = people.get(person, ""), channels.get(channel, "")
+        texts = (group.day, person, whose, group.work, group.model, channel, where)
         cells = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in texts]
         writer.writerow([*cells, *(getattr(group.totals, name) for name in names)])
     return file.getvalue()
@@ -247,7 +261,7 @@ def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words) -> str:
     for name, spent in rows:
         read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
         figures = [_figure(n, say) for n in (spent.calls, read, spent.output_tokens)]
-        cells = [name[:NAME_CHARS].replace("|", "\\|"), *figures, _cost(spent, say)]
+        cells = [harmless(name[:NAME_CHARS]), *figures, _cost(spent, say)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -24,6 +24,7 @@ from bot.conversation import session_for
 from bot.events import Ended, OptionValue, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
+from bot.names import Names
 from bot.platforms import LogView, Platform
 from bot.retention import KeptDays
 from bot.runs.engine import Engine
@@ -186,6 +187,7 @@ class App:
         return Accounts(
             self.resources.ledger,
             self.records.feedback,
+            Names(self.resources),
             self.config.budget,
             self.resources.models.cache_times,
         )

@@ -146,7 +146,8 @@ class Platform:
     `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
     run there; `adults` says whether only adults are let in there.
     `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
-    the channel, or the category with this id, "" where that is not known. `standing` tells in which of these groups a
+    the channel, or the category with this id, `person_name` the person with this id in the place's space, "" where that
+    is not known. `standing` tells in which of these groups a
     person is; it raises UserError where the platform does not answer. `find` gives the id and the name of a "person" or
     a "group" of the place's space by what somebody typed, None for nobody; without it there are no groups, and people
     are called by their ids.
@@ -190,6 +191,7 @@ class Platform:
     adults: Callable[[Place], Awaitable[bool]] | None = None
     category: Callable[[Place], str] | None = None
     channel_name: Callable[[Place], Awaitable[str]] | None = None
+    person_name: Callable[[Place, str], Awaitable[str]] | None = None
     standing: Callable[[Place, str, Collection[str]], Awaitable[Standing]] | None = None
     find: Callable[[Place, str, str], Awaitable[tuple[str, str] | None]] | None = None
     without_words: Callable[[str], str] | None = None

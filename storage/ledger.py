@@ -73,14 +73,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one person has spent on one kind of work, "" where the request is not known any more.
-
-    `last` is the newest of these entries.
-    """
+    """What one person has spent on one kind of work, "" where the request is not known any more."""
 
     author_id: str
     work: str
-    last: str
     totals: Totals
 
 
@@ -386,7 +382,7 @@ class Ledger:
         work = func.coalesce(inbox.c.work, ledger.c.work)
         on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
         query = (
-            select(ledger.c.author_id, work, func.max(ledger.c.id), *_sums())
+            select(ledger.c.author_id, work, *_sums())
             .select_from(ledger.outerjoin(inbox, on_run))
             .where(ledger.c.space == space, ledger.c.created_at >= since)
             .group_by(ledger.c.author_id, work)
@@ -394,7 +390,7 @@ class Ledger:
         if author_id is not None:
             query = query.where(ledger.c.author_id == author_id)
         rows = await self._db.execute(query)
-        return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
+        return [Share(author, work, Totals(*sums)) for author, work, *sums in rows]
 
     async def groups(self, space: str, since: datetime, *, author_id: str | None = None) -> list[Group]:
         """The sums of `totals` by day, person, work, model and channel, in this order; of one author if given."""
@@ -440,20 +436,6 @@ class Ledger:
         title, *sums = (await self._db.execute(query)).one()
         totals = Totals(*sums)
         return Conversation(title, totals) if totals.calls else None
-
-    async def requests(self, space: str, entries: Sequence[str]) -> dict[str, str]:
-        """What the inbox keeps of the requests that calls were made for, by the entry's id."""
-        from sqlalchemy import and_, select
-
-        from storage.tables import inbox, ledger
-
-        on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
-        query = (
-            select(ledger.c.id, inbox.c.payload)
-            .select_from(ledger.join(inbox, on_run))
-            .where(ledger.c.space == space, ledger.c.id.in_(entries))
-        )
-        return {row.id: row.payload for row in await self._db.execute(query)}
 
     async def entries(self, space: str, run_id: str) -> list[LedgerRow]:
         """A run's calls, oldest first."""

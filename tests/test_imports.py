@@ -36,7 +36,7 @@ LAYERS = (
     ("bot.works",),
     ("bot.accounts",),
     ("bot.access",),
-    ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.runs.requests"),
+    ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.names", "bot.runs.requests"),
     ("bot.commands",),
     ("bot.kind",),
     ("bot.resources",),

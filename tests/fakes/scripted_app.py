@@ -12,6 +12,7 @@ from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, Changed, Event, Place, Request, Run, Speak, View, Work
 from bot.kind import Runs
+from bot.names import Names
 from bot.platforms import Platform
 from bot.resources import Resources
 from bot.settings import Settings
@@ -93,7 +94,9 @@ async def open_scripted(
 
     def works(resources: Resources, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
-        accounts = Accounts(resources.ledger, resources.records.feedback, resources.config.budget)
+        accounts = Accounts(
+            resources.ledger, resources.records.feedback, Names(resources), resources.config.budget
+        )
         return {
             "rules": scripted,
             "library": scripted,

@@ -15,6 +15,7 @@ from bot.app import App
 from bot.config import BudgetConfig, Config, load
 from bot.events import Attachment, Author, OptionValue, Place, Request, Stage, Text
 from bot.llm.cache_times import CacheTimes
+from bot.names import Names
 from bot.platforms import Platform
 from bot.runs.requests import row_of
 from tests.fakes import migrated
@@ -145,7 +146,7 @@ async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(des
 
 async def test_a_name_does_not_break_the_table(desk: Desk) -> None:
     await desk.spent(BIA)
-    assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the *Bold* | 1 |")
+    assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the \*Bold\* | 1 |")
 
 
 async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
@@ -256,7 +257,13 @@ async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
         times.hour("writer", "a:b", HERE)
         now += 420
     resources = desk.app.resources
-    accounts = Accounts(resources.ledger, resources.records.feedback, BudgetConfig(space_tokens=9_000), times)
+    accounts = Accounts(
+        resources.ledger,
+        resources.records.feedback,
+        Names(resources),
+        BudgetConfig(space_tokens=9_000),
+        times,
+    )
 
     async def usage(place: Place = HERE, locale: str = "en") -> str:
         request = asked("r", "", work="house", verb="usage")
@@ -279,7 +286,7 @@ async def test_a_table_and_a_file_by_each_thing(desk: Desk, by: str) -> None:
     (group, other) = await desk.app.resources.ledger.groups("here", datetime.now(UTC) - timedelta(days=1))
     assert (group.author_id, group.work, group.model, group.totals.calls) == ("ana", "rules", "p:m", 2)
     assert group.day == f"{datetime.now(UTC):%Y-%m-%d}"
-    shown = {"work": "rules", "model": "p:m", "person": "ana", "day": group.day}.get(by, "unknown")
+    shown = {"work": "rules", "model": "p:m", "person": "| Ana |", "day": group.day}.get(by, "unknown")
     request = desk._request(HERE, BOSS, "house", "usage")
     request = replace(request, options={"by": by, "csv": True})
     assert await (await desk.app.perform(request)).wait() == "done"
@@ -289,8 +296,46 @@ async def test_a_table_and_a_file_by_each_thing(desk: Desk, by: str) -> None:
     assert text.count("\n") == (3 if by == "person" else 2), "two people in one space, and no other space's"
     (file,) = [event for event in events if isinstance(event, Attachment)]
     header, *lines = file.data.decode().splitlines()
-    assert header.startswith("day,person,work,model,channel,calls,input_tokens")
-    assert [line.split(",")[1] for line in lines] == ["ana", "bia"]
+    assert header.startswith("day,person,person_name,work,model,channel,channel_name,calls,input_tokens")
+    assert [line.split(",")[1:3] for line in lines] == [["ana", "Ana"], ["bia", BIA.name]]
     own = await desk.app.accounts.breakdown(replace(request, author=ANA))
     assert "bia" not in own.table + own.csv
     assert other.author_id == "bia"
+
+
+async def test_people_and_channels_go_by_their_names_and_where_none_is_known_by_their_ids(desk: Desk) -> None:
+    async def channel_name(place: Place) -> str:
+        return {"c1": "#rules | *lore*"}.get(place.channel, "")
+
+    async def person_name(place: Place, person: str) -> str:
+        return {"4711": "Cem"}.get(person, "")
+
+    platform = Platform("terminal", desk._recorder.view, channel_name=channel_name, person_name=person_name)
+    desk.app.attach(platform)
+    await desk.spent(ANA)
+    for person, channel in (("4711", "c1"), ("4712", "=c2"), ("", "c1")):
+        await desk.app.resources.ledger.reserve(
+            "here", "old", "answer", person, "p:m", 10, None, channel=channel
+        )
+    request = replace(desk._request(HERE, BOSS, "house", "usage"), options={"by": "person", "csv": True})
+    split = await desk.app.accounts.breakdown(request)
+    assert [row.split(" | ")[0] for row in rows(split.table)] == [
+        "| Ana",
+        "| without a name",
+        "| Cem",
+        "| 4712",
+    ]
+    named = [line.split(",")[1:7] for line in split.csv.splitlines()]
+    assert named[1:] == [
+        ["", "", "", "p:m", "c1", "#rules | *lore*"],
+        ["4711", "Cem", "", "p:m", "c1", "#rules | *lore*"],
+        ["4712", "", "", "p:m", "'=c2", ""],
+        ["ana", "Ana", "rules", "p:m", "", ""],
+    ]
+    request = replace(request, options={"by": "channel"})
+    by_channel = rows((await desk.app.accounts.breakdown(request)).table)
+    assert {row.rsplit(" | ", 4)[0] for row in by_channel} == {
+        "| other",
+        r"| #rules \| \*lore\*",
+        "| =c2",
+    }

@@ -89,6 +89,7 @@ class Sutradhar(Client):
                 adults=self._adults,
                 category=self._category,
                 channel_name=self._channel_name,
+                person_name=self._person_name,
                 standing=self._standing,
                 find=self._find,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
@@ -127,6 +128,12 @@ class Sutradhar(Client):
             return ""
         sign = "" if isinstance(channel, discord.CategoryChannel) else "#"
         return clean(f"{sign}{channel.name}")
+
+    async def _person_name(self, place: Place, person: str) -> str:
+        """As far as the client knows the member: Discord is not asked."""
+        guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
+        member = guild.get_member(int(person)) if guild is not None and person.isdecimal() else None
+        return clean(member.display_name) if member is not None else ""
 
     async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
         """Asks Discord for a member whom the client does not know."""

@@ -148,6 +148,7 @@ class Slack:
                 take_back=partial(take_back, self.app.records, self.workspaces),
                 for_one=for_one,
                 channel_name=self._channel_name,
+                person_name=self._person_name,
                 standing=self._standing,
                 find=self._find,
             )
@@ -164,6 +165,12 @@ class Slack:
             return ""
         name = answer["channel"].get("name")
         return f"#{clean(name)}" if name else ""
+
+    async def _person_name(self, place: Place, person: str) -> str:
+        """Asks Slack, for a moment, for a person who is not cached."""
+        origin = origin_of(origin_at(place))
+        location = Location(person, origin.team, place.channel, origin.enterprise)
+        return (await self.people.of(location)).name
 
     async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
         listed = await self.groups.of(place) if groups else {}

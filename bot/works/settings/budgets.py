@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from bot.budgets import UNITS, Budgets, Holder, SetBudget, Unit, setting_of, shown
 from bot.events import Event, Place, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
+from bot.names import Names
 from bot.words import Words, words
 from bot.works.settings.whom import whom
 
@@ -71,10 +72,7 @@ class BudgetTable:
         return ("each" if chosen == "each" else "space"), "", ""
 
     async def _channel(self, place: Place) -> str:
-        platform = self._resources.platforms.get(place.platform)
-        if platform is None or platform.channel_name is None:
-            return ""
-        return await platform.channel_name(place)
+        return await Names(self._resources).channel(place, place.channel)
 
     async def _table(self, request: Request, say: Words) -> str:
         """All of the budgets for an admin; for others those that hold for them."""

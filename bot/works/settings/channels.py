@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.commands import SETTINGS
 from bot.events import Choice, Choices, Event, Place, Request, Run, Stage, Text
 from bot.markdown import code, table_row
+from bot.names import Names
 from bot.settings import LANGUAGE, MODEL, ROLES
 from bot.words import Words, words
 
@@ -35,6 +36,7 @@ class ChannelTable:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._settings = resources.settings
+        self._names = Names(resources)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """What holds in this channel, what others have set, and buttons that change this channel's settings."""
@@ -90,14 +92,7 @@ class ChannelTable:
         """What people call a channel or a category; its id where the platform does not tell."""
         if row.scope == "space":
             return say("settings.for_space")
-        platform = self._resources.platforms.get(place.platform)
-        asked = Place(place.platform, place.space, row.of, "")
-        name = (
-            await platform.channel_name(asked)
-            if platform is not None and platform.channel_name is not None
-            else ""
-        )
-        return code(name or row.of)
+        return code(await self._names.channel(place, row.of) or row.of)
 
     async def _values(self, request: Request) -> dict[str, str]:
         """What the windows of the buttons begin with: what holds in the channel."""

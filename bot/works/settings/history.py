@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Place, Request, Run, Stage, Text
 from bot.markdown import code, table_row
-from bot.runs.requests import request_from_json
+from bot.names import Names
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ CELL_CHARS = 60
 class History:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
+        self._names = Names(resources)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """The newest changes, in a table."""
@@ -39,7 +40,7 @@ class History:
         lines = [say("history.header"), "|---|---|---|---|---|"]
         for change in changes:
             if change.author_id not in names:
-                names[change.author_id] = await self._person(place.space, change.author_id)
+                names[change.author_id] = await self._names.person(place, change.author_id)
             lines.append(
                 table_row(
                     f"{change.changed_at.astimezone(zone):%Y-%m-%d %H:%M}",
@@ -51,21 +52,10 @@ class History:
             )
         return "\n".join(lines)
 
-    async def _person(self, space: str, person: str) -> str:
-        """What they were called when they last asked for something, "" where that is not known."""
-        row = await self._resources.records.inbox.last_of(space, person) if person else None
-        try:
-            return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
-        except (KeyError, TypeError, ValueError):  # of an earlier release
-            return ""
-
     async def _where(self, place: Place, change: SettingChange, say: Words) -> str:
         if change.scope == "space":
             return say("settings.for_space")
-        platform = self._resources.platforms.get(place.platform)
-        asked = Place(place.platform, place.space, change.of, "")
-        name = await platform.channel_name(asked) if platform and platform.channel_name else ""
-        return code(name or change.of)
+        return code(await self._names.channel(place, change.of) or change.of)
 
 
 def _short(value: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
-from bot.runs.requests import request_from_json
+from bot.names import Names
 from bot.settings import EVERYTHING, LISTENS, TIMEZONE
 from bot.words import Words, words
 from bot.works.settings.access import AccessRules
@@ -72,6 +72,7 @@ class SettingsWork:
         self._access = AccessRules(resources)
         self._budgets = BudgetTable(resources)
         self._history = History(resources)
+        self._names = Names(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -212,16 +213,8 @@ class SettingsWork:
         if row.author_id == reader.request.author.id:
             return f"{reader.say('settings.you')}, {when}"
         if row.author_id not in reader.names:
-            reader.names[row.author_id] = await self._name(row.space, row.author_id)
+            reader.names[row.author_id] = await self._names.person(reader.request.place, row.author_id)
         return f"{reader.names[row.author_id] or reader.say('settings.somebody')}, {when}"
-
-    async def _name(self, space: str, person: str) -> str:
-        """What they were called when they last asked for something, "" where that is not known."""
-        row = await self._resources.records.inbox.last_of(space, person) if person else None
-        try:
-            return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
-        except (KeyError, TypeError, ValueError):  # of an earlier release
-            return ""
 
 
 def _there(request: Request) -> list[Setting]:

@@ -63,3 +63,17 @@ async def test_who_has_which_role_is_asked_where_nobody_did_anything(on: Line) -
     assert (await platform.standing(place, "12345", ())).groups == (), "who has left"
     assert await platform.find(place, "group", "@managers") == (str(managers(on)), "Managers")
     assert await platform.find(place, "group", "strangers") is None
+
+
+async def test_people_are_called_what_discord_calls_them_in_their_own_server_alone(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    platform = on.app.platforms["discord"]
+    assert platform.person_name is not None
+    place = Place("discord", str(on.guild.id), "", "")
+    guild = on.client.get_guild(on.guild.id)
+    assert guild is not None
+    known = guild.me
+    assert await platform.person_name(place, str(known.id)) == known.display_name
+    assert await platform.person_name(place, "12345") == ""
+    assert await platform.person_name(Place("discord", "1", "", ""), str(known.id)) == ""

@@ -16,6 +16,7 @@ from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RE
 from bot.check import model_check
 from bot.config import BudgetConfig
 from bot.events import Place
+from bot.names import Names
 from bot.words import LOCALES, words
 from storage.buttons import Feedback
 from storage.ledger import Ledger
@@ -120,9 +121,9 @@ async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:
     assert f"{before.input_tokens + 740} tokens read" in more
 
 
-def _kept(at: Table) -> tuple[Ledger, Feedback, BudgetConfig]:
+def _kept(at: Table) -> tuple[Ledger, Feedback, Names, BudgetConfig]:
     resources = at.app.resources
-    return resources.ledger, resources.records.feedback, resources.config.budget
+    return resources.ledger, resources.records.feedback, Names(resources), resources.config.budget
 
 
 async def spend(at: Table, space: str, who: User, tokens: int, usd: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import pytest
 
 from bot.adapters.slack.installed.credentials import Credentials, configured, needed
 from bot.adapters.slack.manifest import BOT_SCOPES, COMMANDS, EVENTS
+from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received.messages import TWIN_S
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
-from bot.events import UserError
+from bot.events import Place, UserError
 from tests.adapters.slack.serving import credentials, served
 from tests.fakes.slack import Channel, FakeSlack, User
 from tests.fakes.slack.world import SCOPES
@@ -103,6 +105,18 @@ async def test_whatever_comes_is_acknowledged(slack: FakeSlack, tmp_path: Path) 
         for kind, payload in KINDS:
             sent = await slack.send_envelope(team, kind, {**who, **payload, "token": "x", "api_app_id": "A1"})
             assert sent.acked is not None, payload
+
+
+async def test_people_and_channels_are_called_what_slack_calls_them(slack: FakeSlack, tmp_path: Path) -> None:
+    channel, ana = table(slack)
+    async with served(tmp_path, slack) as bot:
+        place = Place(PLATFORM, channel.team.id, "", "")
+        platform = bot.service.app.platforms[PLATFORM]
+        assert platform.person_name is not None
+        assert platform.channel_name is not None
+        assert await platform.person_name(place, ana.id) == ana.name
+        assert await platform.person_name(place, "U0NOBODY") == ""
+        assert await platform.channel_name(replace(place, channel=channel.id)) == f"#{channel.name}"
 
 
 async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""What the people and channels of a space are called, as far as the bot knows; nobody is mentioned by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.events import Place, UserError
+from bot.runs.requests import request_from_json
+
+if TYPE_CHECKING:
+    from bot.resources import Resources
+
+
+class Names:
+    """Looks in the requests that are kept, then asks the platform."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._inbox = resources.records.inbox
+        self._platforms = resources.platforms
+
+    async def person(self, place: Place, id: str) -> str:
+        """What they were called at their last request in the place's space, else on the platform; "" if unknown."""
+        if not id:
+            return ""
+        row = await self._inbox.last_of(place.space, id)
+        try:
+            name = " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
+        except (KeyError, TypeError, ValueError):  # of an earlier release
+            name = ""
+        platform = self._platforms.get(place.platform)
+        if name or platform is None or platform.person_name is None:
+            return name
+        try:
+            return await platform.person_name(place, id)
+        except UserError:  # the platform does not answer
+            return ""
+
+    async def channel(self, place: Place, id: str) -> str:
+        """What people call the channel, or category, of the place's space; "" if unknown."""
+        platform = self._platforms.get(place.platform)
+        if not id or platform is None or platform.channel_name is None:
+            return ""
+        return await platform.channel_name(replace(place, channel=id, thread=""))
