@@ -705,7 +705,7 @@ class App:
                 live.request = replace(live.request, text=text)
             await self._live.reworded(run)
             if follows:
-                more = replace(request, verb=follows, text=text, options={}, files=(), line="")
+                more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
                 await self._begin(replace(more, parent=run, answers=run), key)
             return True
 

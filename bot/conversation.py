@@ -7,6 +7,7 @@ that a replay does not read again.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from bot.waiting import wait_at_most
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.events import Request, Run
+    from bot.events import Quoted, Request, Run
     from bot.platforms import Platform
     from bot.words import Words
     from storage.sessions import SessionRow, Sessions
@@ -141,13 +142,23 @@ async def session_for(
 
 
 def read_along(request: Request, earlier: str, say: Words) -> list[Notice]:
-    """The notice of which messages were read together with a question, as its author has asked for."""
-    if request.options.get(LAST.name) is None or not earlier:
-        return []
-    lines = earlier.splitlines()
-    names = ", ".join(dict.fromkeys(line.partition(",")[0] for line in lines))
-    since = lines[0].partition(": ")[0].rpartition(", ")[2]
-    return [Notice(say("thread.read_along", n=len(lines), names=names[:NAMES_CHARS], since=since))]
+    """The notices of which messages were read together with a question, and of which linked ones were not."""
+    notices = []
+    if request.options.get(LAST.name) is not None and earlier:
+        lines = earlier.splitlines()
+        names = ", ".join(dict.fromkeys(line.partition(",")[0] for line in lines))
+        since = lines[0].partition(": ")[0].rpartition(", ")[2]
+        notices.append(say("thread.read_along", n=len(lines), names=names[:NAMES_CHARS], since=since))
+    if sources := [_source(quoted, say) for quoted in request.quoted if not quoted.refused]:
+        notices.append(say("thread.quoted", sources="; ".join(sources)))
+    refused = Counter(quoted.refused for quoted in request.quoted if quoted.refused)
+    return list(map(Notice, [*notices, *(say(key, n=n) for key, n in refused.items())]))
+
+
+def _source(quoted: Quoted, say: Words) -> str:
+    """Such as "from #rules, Ana, 14:02 UTC"."""
+    at = f"{quoted.at} UTC" if quoted.at else ""
+    return ", ".join(filter(None, (quoted.where, quoted.name or say("thread.forwarded"), at)))
 
 
 def newest(text: str, most: int = MOST_CHARS) -> str:

@@ -56,6 +56,20 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Quoted:
+    """Where something is from that a request brings along, such as a message that it links.
+
+    `where` is the channel's name, "" for the request's own or one that not everybody may know; `name` is the author's;
+    `at` is the time in UTC. `refused` is the key of the sentence that says why it is not read, "" if it is.
+    """
+
+    where: str = ""
+    name: str = ""
+    at: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One thing that somebody asked for. `id` is derived from the platform's own event id.
 
@@ -65,6 +79,7 @@ class Request:
     was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
     adults in there; None where it cannot tell. `window`: its text was typed into a window, which is closed.
     `asked_in` is the channel of a private request whose answer has a place of its own, "" for the place's own.
+    `quoted` says where the messages are from that its text quotes.
     """
 
     id: str
@@ -83,6 +98,7 @@ class Request:
     adults: bool | None = None
     window: bool = False
     asked_in: str = ""
+    quoted: tuple[Quoted, ...] = ()
 
     @property
     def ruled_by(self) -> Place:

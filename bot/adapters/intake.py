@@ -304,6 +304,7 @@ def request_of(
         origin.to_json(title=title(invocation.title or mention.readable(text)) or row.path, asked=shown),
         answers=invocation.answers,
         window=invocation.window or (invocation.again is not None and invocation.again.window),
+        quoted=invocation.quoted or (invocation.again.quoted if invocation.again is not None else ()),
     )
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from bot import commands
 from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import HEAR, NAME_FILES, RUN, UNDER
-from bot.events import File, OptionValue, PressedLate, Request, UserError
+from bot.events import File, OptionValue, PressedLate, Quoted, Request, UserError
 from bot.verb import LINE_CHARS, Verb
 from bot.words import Words, name_of
 
@@ -36,8 +37,8 @@ _UNSAFE = re.compile(r"[^\w.-]")
 class Invocation:
     """A verb with its text, options and files, as a person has called it.
 
-    `plain`: it was no command. `again`: the request that it repeats. `answers`, `window`: see Request. `title`: see
-    `bot.events.Choice`.
+    `plain`: it was no command. `again`: the request that it repeats. `answers`, `window`, `quoted`: see Request.
+    `title`: see `bot.events.Choice`.
     """
 
     row: Verb
@@ -49,6 +50,7 @@ class Invocation:
     answers: str = ""
     title: str = ""
     window: bool = False
+    quoted: tuple[Quoted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,38 @@ def quotation(text: str) -> str:
     if len(text) > QUOTED_CHARS:
         text = text[: QUOTED_CHARS - 1].rstrip() + "…"
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a message brings along: `text` is a quotation in Markdown. `unseen`: a message's words are hidden."""
+
+    text: str = ""
+    files: tuple[File, ...] = ()
+    unseen: bool = False
+    quoted: tuple[Quoted, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.text != "" or self.files != ()
+
+
+NOTHING: Final = Brought()
+
+
+def with_brought(asked: Invocation, along: Brought) -> Invocation:
+    """The question with what its message brings along."""
+    return replace(
+        asked,
+        text=with_quotation(asked.text, along.text),
+        files=(*asked.files, *along.files)[:QUESTION_FILES],
+        quoted=along.quoted,
+    )
+
+
+def shown_time(at: datetime, now: datetime) -> str:
+    """The time in UTC, with the day where it is not `now`'s."""
+    at = at.astimezone(UTC)
+    return f"{at:%H:%M}" if at.date() == now.astimezone(UTC).date() else f"{at:%Y-%m-%d %H:%M}"
 
 
 def with_quotation(text: str, quoted: str) -> str:

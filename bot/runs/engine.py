@@ -498,7 +498,7 @@ class DurableRun:
     ) -> str:
         mine = self.request
         child = replace(
-            mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id
+            mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id, quoted=()
         )
         if thread_title:
             place, origin = self._new_thread(mine, key, thread_title)

@@ -241,7 +241,9 @@ class Execution:
         if platform is None or platform.without_words is None or not request.origin:
             return None
         origin, nobody = platform.without_words(request.origin), Author("", "")
-        bare = replace(request, author=nobody, text="", options={}, files=(), origin=origin, answers="")
+        bare = replace(
+            request, author=nobody, text="", options={}, files=(), origin=origin, answers="", quoted=()
+        )
         stored = request_to_json(bare)
         await self._resources.records.unshown.keep(
             request.place.space, request.id, how, status=WITHDRAWN, request=stored

@@ -19,7 +19,7 @@ from unicodedata import normalize
 
 from bot import commands
 from bot.conversation import title_of
-from bot.events import Author, Ended, File, Place, Request
+from bot.events import Author, Ended, File, Place, Quoted, Request
 from storage.faults import StorageFault
 from storage.inbox import Inbox, InboxRow, NewRequest
 
@@ -78,8 +78,9 @@ def request_to_json(request: Request) -> str:
     # Left out where they say nothing: an earlier release, which may share the database, reads it, too.
     if tree["author"]["groups"] is None:
         del tree["author"]["groups"]
-    if not request.asked_in:
-        del tree["asked_in"]
+    for name in ("asked_in", "quoted"):
+        if not tree[name]:
+            del tree[name]
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -90,6 +91,7 @@ def request_from_json(text: str) -> Request:
     author = Author(**tree["author"])
     tree["author"] = replace(author, groups=None if author.groups is None else tuple(author.groups))
     tree["files"] = tuple(File(**file) for file in tree["files"])
+    tree["quoted"] = tuple(Quoted(**quoted) for quoted in tree.get("quoted") or ())
     return Request(**tree)
 
 
@@ -248,7 +250,7 @@ class PastRequests:
 
     async def withdraw(self, request: Request) -> None:
         """Erase the words of the request, its answer and what the answer offered; that stops the run, too."""
-        emptied = replace(request, text="", options={}, files=(), origin="")
+        emptied = replace(request, text="", options={}, files=(), origin="", quoted=())
         # A conversation's title is made of its first question: that goes, too.
         title = title_of(request.text)
         await self._inbox.withdraw(request.place.space, request.id, request_to_json(emptied), title)

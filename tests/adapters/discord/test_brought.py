@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import datetime
 from pathlib import Path
 
 import discord
@@ -13,10 +14,14 @@ from simcord.builders import ChannelHandle
 
 from bot.adapters.discord.received.brought import LINKS
 from bot.config import DiscordConfig
+from bot.conversation import read_along
 from bot.events import Event, Request, Run, Text
 from bot.runs.requests import event_id
+from bot.words import words
 from tests.adapters.discord.line import line
 from tests.adapters.discord.table import Table, table
+from tests.adapters.discord.test_listen_on_the_line import seen
+from tests.fakes.discord import Message
 from tests.fakes.discord.faults import Fault
 from tests.fakes.images import png
 from tests.fakes.reply import Gate
@@ -88,7 +93,14 @@ async def test_a_link_brings_a_message_that_the_person_may_read(at: Table) -> No
         await at.ana.send(at.channel, f"{me(at)} what of {where}?")
     # A link that names this server and another one's channel.
     await at.ana.send(at.channel, f"{me(at)} what of {link(at, foreign)}?")
-    texts = [request.text for request in await requests(at)]
+    asked = await requests(at)
+    texts = [request.text for request in asked]
+    assert [[quoted.refused or quoted.where for quoted in request.quoted] for request in asked] == [
+        ["thread.link_closed"],
+        ["thread.link_elsewhere"],
+        ["#rules"],
+        ["thread.link_closed"],
+    ]
     assert [("Mira" in text, "another server" in text, QUOTED in text) for text in texts] == [
         (False, False, False),
         (False, False, False),
@@ -167,6 +179,35 @@ async def test_the_bots_role_counts_as_the_bot_and_an_unseen_message_is_said_to_
         await on.discord.say(on.ana, on.channel, "/rules ask Is that so?", mention=True, reply_to=rule)
         (thread,) = await on.discord.until(lambda: on.channel.threads)
         await on.discord.until(lambda: told() == 2 and on.ana.id in thread.people)
+
+
+async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_said(tmp_path: Path) -> None:
+    async with line(tmp_path, defaultdict(lambda: noted), free_chat=True) as on:
+        rules, general = on.guild.text("rules"), on.channel
+        rule, gone = [await on.discord.say(on.bia, rules, text) for text in (RULE, "Of no use.")]
+        await on.discord.delete(gone)
+        links = [
+            f"https://discord.com/channels/{on.guild.id}/{message.channel.id}/{message.id}"
+            for message in (rule, gone)
+        ]
+        elsewhere = f"https://discord.com/channels/{on.guild.id + 77}/{rules.id}/{rule.id}"
+        await on.discord.say(on.ana, general, f"{elsewhere} {' '.join(links)} {links[0]}9", mention=True)
+        answer = await seen(on, "hello")
+        now = f"{rule_time(rule):%H:%M} UTC"
+        assert f"Read with: #rules, Bia, {now}." in answer.text
+        assert "A linked message is deleted, so I did not read it." in answer.text
+        assert "I only read messages of the server where you ask." in answer.text
+        assert "I read at most 3 linked messages with a question, so I left out one." in answer.text
+
+
+def rule_time(message: Message) -> datetime:
+    return discord.utils.snowflake_time(message.id)
+
+
+async def noted(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+    for notice in read_along(run.request, "", words("en")):
+        yield notice
 
 
 async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from bot.adapters.invocation import QUOTED_CHARS, quotation
+from bot.conversation import read_along
+from bot.words import words
 from tests.adapters.slack.table import Table
 from tests.adapters.slack.test_deletions import kept, told
 from tests.fakes.images import png
@@ -44,6 +48,8 @@ async def test_only_what_the_asker_is_a_member_of_is_read(at: Table) -> None:
     assert "fake" not in await asked_with(at, in_crowd)
     text = await asked_with(at, seen, unseen, alone, n=3)
     assert "> The key is under the mat" in text
+    refused = [quoted.refused for quoted in at.requests[-1].quoted]
+    assert refused == ["", "thread.link_closed", "thread.link_closed"]
     assert "trap" not in text
     assert "murderer" not in text
 
@@ -53,6 +59,34 @@ async def test_a_link_to_nothing_or_to_another_workspace_leaves_the_question(at:
     await at.slack.say(at.ana, at.channel, text, mention=True)
     await at.ended()
     assert at.asked.text == text
+    assert [quoted.refused for quoted in at.asked.quoted] == ["thread.link_closed"]
+
+
+async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_said(at: Table) -> None:
+    rules, quiet = at.team.channel("rules"), at.team.channel("quiet", private=True)
+    rule, gone = [await at.slack.say(at.bia, rules, text) for text in (SAID, "Of no use")]
+    secret = await at.slack.say(at.bia, quiet, "Only we know")
+    await at.slack.delete(gone)
+    await asked_with(at, rule, secret, gone, rule)
+    at_utc = datetime.fromtimestamp(float(rule.ts), UTC)
+    notes = [notice.text for notice in read_along(at.asked, "", words("en"))]
+    assert notes == [
+        f"Read with: #rules, Bia, {at_utc:%H:%M} UTC; Bia, {at_utc:%H:%M} UTC.",
+        "A linked message is deleted, so I did not read it.",
+    ]
+    shared = await at.slack.say(at.bia, rules, "And this")
+    await at.slack.say(at.ana, at.channel, "Is it?", mention=True, shares=shared)
+    (quoted,) = (await at.ended(2))[-1].quoted
+    assert (quoted.where, quoted.name) == ("#rules", "Bia")
+
+
+async def test_what_programs_write_in_attachments_is_read(at: Table) -> None:
+    post = await at.slack.say(at.bia, at.channel, "Look:")
+    post.attachments.append(
+        {"title": "Ferry", "text": "At dawn", "fields": [{"title": "Fare", "value": "2 gp"}]}
+    )
+    text = await asked_with(at, post)
+    assert text.endswith("> Look:\n>\n> Ferry\n> At dawn\n> Fare\n> 2 gp")
 
 
 async def test_a_shared_message_brings_its_words_and_files_also_alone(at: Table) -> None:

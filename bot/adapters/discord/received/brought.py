@@ -1,5 +1,6 @@
 """The messages that a message to the bot brings along: one that it replies to, links or forwards, and the one that its
-thread was opened from. Their words and files become part of the question.
+thread was opened from. Their words and files become part of the question, and where they are from is shown under the
+answer. Nothing is read that the person may not read themselves.
 
 Without the Message Content intent Discord sends such a message without its words: then the person reads how to bring it
 all the same.
@@ -11,13 +12,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import datetime
 
 import discord
 
 from bot.adapters.discord.received.placing import file_of, text_of
-from bot.adapters.invocation import quotation
-from bot.events import File
+from bot.adapters.invocation import Brought, quotation, shown_time
+from bot.adapters.markdown import clean
+from bot.events import File, Quoted
 
 LINK = re.compile(
     r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/channels/(\d{1,20})/(\d{1,20})/(\d{1,20})"
@@ -30,35 +32,31 @@ FETCH_S = 4.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """`text` is a quotation in Markdown. `unseen`: Discord shows the bot nothing of a message."""
-
-    text: str = ""
-    files: tuple[File, ...] = ()
-    unseen: bool = False
-
-    def __bool__(self) -> bool:
-        return self.text != "" or self.files != ()
-
-
 async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought:
     """What this message brings along. `us` is the bot's id; its own messages are left out, which it knows.
 
     `begins`: it begins a conversation in its thread, and so brings the message that the thread was opened from.
     """
-    quotes, files, unseen = list[str](), list[File](), False
+    quotes, files, unseen, now = list[str](), list[File](), False, message.created_at
+    quoted = list[Quoted]()
     if own := _around(message):
         quotes.append(quotation(own))
         files += _files(message.message_snapshots)
+        quoted += [Quoted(at=shown_time(each.created_at, now)) for each in message.message_snapshots]
     for other in await _others(message, begins=begins):
+        if isinstance(other, str):
+            quoted.append(Quoted(refused=other))
+            continue
         if us in (other.author.id, other.application_id):
             continue
         text, attached = text_of(other), _files([other, *other.message_snapshots])
-        unseen = unseen or not (text or attached)
         quotes.append(quotation(text))
         files += attached
-    return Brought("\n\n".join(filter(None, quotes)), tuple(files), unseen)
+        if text or attached:
+            quoted.append(_source(other, message, now))
+        else:
+            unseen = True
+    return Brought("\n\n".join(filter(None, quotes)), tuple(files), unseen, tuple(quoted))
 
 
 def files_of(message: discord.Message) -> tuple[File, ...]:
@@ -76,8 +74,27 @@ def _around(message: discord.Message) -> str:
     return text_of(message).removeprefix(own).strip()
 
 
-async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message]:
-    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links."""
+def _source(other: discord.Message, message: discord.Message, now: datetime) -> Quoted:
+    where = "" if other.channel.id == message.channel.id else name_for_all(other.channel)
+    return Quoted(where, clean(other.author.display_name), shown_time(other.created_at, now))
+
+
+def name_for_all(channel: object) -> str:
+    """The channel's name such as "#rules", "" where not everybody of the server may know it."""
+    if not isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+        return ""
+    try:
+        known = channel.permissions_for(channel.guild.default_role).view_channel
+    except discord.ClientException:  # a thread of an unknown channel
+        known = False
+    private = isinstance(channel, discord.Thread) and channel.is_private()
+    return f"#{clean(channel.name)}" if known and not private else ""
+
+
+async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message | str]:
+    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links. In
+    place of a link that is not read the key of the sentence that says why.
+    """
     replied, wanted = list[discord.Message](), list[tuple[discord.abc.Messageable, int]]()
     reference = message.reference
     if reference is not None and message.type is discord.MessageType.reply:
@@ -92,36 +109,46 @@ async def _others(message: discord.Message, *, begins: bool) -> list[discord.Mes
         opened_in = thread if forum else thread.parent
         if isinstance(opened_in, discord.abc.Messageable):
             wanted.append((opened_in, thread.id))
-    for guild, channel, id in dict.fromkeys(LINK.findall(message.content)[:LINKS]):
+    unasked = len(wanted)  # nobody wrote their links, so nobody misses them
+    links = list(dict.fromkeys(LINK.findall(message.content)))
+    refused = ["thread.link_many"] * len(links[LINKS:])
+    for guild, channel, id in links[:LINKS]:
         where = _readable(message, int(guild), int(channel))
-        if where is not None:
+        if isinstance(where, str):
+            refused.append(where)
+        else:
             wanted.append((where, int(id)))
     found = await asyncio.gather(*(_fetched(where, id) for where, id in wanted))
-    return [*replied, *(other for other in found if other is not None)]
+    known = [other for n, other in enumerate(found) if n >= unasked or not isinstance(other, str)]
+    return [*replied, *known, *refused]
 
 
-def _readable(message: discord.Message, guild: int, channel: int) -> discord.abc.Messageable | None:
-    """The linked channel, if it is in the same server and the person themselves may read it."""
+def _readable(message: discord.Message, guild: int, channel: int) -> discord.abc.Messageable | str:
+    """The linked channel, if it is in the same server and the person themselves may read it; else why not."""
     if channel == message.channel.id:
         return message.channel
     if message.guild is None or message.guild.id != guild or not isinstance(message.author, discord.Member):
-        return None
+        return "thread.link_elsewhere"
     where = message.guild.get_channel_or_thread(channel)
+    closed = "thread.link_closed"
     if not isinstance(where, discord.abc.Messageable):
-        return None
+        return closed
     if isinstance(where, discord.Thread) and where.is_private():  # its members are not known here
-        return None
+        return closed
     try:
         may = where.permissions_for(message.author)
     except discord.ClientException:  # a thread of an unknown channel
-        return None
-    return where if may.view_channel and may.read_message_history else None
+        return closed
+    return where if may.view_channel and may.read_message_history else closed
 
 
-async def _fetched(where: discord.abc.Messageable, id: int) -> discord.Message | None:
+async def _fetched(where: discord.abc.Messageable, id: int) -> discord.Message | str:
+    """The message, or why it is not read."""
     try:
         async with asyncio.timeout(FETCH_S):
             return await where.fetch_message(id)
     except (discord.DiscordException, OSError, TimeoutError) as fault:
         _log.info("message %s cannot be read: %s", id, type(fault).__name__)
-        return None
+        if isinstance(fault, discord.NotFound):
+            return "thread.link_gone"
+        return "thread.link_closed" if isinstance(fault, discord.Forbidden) else "thread.link_late"

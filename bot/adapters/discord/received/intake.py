@@ -24,7 +24,7 @@ from discord import ui
 from bot import commands
 from bot.adapters import intake
 from bot.adapters.discord.received import placing
-from bot.adapters.discord.received.brought import Brought, brought, files_of
+from bot.adapters.discord.received.brought import brought, files_of
 from bot.adapters.discord.received.commands import as_in_table, path_of, read
 from bot.adapters.discord.received.completions import Autocomplete
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
@@ -34,6 +34,7 @@ from bot.adapters.intake import PEOPLE
 from bot.adapters.invocation import (
     FIELD,
     QUESTION_FILES,
+    Brought,
     Field,
     Invocation,
     PendingForm,
@@ -44,6 +45,7 @@ from bot.adapters.invocation import (
     quotation,
     spoken,
     takes_quotations,
+    with_brought,
     with_quotation,
 )
 from bot.adapters.stored_choices import StoredChoice
@@ -290,11 +292,7 @@ class Intake(intake.Intake):
                 if takes_quotations(asked.row):
                     if along.unseen and not self.too_many_hints(location):
                         await replies.reply(message, say("welcome.unseen"), "h")
-                    asked = replace(
-                        asked,
-                        text=with_quotation(asked.text, along.text),
-                        files=(*files, *along.files)[:QUESTION_FILES],
-                    )
+                    asked = with_brought(asked, along)
                 elif not line and along:
                     asked = Invocation(commands.HELP)
             self.count(location, asked)

@@ -1,5 +1,5 @@
 """The messages that a message to the bot brings along: those that it shares or links. Their words and files become part
-of the question.
+of the question, and where they are from is shown under the answer.
 
 A linked message is read only where the person who links it is a member: the bot may be in more conversations.
 """
@@ -10,15 +10,17 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.invocation import quotation
+from bot.adapters.invocation import Brought, quotation, shown_time
+from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
 from bot.adapters.slack.received.line import text_without_mention
 from bot.adapters.slack.received.sharing import is_member
-from bot.adapters.surface import SurfaceFault
+from bot.adapters.surface import Gone, PlaceClosed, Refused, SurfaceFault
+from bot.events import Quoted
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -38,20 +40,6 @@ FETCH_S: Final = 1.5
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """`text` is a quotation in Markdown."""
-
-    text: str = ""
-    files: tuple[File, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.text != "" or self.files != ()
-
-
-NOTHING: Final = Brought()
-
-
 async def brought(intake: Intake, location: Location, event: Body, me: Installed) -> Brought:
     """What this message brings along. The bot's own messages are left out, which it knows."""
     shared = {(text_of(each, "channel_id"), text_of(each, "ts")): each for each in _shared(event)}
@@ -59,20 +47,51 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
         (channel, f"{seconds}.{rest}"): thread
         for channel, seconds, rest, thread in LINK.findall(text_of(event, "text"))
     }
-    fetched = [
-        _fetched(intake, location, channel, ts, thread or ts)
-        for (channel, ts), thread in list(links.items())[:MESSAGES]
-        if (channel, ts) not in shared
-    ]
-    linked = [message for message in await asyncio.gather(*fetched) if message is not None]
-    name = partial(intake.people.name, location)
-    quotes, files = list[str](), list["File"]()
-    for message in [*shared.values(), *linked][:MESSAGES]:
-        if me.user in (text_of(message, "user"), text_of(message, "author_id")):
+    wanted = [(*link, thread or link[1]) for link, thread in links.items() if link not in shared]
+    room = max(0, MESSAGES - len(shared))
+    fetched = await asyncio.gather(*(_fetched(intake, location, *each) for each in wanted[:room]))
+    linked = [(wanted[n][0], message) for n, message in enumerate(fetched) if not isinstance(message, str)]
+    refused = [message for message in fetched if isinstance(message, str)]
+    refused += ["thread.link_many"] * len(wanted[room:])
+    name, now = partial(intake.people.name, location), _time(text_of(event, "ts"))
+    quotes, files, quoted = list[str](), list["File"](), list[Quoted]()
+    messages = [*((channel, each) for (channel, _), each in shared.items()), *linked][:MESSAGES]
+    names = await asyncio.gather(*(_channel_name(intake, location, channel) for channel, _ in messages))
+    for where, (_, message) in zip(names, messages, strict=True):
+        author = text_of(message, "author_id") or text_of(message, "user")
+        if me.user == author:
             continue
-        quotes.append(quotation(await text_without_mention(text_of(message, "text"), "", name)))
-        files += files_of(message)
-    return Brought("\n\n".join(filter(None, quotes)), tuple(files))
+        text, attached = await text_without_mention(words_of(message), "", name), files_of(message)
+        if not (text or attached):
+            continue
+        quotes.append(quotation(text))
+        files += attached
+        who = (
+            await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
+        )
+        quoted.append(Quoted(where, clean(who), shown_time(_time(text_of(message, "ts")), now)))
+    quoted += [Quoted(refused=key) for key in refused]
+    return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
+
+
+def words_of(message: Body) -> str:
+    """All text of a message: its own, and that of its attachments, as programs write them, in Slack's markup."""
+    attachments = message.get("attachments")
+    texts = [text_of(message, "text")]
+    for each in attachments if isinstance(attachments, list) else []:
+        if isinstance(each, dict) and not each.get("is_share"):
+            fields = [field for field in each.get("fields") or () if isinstance(field, dict)]
+            parts = [text_of(each, key) for key in ("pretext", "title", "text")]
+            parts += [f"{text_of(field, 'title')}\n{text_of(field, 'value')}".strip() for field in fields]
+            texts.append("\n".join(filter(None, parts)) or text_of(each, "fallback"))
+    return "\n\n".join(filter(None, texts))
+
+
+def _time(ts: str) -> datetime:
+    try:
+        return datetime.fromtimestamp(float(ts), UTC)
+    except (ValueError, OverflowError, OSError):  # no message's ts
+        return datetime.fromtimestamp(0, UTC)
 
 
 def _shared(event: Body) -> list[Mapping[str, Any]]:
@@ -85,22 +104,40 @@ def _shared(event: Body) -> list[Mapping[str, Any]]:
     ]
 
 
+async def _channel_name(intake: Intake, location: Location, channel: str) -> str:
+    """The channel's name such as "#rules", "" for the question's own, a private one, and where Slack does not say."""
+    if channel == location.channel or not channel.startswith("C"):
+        return ""
+    try:
+        async with asyncio.timeout(FETCH_S):
+            client = await intake.workspaces.client(location.team, location.enterprise)
+            answer: Any = await client.conversations_info(channel=channel)
+    except (SurfaceFault, StorageFault, TimeoutError):
+        return ""
+    found = answer["channel"]
+    return f"#{clean(text_of(found, 'name'))}" if found.get("is_private") is False else ""
+
+
 async def _fetched(
     intake: Intake, location: Location, channel: str, ts: str, thread: str
-) -> Mapping[str, Any] | None:
-    """A linked message, if the person may read it."""
+) -> Mapping[str, Any] | str:
+    """A linked message, if the person may read it; else the key of the sentence that says why it is not read."""
     try:
         async with asyncio.timeout(FETCH_S):
             client = await intake.workspaces.client(location.team, location.enterprise)
             if channel != location.channel and not await is_member(
                 client, channel, location.user, beyond=False
             ):
-                return None
+                return "thread.link_closed"
             answer: Any = await client.conversations_replies(
                 channel=channel, ts=thread, oldest=ts, latest=ts, inclusive=True
             )
     except (SurfaceFault, StorageFault, TimeoutError) as fault:
         _log.info("message %s cannot be read: %s", ts, type(fault).__name__)
-        return None
+        if isinstance(fault, PlaceClosed) and fault.code != "thread_not_found":
+            return "thread.link_closed"
+        gone = isinstance(fault, PlaceClosed | Gone | Refused)
+        return "thread.link_gone" if gone else "thread.link_late"
     messages = answer.get("messages") or ()
-    return next((each for each in messages if each.get("ts") == ts and not each.get("hidden")), None)
+    found = (each for each in messages if each.get("ts") == ts and not each.get("hidden"))
+    return next(found, "thread.link_gone")

@@ -20,17 +20,17 @@ from bot import commands
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import (
-    QUESTION_FILES,
+    NOTHING,
+    Brought,
     Invocation,
     late_invocation,
     takes_quotations,
-    with_quotation,
+    with_brought,
 )
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
-from bot.adapters.slack.received.brought import NOTHING, Brought
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
@@ -111,12 +111,7 @@ class Intake(intake.Intake):
             place = placing.place(location, event="", goes=goes, thread_row=held)
             asked = await self.interpreted(parsed, files, place, location.user)
             if takes_quotations(asked.row):
-                more = (*files, *along.files)[:QUESTION_FILES]
-                return (
-                    replace(asked, text=with_quotation(asked.text, along.text), files=more)
-                    if along
-                    else asked
-                )
+                return with_brought(asked, along)
             return asked if text else Invocation(HELP)
 
         await self.perform(location, event, asked, ack)
