@@ -168,15 +168,22 @@ class Lease:
         """Return once this process alone has the name, and has it as long as its lease; `wait` is called if another has
         it.
         """
+        import psycopg
+
         waiting = False
         while name not in self._claims:
-            if (connection := self._connection) is not None and await _locked(connection, _CLAIM, name):
+            claimed = False
+            if (connection := self._connection) is not None:
+                # One that breaks is replaced by `keep`.
+                with suppress(psycopg.Error, OSError):
+                    claimed = await _locked(connection, _CLAIM, name)
+            if claimed:
                 self._claims.append(name)
-            elif not waiting:
+                break
+            if not waiting:
                 waiting = True
                 wait()
-            if name not in self._claims:
-                await asyncio.sleep(self._beat_s)
+            await asyncio.sleep(self._beat_s)
 
     def check(self) -> None:
         """Raises LeaseLost where others may have taken over already. Nothing is checked before `take`."""

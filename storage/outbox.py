@@ -5,6 +5,7 @@ Knows no platform: `message_id` and `shown` are the view's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -70,6 +71,13 @@ class Outbox:
 
         query = t.select().where(t.c.space == space, t.c.message_id.in_(message_ids))
         return [(str(row.run_id), str(row.stage).partition("#")[0]) for row in await self._db.execute(query)]
+
+    async def of_others(self, space: str, run: str, message_ids: Sequence[str]) -> set[str]:
+        """Those of the messages that other runs of the space have posted, as far as their ids are noted."""
+        from storage.tables import outbox as t
+
+        of_others = (t.c.space == space, t.c.run_id != run, t.c.message_id.in_(message_ids))
+        return set(await self._db.column(t.select().with_only_columns(t.c.message_id).where(*of_others)))
 
     async def all(self, space: str, run: str) -> list[OutboxRow]:
         """Every row of the run, those that were claimed first at the beginning."""

@@ -93,6 +93,24 @@ async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server:
     await frozen.release()
 
 
+async def test_a_connection_that_breaks_while_a_name_is_claimed_ends_nothing(server: str) -> None:
+    first, second = (Lease(server, beat_s=0.02, grace_s=5.0) for _ in range(2))
+    missed: list[int] = []
+    second.hear("topic", missed.append, lambda: missed.append(1))
+    async with kept(first) as (_, _gone), kept(second) as (keeping, _):
+        await first.claim("a name", lambda: None)
+        claiming = asyncio.create_task(second.claim("a name", lambda: None))
+        for times in range(1, 6):
+            await asyncio.sleep(0.03 * times)
+            missed.clear()
+            broken(server, second)
+            await until(lambda: missed)
+        assert not keeping.done()
+        assert not claiming.done()
+        await first.release()
+        await claiming
+
+
 async def test_a_lease_whose_connection_broke_is_kept(server: str) -> None:
     lease, other, missed = (
         Lease(server, beat_s=0.05, grace_s=0.5),

@@ -94,6 +94,14 @@ async def test_a_sent_message_is_found_by_its_stage(db: Database) -> None:
     assert (row.state, row.message_id, row.shown, row.fresh) == ("sent", "message 7", "hash", False)
 
 
+async def test_messages_of_other_runs_are_known(db: Database) -> None:
+    outbox = Outbox(db)
+    for space, run, message in (("g", "mine", "1"), ("g", "theirs", "2"), ("h", "theirs", "3")):
+        await outbox.claim(space, run, "answer")
+        await outbox.sent(space, run, "answer", message)
+    assert await outbox.of_others("g", "mine", ["1", "2", "3", "4"]) == {"2"}
+
+
 async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
     inbox = Inbox(db)
     await inbox.receive([request("one"), request("two")])

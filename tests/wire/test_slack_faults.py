@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.on_slack import CONNECTIONS, OnSlack
@@ -144,6 +145,23 @@ async def test_a_fault_in_the_middle_of_an_answer_that_is_no_stream(fault: Fault
     await fault(d)
     gate.set()
     await whole(d, talk)
+
+
+async def test_a_question_that_waits_takes_no_message_of_the_answer_before_it(d: OnSlack) -> None:
+    gate = d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    d.slack.fail("chat.postMessage", status=503)
+    d.model.queue.append(Reply("The second answer: one hour of running [1]."))
+    await d.mention(ANA, talk, "And while running?")
+    await d.until(lambda: count(talk.said(), "in line") == 1)
+    gate.set()
+    await d.rest(2)
+    texts = talk.said()
+    assert count(texts, "the Night takes the next turn") == 1, texts
+    assert count(texts, "The second answer") == 1, texts
+    d.slack.refused.clear()
+    d.check()
 
 
 async def whole(d: OnSlack, talk: SlackTalk) -> None:

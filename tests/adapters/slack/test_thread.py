@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,7 @@ from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Gone, MessageRef, MessageStyle, NotEditable, Refused, Unavailable
+from storage.faults import StorageFault
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -96,6 +98,27 @@ async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Mess
     assert root.thread[-1].streaming
     assert await thread.find(MARK, NOW, ()) == id
     assert await thread.find(MARK, NOW, [id]) is None
+
+
+async def test_a_stream_that_is_known_to_be_another_runs_is_not(bench: Desk, root: Message) -> None:
+    known: set[str] | None = set()
+
+    async def of_others(messages: Sequence[str]) -> set[str]:
+        if known is None:
+            raise StorageFault("other")
+        return known & set(messages)
+
+    streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
+    thread = Thread(bench.workspace, bench.channel.id, root.ts, streams=streams, of_others=of_others)
+    theirs = await thread.post(replace(PAGE, growing=True), MessageRef("beef", "first"), MessageStyle.LAYOUT)
+    ours = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
+    known = {theirs}
+    assert await thread.find(MARK, NOW, ()) == ours
+    known = {theirs, ours}
+    assert await thread.find(MARK, NOW, ()) is None
+    known = None
+    with pytest.raises(Unavailable):
+        await thread.find(MARK, NOW, ())
 
 
 async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: Desk, thread: Thread) -> None:

@@ -26,7 +26,7 @@ from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.render import pages, root_page
-from bot.adapters.stage_messages import Dialect
+from bot.adapters.stage_messages import FIRST, Dialect
 from bot.adapters.surface import (
     Gone,
     MessageRef,
@@ -286,7 +286,8 @@ class SlackHome:
             channel,
             thread,
             streams=streams,
-            never_streamed=(ASKED, PLAN),
+            never_streamed=(ASKED, PLAN, FIRST),
+            of_others=partial(self._records.outbox.of_others, self._place.space, self._run),
             without_file=self._without_file,
             without_name=self._without_name,
         )

@@ -7,7 +7,7 @@ no stage. Files: https://docs.slack.dev/messaging/working-with-files
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from bot.adapters.surface import (
     Unavailable,
     bare,
 )
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.clients import End
@@ -91,10 +92,12 @@ class Thread:
         *,
         streams: Streams | None = None,
         never_streamed: Collection[str] = (),
+        of_others: Callable[[Sequence[str]], Awaitable[Collection[str]]] | None = None,
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
         without_name: Callable[[], None] = lambda: None,
     ) -> None:
-        """`never_streamed` are the keys of messages that are always posted with their metadata.
+        """`never_streamed` are the keys of messages that are always posted with their metadata. `of_others` gives those
+        of some messages that are known to be other runs'; it raises StorageFault.
 
         `without_file` is called with a file that Slack refuses, and the fault; `without_name` where no speaker's name
         is permitted.
@@ -107,6 +110,7 @@ class Thread:
         self.key: Hashable = (workspace.space, channel)
         self.streams = streams
         self._never_streamed = never_streamed
+        self._of_others = of_others
         self._ends: dict[str, End] = {}
         """Room for the last edits of growing messages that are no streams."""
         self._held: set[MessageRef] = set()
@@ -222,7 +226,7 @@ class Thread:
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         """Find it by its metadata. A stream gets these only at its end, so a message of the bot's without any may be
-        it.
+        it, unless it is known to be another run's. Raises Unavailable where that is not known now.
         """
         oldest = (since - CLOCKS_APART).timestamp()
         try:
@@ -238,7 +242,7 @@ class Thread:
             and not message.get("hidden")
         ]
         self.uploads.remember(ref, ours, known_ids)
-        likely = None
+        likely: list[str] = []
         streamed = self.streams is not None and ref.key not in self._never_streamed
         for message in ours:
             # Messages under the bot's own name have no username.
@@ -247,9 +251,15 @@ class Thread:
             if message_metadata.get("event_type") == EVENT:
                 if message_metadata.get("event_payload") == metadata(ref)["event_payload"]:
                     return id
-            elif streamed and likely is None and not message_metadata and not message.get("files"):
-                likely = id
-        return likely
+            elif streamed and not message_metadata and not message.get("files"):
+                likely.append(id)
+        if not likely or self._of_others is None:
+            return next(iter(likely), None)
+        try:
+            others = await self._of_others(likely)
+        except StorageFault as fault:
+            raise Unavailable(f"whose a message is, is not known now: {fault.kind}") from fault
+        return next((id for id in likely if id not in others), None)
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
         """The messages since then, in no order."""
