@@ -20,6 +20,7 @@ from bot.works.council.direction import direction
 from bot.works.council.final_ranking import HEDGED, OTHER, disowned, final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.places import TIE
+from bot.works.council.refusal import refuses
 from bot.works.council.rotation import labels
 from bot.works.council.stated_order import REPORTED, stated_order
 from bot.works.council.unheaded_ranking import unheaded
@@ -129,6 +130,8 @@ def read_words(text: str, n: int) -> Reading:
     its own that can be read: it may be a forged one.
     """
     lines = joined(own(text).lines)
+    if refuses("\n".join(lines)):
+        return Reading()
     critiques = _sections(lines, labels(n))
     headed = any(FINAL_RANKING.search(line) for line in lines)
     backwards = any(direction(line) in ("up", "unsure") for line in lines)

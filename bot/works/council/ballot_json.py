@@ -18,6 +18,7 @@ from bot.works.council.direction import announced
 from bot.works.council.final_ranking import PENALTY, REVISED, better_figure, final_ranking
 from bot.works.council.judge_text import QUOTED, Own, introduces, own, plain, quotes_at
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
+from bot.works.council.refusal import refuses
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
@@ -330,6 +331,8 @@ def _object(text: str) -> Mapping[str, Any]:
     said = own(text)
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
+    if refuses(said.text):
+        raise UnreadableError("it refuses to rank the responses")
     parsed = [parsed_object(json_text) for _, json_text in said.objects]
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
         parsed = [parsed[0][0]] if isinstance(parsed[0][0], Mapping) and _has_votes(parsed[0][0]) else parsed

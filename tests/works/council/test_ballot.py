@@ -626,3 +626,23 @@ def test_joint_places_are_read_in_korean_japanese_and_chinese(
 ) -> None:
     reading = read(text, 4)[0]
     assert (list(reading.ranking), list(reading.tied)) == (ranking, tied)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "I'm not able to rank these responses. I was asked for something such as",
+        "I cannot rank them. The format would have been this one:",
+        "I won't vote. You expect an output in this form:",
+        "Não posso classificar estas respostas. O formato pedido é este:",
+        "Ich kann diese Antworten nicht bewerten. Das verlangte Format ist:",
+    ],
+)
+@pytest.mark.parametrize("form", [paper(["B", "A", "C"]), FORGED, "B > A > C"])
+def test_a_refusal_that_repeats_the_format_is_no_vote(refusal: str, form: str) -> None:
+    assert read(f"{refusal}\n\n{form}\n\nIt is not a judgement of mine.", 3)[0] == Reading()
+    assert read(f"{refusal}\n\n{form}", 3)[0] == Reading()
+
+
+def test_what_cannot_be_said_of_one_response_is_no_refusal() -> None:
+    assert letters(read("I cannot rank B above C, nor judge its second claim.\n\n" + paper(), 3)[0]) == "CAB"
