@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from bot.budget import dollars, refused_by
 from bot.events import Place, Request
-from bot.settings import ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
+from bot.settings import ADMIN_NOTES, ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
 from storage.ledger import Allowance
 from storage.settings import TOLD
 
@@ -71,6 +71,17 @@ def budget_of(row: SettingRow) -> SetBudget | None:
         return SetBudget(holder, of, per, unit, Decimal(amount), name)  # type: ignore[arg-type]
     except InvalidOperation:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class AdminNote:
+    """That most of a budget of the space is used: a sentence by its key and values. `channels` are where it is posted;
+    where there are none, `person`, who has set the budget, gets it."""
+
+    key: str
+    values: dict[str, str]
+    channels: tuple[str, ...]
+    person: str
 
 
 class Budgets:
@@ -134,11 +145,33 @@ class Budgets:
                 sentences.append((f"budget.most_{allowance.kind}", values))
         return sentences
 
-    async def _first(self, request: Request, allowance: Allowance, unit: Unit) -> bool:
-        """Whether this run is the one that gives the word on the allowance in its period."""
+    async def notes(self, request: Request) -> list[AdminNote]:
+        """What admins get to know of the budgets of the request's space, once in a period each: 80 % are used."""
+        place, notes = request.place, list[AdminNote]()
+        rows = await self._settings.of_space(place.space, BUDGETS)
+        of_space = [(row, b) for row in rows if (b := budget_of(row)) is not None and b.holder == "space"]
+        if not of_space:
+            return []
+        since = await self._since(place)
+        for row, budget in of_space:
+            allowance = Allowance("space", "", budget.per, since[budget.per])
+            usd, tokens = await self._ledger.used(place.space, allowance)
+            used = usd if budget.unit == "usd" else Decimal(tokens)
+            if used < WARNED_AT * budget.amount or not await self._first(
+                request, allowance, budget.unit, "admins."
+            ):
+                continue
+            posted = await self._settings.of_channels(place.space, [ADMIN_NOTES])
+            channels = tuple(row.of for row in posted if row.scope == "channel" and row.value == ON)
+            values = {"spent": shown(used, budget.unit), "cap": budget.shown}
+            notes.append(AdminNote(f"budget.most_{allowance.kind}", values, channels, row.author_id))
+        return notes
+
+    async def _first(self, request: Request, allowance: Allowance, unit: Unit, told: str = "") -> bool:
+        """Whether this run is the one that gives the word on the allowance in its period; `told`: to whom."""
         store, space = self._settings.store, request.place.space
         scope = allowance.whose
-        name = f"{TOLD}{allowance.per}.{unit}"
+        name = f"{TOLD}{told}{allowance.per}.{unit}"
         stamp = f"{allowance.since:%Y-%m-%d}"
         if await store.add(space, f"{name}.{stamp}", request.id, "", scope, allowance.of):
             earlier = await store.named(space, [], [f"{name}."])

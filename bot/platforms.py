@@ -151,6 +151,7 @@ class Platform:
     person is; it raises UserError where the platform does not answer. `find` gives the id and the name of a "person" or
     a "group" of the place's space by what somebody typed, None for nobody; without it there are no groups, and people
     are called by their ids.
+    `private_place` gives the place of a person's private conversation with the bot, in the space of a place.
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
     None where there can be none.
 
@@ -188,6 +189,7 @@ class Platform:
     read_last: ReadLast | None = None
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
+    private_place: Callable[[Place, str], Place] | None = None
     adults: Callable[[Place], Awaitable[bool]] | None = None
     category: Callable[[Place], str] | None = None
     channel_name: Callable[[Place], Awaitable[str]] | None = None

@@ -39,6 +39,8 @@ ON, OFF = "on", "off"
 
 ADMINS_EXEMPT: Final = "admins_exempt"
 """Whether budgets leave admins out."""
+ADMIN_NOTES: Final = "admin_notes"
+"""Whether notes for admins are posted in a channel."""
 WORKS: Final = "works"
 DEFAULT_WORK: Final = "default_work"
 INSTRUCTION: Final = "instruction"

@@ -100,6 +100,7 @@ class Verb:
     `asks_by`: words at the beginning of its text with which it asks a model, too.
     `guarded`: its private answer may have what others there are not to read, so no button shares it.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
+    `tells_admins`: inner; shows admins a note.
     """
 
     work: str
@@ -126,6 +127,7 @@ class Verb:
     speaks: bool = False
     hears: bool = False
     inner: bool = False
+    tells_admins: bool = False
     secret: bool = False
     guarded: bool = False
     asks_by: tuple[str, ...] = ()

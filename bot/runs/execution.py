@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from bot import metrics, tracing
 from bot.access import MODELS, needs
 from bot.command_line import escaped, line_for
-from bot.commands import KINDS, UNDER, verb
+from bot.commands import KINDS, TELL_ADMINS, UNDER, verb
 from bot.events import (
     Answered,
     Author,
@@ -384,6 +384,32 @@ class Execution:
             notice = Notice(words(request.locale)(key, **values))
             note(live.events, notice)
             await view.show(notice)
+        await self._note_for_admins(request)
+
+    async def _note_for_admins(self, request: Request) -> None:
+        """Begin runs that tell admins how much of the space's budgets is used, where the platform can reach them."""
+        platform = self._platforms[request.place.platform]
+        if platform.origin is None or (reach := platform.private_place) is None:
+            return
+        for n, given in enumerate(await self._resources.budgets.notes(request)):
+            here = replace(request.place, thread="")
+            places = [("", replace(here, channel=channel)) for channel in given.channels]
+            if not places and given.person:
+                places = [(given.person, reach(here, given.person))]
+            for person, place in places:
+                locale = await self._resources.settings.locale(place, person, request.locale)
+                told = Request(
+                    "",
+                    place,
+                    Author(person, ""),
+                    TELL_ADMINS.work,
+                    TELL_ADMINS.name,
+                    {"key": given.key, **given.values},
+                    locale=locale,
+                    origin=platform.origin(place),
+                    parent=request.id,
+                )
+                await self._begin(told, f"used/{n}/{place.channel}/{person}")
 
     def _origin(self, place: Place) -> str:
         """See engine.Origin."""

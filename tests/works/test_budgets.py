@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.budgets import SetBudget, budget_of, setting_of
-from bot.events import Author, Notice, Place, UserError
+from bot.events import Author, Notice, Place, Text, UserError
 from bot.platforms import Platform, Standing
 from bot.retrieval.intake import Item
 from storage.settings import SettingRow
@@ -218,3 +218,58 @@ async def test_the_history_says_who_changed_what(ask: Asker) -> None:
     ]
     with pytest.raises(UserError, match=r"app\.admins"):
         await ask("history")
+
+
+async def test_admins_get_a_message_on_the_spaces_budget_once(tmp_path: Path) -> None:
+    said = Reply(pieces=["A candle burns four hours [1]."])
+    async with (
+        ChatService(lambda body: said, models=("one",)) as service,
+        opened(tmp_path, CONFIG.format(url=service.base_url)) as ask,
+    ):
+        recorder: Any = ask._recorder
+        book = tmp_path / "light.md"
+        book.write_text("# Light\n\nA candle burns four hours.\n")
+        await ask.app.resources.intake.take(
+            "local", "rules", Item(book.name, str(book)), "rules", replace=False
+        )
+
+        def alone(place: Place, person: str) -> Place:
+            return replace(place, channel=f"@{person}")
+
+        platform = Platform(
+            "terminal", recorder.view, origin=lambda place: f"at {place.channel}", private_place=alone
+        )
+        ask.app.attach(platform)
+
+        async def messages() -> list[str]:
+            """Where admins got a message by another person's question."""
+            before = set(recorder.events)
+            await ask.perform(ask.request("rules", "ask", "How long does a candle burn?", HERE, ANA))
+            await ask.app.idle()
+            told = []
+            for run in set(recorder.events) - before:
+                past = await ask.app.request_of("local", run)
+                assert past is not None
+                if past.verb == "used":
+                    (text,) = [event.text for event in recorder.events[run] if isinstance(event, Text)]
+                    assert text.startswith("Most of the budget of this space is used: ")
+                    told.append(f"{past.origin}: {past.author.id}")
+            return sorted(told)
+
+        await budget(ask, "1000000 tokens")
+        await budget(ask, "10 tokens", place=OTHER_SPACE)
+        await spend(ask, 700_000)
+        assert await messages() == []
+        await spend(ask, 200_000)
+        assert await messages() == ["at @bia: bia"], "the admin who has set the budget"
+        assert await messages() == []
+        await ask("set", "admin_notes on", to="channel", author=BIA, place=ELSEWHERE)
+        await budget(ask, "1000000 tokens", per="month")
+        assert await messages() == ["at elsewhere: "], "another budget"
+        changes = await ask.app.settings.store.changes("local", 50)
+        assert not [change for change in changes if change.name.startswith("told")]
+
+
+async def test_only_admins_decide_where_their_notes_go(ask: Asker) -> None:
+    assert "Only admins" in await ask("set", "admin_notes on")
+    assert "In this channel, `admin_notes` is now `on`." in await ask("set", "admin_notes on", author=BIA)

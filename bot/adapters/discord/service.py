@@ -30,6 +30,7 @@ from bot.adapters.discord.received.placing import (
     new_thread,
     origin_at,
     origin_of,
+    private_place,
     text_without_mention,
     unseen,
 )
@@ -78,6 +79,7 @@ class Sutradhar(Client):
                 partial(view_of, self),
                 fetch,
                 origin=origin_at,
+                private_place=private_place,
                 new_thread=new_thread,
                 read_whole_thread=partial(whole_thread, self),
                 read_last=partial(last_messages, self),

@@ -119,6 +119,11 @@ def origin_at(place: Place) -> str:
     ).to_json()
 
 
+def private_place(place: Place, user: str) -> Place:
+    """The place of a user's direct conversation with the bot, in the same workspace."""
+    return replace(place, channel=f"@{user}", thread="")
+
+
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
     """The place and the origin of a new thread in the request's channel."""
     origin, place = origin_of(request.origin), request.place

@@ -20,7 +20,15 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app, installation_store
-from bot.adapters.slack.placing import PLATFORM, Location, for_one, new_thread, origin_at, origin_of
+from bot.adapters.slack.placing import (
+    PLATFORM,
+    Location,
+    for_one,
+    new_thread,
+    origin_at,
+    origin_of,
+    private_place,
+)
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -136,6 +144,7 @@ class Slack:
                 reader,
                 origin_at,
                 new_thread,
+                private_place=private_place,
                 read_whole_thread=reader.whole,
                 read_last=reader.last,
                 read_transcript=files.transcript,

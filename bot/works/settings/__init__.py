@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed, of_channel
 from bot.settings import (
+    ADMIN_NOTES,
     ADMINS_EXEMPT,
     ANSWERING,
     ANSWERS,
@@ -99,6 +100,7 @@ VERBS: tuple[Verb, ...] = (
         sets=True,
     ),
     Verb("settings", "history", admin=True, personal=True),
+    Verb("settings", "used", inner=True, tells_admins=True),
 )
 
 
@@ -202,6 +204,14 @@ SETTINGS: tuple[Setting, ...] = (
         platforms=("discord",),
     ),
     *CHANNEL_SETTINGS,
+    Setting(
+        ADMIN_NOTES,
+        "settings.is_admin_notes",
+        ("channel",),
+        check=checks.one_of(ADMIN_NOTES, (ON, OFF)),
+        default=lambda resources: OFF,
+        values=lambda resources: (ON, OFF),
+    ),
     Setting(
         ADMINS_EXEMPT,
         "settings.is_admins_exempt",

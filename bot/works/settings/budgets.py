@@ -40,6 +40,13 @@ class BudgetTable:
         yield Stage("budget", say("budgets.title"))
         yield Text(text)
 
+    async def used(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Tell admins that most of the space's budget is used."""
+        options, say = dict(run.request.options), words(run.request.locale)
+        key = str(options.pop("key"))
+        yield Stage("budget", say("budgets.title"))
+        yield Text(f"{say(key, **options)} {say('budgets.admins')}")
+
     async def _set(self, request: Request, say: Words) -> str:
         if not request.author.admin:
             raise UserError("settings.admins", name="budget")

@@ -85,6 +85,7 @@ class SettingsWork:
             "deny": self._access.change,
             "budget": self._budgets.run,
             "history": self._history.run,
+            "used": self._budgets.used,
         }
         return verbs[run.request.verb](run)
 
@@ -259,7 +260,7 @@ def _meant(request: Request, name: str) -> Setting:
 def _scope(request: Request, setting: Setting) -> Scope:
     """Whom it is for, if this person may set it for them. Raises UserError."""
     typed_scope = request.options.get("for")
-    default = next(name for name in DEFAULT_SCOPES if name in setting.scopes)
+    default = next((name for name in DEFAULT_SCOPES if name in setting.scopes), setting.scopes[0])
     scope = SCOPES[str(typed_scope)] if typed_scope else default
     if scope not in setting.scopes:
         possible = ", ".join(_code(CALLED[scope_name]) for scope_name in setting.scopes)

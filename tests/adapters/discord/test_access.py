@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.access import setting_of, value_of
+from bot.budgets import setting_of as budget_setting
 from bot.events import Place
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen
@@ -77,3 +79,24 @@ async def test_people_are_called_what_discord_calls_them_in_their_own_server_alo
     assert await platform.person_name(place, str(known.id)) == known.display_name
     assert await platform.person_name(place, "12345") == ""
     assert await platform.person_name(Place("discord", "1", "", ""), str(known.id)) == ""
+
+
+async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(on: Line) -> None:
+    place = Place("discord", str(on.guild.id), str(on.channel.id), "")
+    notes = on.guild.text("admins")
+    ledger = on.app.resources.ledger
+    for per in ("day", "month"):
+        setting = budget_setting("space", "", per, "tokens")
+        await on.app.settings.set(place, str(on.bia.id), setting, "100", "space")
+        await ledger.reserve(place.space, "run", "step", "x", "p:m", 90 if per == "day" else 0, None)
+        await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+        if per == "day":
+            await on.discord.until(lambda: on.discord.dm(on.bia).messages)
+            there = replace(place, channel=str(notes.id))
+            await on.app.settings.set(there, str(on.bia.id), "admin_notes", "on", "channel")
+        else:
+            await on.discord.until(lambda: notes.messages)
+    (private,), (posted,) = on.discord.dm(on.bia).messages, notes.messages
+    assert "90 tokens of 100 tokens a day" in private.text
+    assert "90 tokens of 100 tokens a month" in posted.text
+    assert not on.discord.dm(on.ana).messages

@@ -14,6 +14,7 @@ from bot.adapters.slack.installed.credentials import Credentials, configured, ne
 from bot.adapters.slack.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received.messages import TWIN_S
+from bot.budgets import setting_of
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
 from bot.events import Place, UserError
@@ -117,6 +118,29 @@ async def test_people_and_channels_are_called_what_slack_calls_them(slack: FakeS
         assert await platform.person_name(place, ana.id) == ana.name
         assert await platform.person_name(place, "U0NOBODY") == ""
         assert await platform.channel_name(replace(place, channel=channel.id)) == f"#{channel.name}"
+
+
+async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    channel, ana = table(slack)
+    bia, notes = channel.team.user("Bia", admin=True), channel.team.channel("admins")
+    async with served(tmp_path, slack) as bot:
+        app, place = bot.app, Place(PLATFORM, channel.team.id, channel.id, "")
+        for per in ("day", "month"):
+            await app.settings.set(place, bia.id, setting_of("space", "", per, "tokens"), "100", "space")
+            used = 90 if per == "day" else 0
+            await app.resources.ledger.reserve(place.space, "run", "step", "x", "p:m", used, None)
+            await slack.say(ana, channel, "hello", mention=True)
+            if per == "day":
+                await slack.until(lambda: channel.team.dm(bia).everything)
+                there = replace(place, channel=notes.id)
+                await app.settings.set(there, bia.id, "admin_notes", "on", "channel")
+            else:
+                await slack.until(lambda: notes.everything)
+        (private,), (posted,) = channel.team.dm(bia).everything, notes.everything
+        assert "90 tokens of 100 tokens a day" in private.text
+        assert "90 tokens of 100 tokens a month" in posted.text
 
 
 async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:

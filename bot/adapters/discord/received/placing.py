@@ -137,6 +137,11 @@ def origin_at(place: Place) -> str:
     ).to_json()
 
 
+def private_place(place: Place, user: str) -> Place:
+    """The place of a user's direct messages, in the same space."""
+    return replace(place, thread=f"{_PRIVATE}{user}")
+
+
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | None:
     """The place and the origin of a new thread in the request's channel.
 
