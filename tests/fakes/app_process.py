@@ -1,0 +1,217 @@
+"""A bot without a platform, as a process: `python -m tests.fakes.app_process CONFIG DATA`.
+
+Takes a line of JSON for each order, and answers each with one: {"order", …}. What a run shows is text, wherever it was
+asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bot.app import App
+from bot.config import load
+from bot.events import (
+    Attachment,
+    Changed,
+    Choices,
+    Ended,
+    Event,
+    Place,
+    Request,
+    Shown,
+    Text,
+    UserError,
+)
+from bot.kind import Typed
+from bot.platforms import Platform
+from bot.runs.requests import request_from_json
+from bot.words import words
+from storage.outbox import Outbox
+from tests.fakes.run import MemoryRun
+
+PLATFORM = "table"
+STARTED_S = 120.0
+
+
+class Shows:
+    """A view that keeps words, by run."""
+
+    def __init__(self, run: str, shown: dict[str, list[str]]) -> None:
+        self._texts = shown.setdefault(run, [])
+
+    async def show(self, event: Shown) -> None:
+        self._texts.append(text_of(event))
+
+    async def change(self, changed: Changed) -> None:
+        self._texts += map(text_of, changed.contents)
+
+    async def flush(self, status: Ended) -> None:
+        return
+
+    async def close(self, status: Ended) -> None:
+        return
+
+
+def text_of(event: Event) -> str:
+    """Its words, those of its buttons and of its file included."""
+    match event:
+        case Text():
+            return event.text
+        case Attachment():
+            return f"\n{event.data.decode(errors='replace')}\n"
+        case Choices():
+            words_of = [event.prompt, *(f"{choice.label} {choice.command}" for choice in event.choices)]
+        case _:
+            words_of = [str(value) for value in asdict(event).values() if isinstance(value, str) and value]
+    return "\n" + "\n".join(words_of) + "\n"
+
+
+class Served:
+    """What can be ordered of the application."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.shown: dict[str, list[str]] = {}
+        app.attach(Platform(PLATFORM, self.view, standing=None))
+
+    def view(self, run: str, request: Request, outbox: Outbox) -> Shows:
+        return Shows(run, self.shown)
+
+    async def perform(self, request: str) -> dict[str, Any]:
+        """Have a request run, here or in another process; how it ended."""
+        asked = request_from_json(request)
+        try:
+            ticket = await self.app.perform(asked)
+        except UserError as refused:
+            return {"ended": "refused", "text": words("en")(refused.key, **refused.values)}
+        return {"ended": await ticket.wait(), "text": ""}
+
+    async def begin(self, request: str) -> dict[str, Any]:
+        """Have a request run, and do not wait for it."""
+        await self.app.perform(request_from_json(request))
+        return {}
+
+    async def ended(self, run: str) -> dict[str, Any]:
+        return {"ended": await self.app.ended(run)}
+
+    async def texts(self, run: str) -> dict[str, Any]:
+        """What this process has shown of a run."""
+        return {"text": "".join(self.shown.get(run, []))}
+
+    async def read(self, request: str) -> dict[str, Any]:
+        """What a request would be answered, if this process executed it; nothing is kept of it."""
+        asked = request_from_json(request)
+        app = self.app
+        asked = replace(asked, locale=await app.settings.locale(asked.place, asked.author.id, asked.locale))
+        run: Any = MemoryRun()
+        run.request = asked
+        shown: list[str] = []
+        try:
+            shown += [text_of(event) async for event in app.works[asked.work].run(run)]
+        except UserError as refused:
+            shown.append(words(asked.locale)(refused.key, **refused.values))
+        return {"text": "".join(shown)}
+
+    async def names(self, kind: str, prefix: str, place: str, author: str) -> dict[str, Any]:
+        """What completes a half-typed name."""
+        there = Place(**json.loads(place))
+        typed = Typed(there.space, prefix, author=author, place=there)
+        return {"text": "\n".join(await self.app.complete(kind, typed))}
+
+    async def plain(self, place: str, author: str) -> dict[str, Any]:
+        """What plain words would mean there."""
+        return {"text": " ".join(await self.app.plain(Place(**json.loads(place)), author, "Well?"))}
+
+    async def live(self, space: str) -> dict[str, Any]:
+        """The ids of the runs that this process executes."""
+        return {"text": "\n".join(live.request.id for live in self.app._live.all())}
+
+
+async def main(config: str, data: str) -> None:
+    app = await App.open(load(Path(config), Path(data), environ={}))
+    served = Served(app)
+    await app.start()
+    pipe = asyncio.StreamReader(limit=2**24)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(pipe), os.fdopen(0, "rb")
+    )
+    print(json.dumps({"order": -1}), flush=True)
+    obeying: set[asyncio.Task[None]] = set()
+
+    async def obey(order: dict[str, Any]) -> None:
+        number, name = order.pop("order"), order.pop("do")
+        try:
+            answer = await getattr(served, name)(**order)
+        except Exception as fault:
+            answer = {"fault": f"{type(fault).__name__}: {fault}"}
+        print(json.dumps({"order": number, **answer}), flush=True)
+
+    async for line in pipe:
+        task = asyncio.create_task(obey(json.loads(line)))
+        obeying.add(task)
+        task.add_done_callback(obeying.discard)
+    await app.close()
+
+
+class AppProcess:
+    """The process, from outside."""
+
+    def __init__(self, config: Path, data: Path) -> None:
+        self._arguments = (sys.executable, "-m", "tests.fakes.app_process", str(config), str(data))
+        self._log = data.with_name(data.name + ".log")
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._orders = 0
+
+    async def start(self) -> None:
+        started = self._waiting[-1] = asyncio.Future()
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                limit=2**24,
+            )
+        self._reading = asyncio.create_task(self._read())
+        async with asyncio.timeout(STARTED_S):
+            await started
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            answer = json.loads(line)
+            self._waiting.pop(answer.pop("order")).set_result(answer)
+        for waiting in self._waiting.values():
+            waiting.set_exception(ConnectionError(self.log()))
+
+    async def order(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Its answer. Raises AssertionError where it has failed."""
+        assert self._process.stdin is not None
+        self._orders += 1
+        number = self._orders
+        answered = self._waiting[number] = asyncio.Future()
+        self._process.stdin.write(f"{json.dumps({'order': number, 'do': name, **arguments})}\n".encode())
+        async with asyncio.timeout(STARTED_S):
+            answer = await answered
+        assert "fault" not in answer, f"{name}: {answer['fault']}\n{self.log()}"
+        return answer
+
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")[-8_000:]
+
+    async def leave(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        async with asyncio.timeout(STARTED_S):
+            await self._process.wait()
+        await self._reading
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:3]))

@@ -1,0 +1,167 @@
+"""Two processes of the bot on one Postgres, in neither of which anything is known that the other has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bot.command_line import parse
+from bot.commands import verb
+from bot.events import Author, File, Place, Request
+from bot.runs.requests import request_to_json
+from storage.db import new_id
+from tests.fakes.app_process import PLATFORM, AppProcess
+from tests.wire.model import Answerer, service, settings
+
+WITHIN_S = 1.0
+"""How long another process may not know what one has changed."""
+
+ANA = Author("ana", "Ana")
+BIA = Author("bia", "Bia", admin=True)
+
+Looks = Callable[[str], bool]
+
+
+@dataclass
+class House:
+    """The processes, and the model that both ask."""
+
+    processes: list[AppProcess]
+    model: Answerer
+    folder: Path
+
+    def table(self) -> Table:
+        return Table(self)
+
+
+@dataclass
+class Table:
+    """A space of a test's own, with a channel. What is `played` is asked of the first process."""
+
+    house: House
+    space: str = field(default_factory=new_id)
+    played: set[str] = field(default_factory=set)
+
+    @property
+    def model(self) -> Answerer:
+        return self.house.model
+
+    @property
+    def place(self) -> Place:
+        return Place(PLATFORM, self.space, "general", "thread")
+
+    def request(self, line: str, by: Author = BIA, place: Place | None = None, answers: str = "") -> Request:
+        parsed = parse(line)
+        assert parsed.verb is not None, line
+        options, files = dict(parsed.options), tuple[File, ...]()
+        if isinstance(paths := options.get("paths"), list):
+            files = tuple(File(Path(path).name, path, Path(path).stat().st_size) for path in paths)
+            del options["paths"]
+        row = parsed.verb
+        there = place or self.place
+        return Request(new_id(), there, by, row.work, row.name, options, parsed.text, files, answers=answers)
+
+    async def play(self, line: str, by: Author = BIA, **more: object) -> str:
+        """Have the first process do it; what was shown, in whichever process that was."""
+        request = self.request(line, by, **more)  # type: ignore[arg-type]
+        self.played.add(verb(request.work, request.verb).path)
+        answer = await self.house.processes[0].order("perform", request=request_to_json(request))
+        shown = await self.shown(request.id)
+        assert answer["ended"] == "done", (line, answer, shown)
+        return shown
+
+    async def refused(self, line: str, by: Author = ANA, *, process: int = 1) -> str:
+        """Why the other process does not do it."""
+        request = self.request(line, by)
+        answer = await self.house.processes[process].order("perform", request=request_to_json(request))
+        return str(answer["text"]) if answer["ended"] == "refused" else ""
+
+    async def begin(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
+        """Have it begin; its run."""
+        request = self.request(line, by)
+        self.played.add(verb(request.work, request.verb).path)
+        await self.house.processes[process].order("begin", request=request_to_json(request))
+        return request.id
+
+    async def shown(self, run: str) -> str:
+        texts = [await process.order("texts", run=run) for process in self.house.processes]
+        return "\n".join(str(text["text"]) for text in texts)
+
+    async def read(self, process: int, what: str, by: Author = BIA) -> str:
+        """What a process answers: to a line, to "names KIND PREFIX", "plain", "refused LINE" or "ended RUN"."""
+        order = self.house.processes[process].order
+        if what.startswith("/"):
+            return str((await order("read", request=request_to_json(self.request(what, by))))["text"])
+        name, _, rest = what.partition(" ")
+        place = json.dumps(asdict(self.place))
+        if name == "names":
+            kind, _, prefix = rest.partition(" ")
+            return str((await order("names", kind=kind, prefix=prefix, place=place, author=by.id))["text"])
+        if name == "refused":
+            return await self.refused(rest, by, process=process)
+        if name == "ended":
+            return str((await order("ended", run=rest))["ended"])
+        assert name == "plain", what
+        return str((await order("plain", place=place, author=by.id))["text"])
+
+    async def changes(
+        self,
+        line: str,
+        seen: str,
+        now: str = "",
+        *,
+        no_more: str = "",
+        by: Author = BIA,
+        reader: Author = BIA,
+    ) -> str:
+        """Play the line: what both processes have read before, and read again within a second, shows its effect."""
+        assert now or no_more
+        for process in (1, 0):
+            before = await self.read(process, seen, reader)
+            assert not now or now not in before, (seen, now, before)
+            assert not no_more or no_more in before, (seen, no_more, before)
+        shown = await self.play(line, by)
+        for process in (1, 0):
+            await self.sees(
+                process, seen, lambda text: now in text and (not no_more or no_more not in text), reader
+            )
+        return shown
+
+    async def sees(self, process: int, what: str, looks: Looks, by: Author = BIA) -> None:
+        """Wait until a process reads it so, at most for a second."""
+        ends = time.monotonic() + WITHIN_S
+        while True:
+            began = time.monotonic()
+            text = await self.read(process, what, by)
+            if looks(text):
+                return
+            assert began < ends, f"process {process} has after a second for {what!r}: {text}"
+            await asyncio.sleep(0.05)
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    assert match, (pattern, text)
+    return match[1]
+
+
+@asynccontextmanager
+async def opened(folder: Path, url: str, more: str = "") -> AsyncIterator[House]:
+    """Two processes on the database at this URL."""
+    async with AsyncExitStack() as stack:
+        model = Answerer()
+        asked = await stack.enter_async_context(service(model))
+        asked.models = ("small", "m1", "m2", "m3")
+        config = folder / "config.toml"
+        config.write_text(f'{settings(asked.base_url)}\n[storage]\nurl = "{url}"\n{more}', encoding="utf-8")
+        processes = [AppProcess(config, folder / f"process-{n}") for n in range(2)]
+        for process in processes:
+            await process.start()
+            stack.push_async_callback(process.leave)
+        yield House(processes, model, folder)
