@@ -266,8 +266,12 @@ async def _first_words() -> Figure:
 
 
 async def _forks() -> list[Figure]:
-    """A fork by itself, and with all that the bot does around a verb."""
-    writer = Writer("chat", LONG)
+    """A fork by itself, and with all that the bot does around a verb.
+
+    Each waits until the process has nothing else to do: after a story is opened the bot prepares its memory in
+    threads, and a verb has work to do behind its answer.
+    """
+    writer, own = Writer("chat", LONG), os.getpid()
     alone, processor, seconds = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         async with writer.service as service:
@@ -277,6 +281,7 @@ async def _forks() -> list[Figure]:
                 await talk.say("/story show")
                 assert talk.app is not None
                 for number in range(2 * FORKS):
+                    await _rest(own)
                     if number % 2:
                         began = time.perf_counter()
                         await talk.say(f"/story fork take {number} --scene {FORKED_AT}")
