@@ -7,8 +7,9 @@ that a replay does not read again.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.events import Notice, UserError
@@ -16,10 +17,10 @@ from bot.verb import LAST
 from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bot.events import Quoted, Request, Run
-    from bot.platforms import Platform
+    from bot.platforms import Platform, ThreadMessage
     from bot.words import Words
     from storage.sessions import SessionRow, Sessions
 
@@ -28,6 +29,9 @@ TITLE_CHARS = 100
 
 MOST_CHARS = 6_000
 """Of longer threads the newest part is used: about 1,500 tokens, as much as a few passages."""
+
+LINKED = 200
+"""The newest messages of a linked thread; their text is cut to what a question has room for."""
 
 NAMES_CHARS = 200
 """Of the names of those whose messages were read."""
@@ -40,17 +44,26 @@ QUESTION_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence of the catalogue, by its key and values."""
+
+    key: str
+    values: dict[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """What a question is read with. `session` is the id of its session, None in another work's thread.
 
     `exchanges` are its last questions and answers, oldest first, and `begun` whether there are any. `earlier` is what
-    people said in the thread before the first question.
+    people said in the thread before the first question, or what the question brings along; `notes` say what that is.
     """
 
     session: str | None
     exchanges: list[tuple[str, str]]
     begun: bool = False
     earlier: str = ""
+    notes: list[Note] = field(default_factory=list)
 
 
 class Conversations:
@@ -69,29 +82,59 @@ class Conversations:
         `follows`: whether the question may refer to what was said before.
         """
         session = await session_for(self._sessions, request, question)
-        wanted = request.options.get(LAST.name)
-        last = await self.last(request, wanted) if isinstance(wanted, int) else ""
+        along, notes = await self.along(request)
         if session is None:
-            return Conversation(None, [], earlier=last)
+            return Conversation(None, [], earlier=along, notes=notes)
         # Of a council that was stopped the question is kept alone.
         rows = await self._sessions.last_exchanges(session.space, session.id, max(2 * most, 1))
         answered = [(row.question, row.answer) for row in rows if row.answer.strip()]
         first = follows and not answered and await self._sessions.first_here(session)
-        earlier = last or (await self.earlier(request) if first else "")
+        earlier = along or (await self.earlier(request) if first else "")
         return Conversation(
-            session.id, answered[-most:] if most else [], begun=bool(answered), earlier=earlier
+            session.id, answered[-most:] if most else [], begun=bool(answered), earlier=earlier, notes=notes
         )
 
-    async def last(self, request: Request, most: int) -> str:
-        """The newest messages of the request's place, a "Name, 14:02: words" a line. Raises UserError."""
+    async def along(self, request: Request) -> tuple[str, list[Note]]:
+        """The threads that the request links and the newest messages that it asks for, and what of them was read.
+        Raises UserError where there are no newest messages.
+        """
+        wanted = request.options.get(LAST.name)
+        threads = [quoted for quoted in request.quoted if quoted.thread]
+        room = MOST_CHARS // max(1, len(threads) + isinstance(wanted, int))
+        read = await asyncio.gather(*(self._linked(request, quoted, room) for quoted in threads))
+        if isinstance(wanted, int):
+            read.append(await self._last(request, wanted, room))
+        return "\n\n".join(text for text, _ in read if text), [note for _, note in read]
+
+    async def _last(self, request: Request, most: int, room: int) -> tuple[str, Note]:
         platform = self._platforms.get(request.place.platform)
         if platform is None or platform.read_last is None:
             raise UserError("thread.no_messages_here")
         said = await platform.read_last(request, most)
-        lines = [f"{message.name}, {message.at:%H:%M}: {' '.join(message.text.split())}" for message in said]
-        if not lines:
+        if not said:
             raise UserError("thread.no_messages")
-        return newest("\n".join(lines))
+        text, n = _lines(said, room)
+        return text, Note("thread.read_along", {"n": n, **_whose(said[-n:])})
+
+    async def _linked(self, request: Request, quoted: Quoted, room: int) -> tuple[str, Note]:
+        """Also where it cannot be read: the question goes on without it."""
+        platform = self._platforms.get(request.place.platform)
+        late = "", Note("thread.link_late", {"n": 1})
+        if platform is None or platform.read_linked is None:
+            return late
+        try:
+            async with asyncio.timeout(self._read_s):
+                thread = await platform.read_linked(request, quoted.thread, LINKED)
+        except TimeoutError:
+            return late
+        except UserError as error:
+            return "", Note(error.key, {name: str(value) for name, value in error.values.items()} | {"n": 1})
+        if not thread.messages:
+            return "", Note("thread.empty_thread")
+        text, n = _lines(thread.messages, room)
+        where = f" ({quoted.where})" if quoted.where else ""
+        values = {"n": n, "total": max(thread.total, n), "where": where, **_whose(thread.messages[-n:])}
+        return f"A thread that the question links:\n{text}", Note("thread.read_thread", values)
 
     async def earlier(self, request: Request) -> str:
         """What people said in the request's thread before it; "" also where it cannot be read."""
@@ -141,18 +184,27 @@ async def session_for(
     return session if session.work == request.work else None
 
 
-def read_along(request: Request, earlier: str, say: Words) -> list[Notice]:
+def read_along(request: Request, notes: Sequence[Note], say: Words) -> list[Notice]:
     """The notices of which messages were read together with a question, and of which linked ones were not."""
-    notices = []
-    if request.options.get(LAST.name) is not None and earlier:
-        lines = earlier.splitlines()
-        names = ", ".join(dict.fromkeys(line.partition(",")[0] for line in lines))
-        since = lines[0].partition(": ")[0].rpartition(", ")[2]
-        notices.append(say("thread.read_along", n=len(lines), names=names[:NAMES_CHARS], since=since))
-    if sources := [_source(quoted, say) for quoted in request.quoted if not quoted.refused]:
+    notices = [say(note.key, **note.values) for note in notes]
+    messages = [quoted for quoted in request.quoted if not (quoted.refused or quoted.thread)]
+    if sources := [_source(quoted, say) for quoted in messages]:
         notices.append(say("thread.quoted", sources="; ".join(sources)))
     refused = Counter(quoted.refused for quoted in request.quoted if quoted.refused)
     return list(map(Notice, [*notices, *(say(key, n=n) for key, n in refused.items())]))
+
+
+def _lines(said: Sequence[ThreadMessage], room: int) -> tuple[str, int]:
+    """The newest messages for which there are `room` characters, a "Name, 14:02: words" a line, and how many."""
+    text = newest(
+        "\n".join(f"{each.name}, {each.at:%H:%M}: {' '.join(each.text.split())}" for each in said), room
+    )
+    return text, text.count("\n") + 1
+
+
+def _whose(said: Sequence[ThreadMessage]) -> dict[str, str | int]:
+    names = ", ".join(dict.fromkeys(each.name for each in said))
+    return {"names": names[:NAMES_CHARS], "since": f"{said[0].at:%H:%M}"}
 
 
 def _source(quoted: Quoted, say: Words) -> str:

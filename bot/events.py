@@ -60,13 +60,15 @@ class Quoted:
     """Where something is from that a request brings along, such as a message that it links.
 
     `where` is the channel's name, "" for the request's own or one that not everybody may know; `name` is the author's;
-    `at` is the time in UTC. `refused` is the key of the sentence that says why it is not read, "" if it is.
+    `at` is the time in UTC. `refused` is the key of the sentence that says why it is not read, "" if it is. `thread` is
+    the platform's id of a thread whose messages the run reads, "" for a message.
     """
 
     where: str = ""
     name: str = ""
     at: str = ""
     refused: str = ""
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

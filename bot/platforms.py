@@ -83,6 +83,20 @@ as its author may read them; without the bot's. Raises UserError where they cann
 """
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedThread:
+    """The newest messages of a thread, oldest first, without the bot's, and how many it has."""
+
+    messages: list[ThreadMessage]
+    total: int
+
+
+ReadLinked: TypeAlias = Callable[[Request, str, int], Awaitable[LinkedThread]]
+"""So many of the newest messages of a thread that the request links, by `Quoted.thread`. Raises UserError, also where
+the request's author may not read it.
+"""
+
+
 ReadTranscript: TypeAlias = Callable[[Request, str], Awaitable[Transcript | None]]
 """What the platform has heard in a request's recording, by the id that the file has there; None while it listens."""
 
@@ -142,7 +156,8 @@ class Platform:
     """`name` is that of its places.
 
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
-    `read_whole_thread` all of them, one by one; `read_last` the newest of a place.
+    `read_whole_thread` all of them, one by one; `read_last` the newest of a place,
+    `read_linked` those of a thread that a request links.
     `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
     run there; `adults` says whether only adults are let in there.
     `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
@@ -187,6 +202,7 @@ class Platform:
     narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
     read_last: ReadLast | None = None
+    read_linked: ReadLinked | None = None
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
     private_place: Callable[[Place, str], Place] | None = None

@@ -45,7 +45,7 @@ from bot.adapters.log_redaction import announce
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import File, Place, Request, UserError
-from bot.platforms import Platform, Standing, ThreadMessage, WholeThread
+from bot.platforms import LinkedThread, Platform, Standing, ThreadMessage, WholeThread
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -83,6 +83,7 @@ class Sutradhar(Client):
                 new_thread=new_thread,
                 read_whole_thread=partial(whole_thread, self),
                 read_last=partial(last_messages, self),
+                read_linked=partial(linked_thread, self),
                 speak=voice.speak,
                 speak_along=voice.speak_along,
                 hush=voice.hush,
@@ -290,6 +291,33 @@ async def last_messages(client: Client, request: Request, most: int) -> list[Thr
     if counts and not any(message.content for message in counts):
         raise UserError("discord.history_unseen")
     return [_said(message, me) for message in counts if message.content]
+
+
+async def linked_thread(client: Client, request: Request, thread: str, most: int) -> LinkedThread:
+    """The newest messages of a linked thread, if the request's author may read it."""
+    origin, closed = origin_of(request.origin), UserError("thread.link_closed", n=1)
+    async with faults_as_sorry(client.settings):
+        try:
+            channel = client.get_channel(int(thread)) or await client.fetch_channel(int(thread))
+        except (discord.NotFound, discord.Forbidden):
+            raise closed from None
+        if not isinstance(channel, discord.Thread) or channel.guild.id != origin.guild:
+            raise closed
+        if channel.is_private() or missing(client, channel.id, "view_channel", "read_message_history"):
+            raise closed
+        member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
+        may = channel.permissions_for(member)
+        if not (may.view_channel and may.read_message_history):
+            raise closed
+        page = [message async for message in channel.history(limit=most)]
+        # What the client has kept of a thread does not count later messages.
+        fresh = await client.fetch_channel(channel.id) if len(page) == most else channel
+    me = client.user.id if client.user is not None else 0
+    counts = [message for message in reversed(page) if _counts(message, me, origin)]
+    if counts and not any(message.content for message in counts):
+        raise UserError("discord.history_unseen")
+    said = [_said(message, me) for message in counts if message.content]
+    return LinkedThread(said, max(len(said), getattr(fresh, "message_count", 0)))
 
 
 async def _pages(

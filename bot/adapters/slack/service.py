@@ -147,6 +147,7 @@ class Slack:
                 private_place=private_place,
                 read_whole_thread=reader.whole,
                 read_last=reader.last,
+                read_linked=reader.linked,
                 read_transcript=files.transcript,
                 speak=clips.speak,
                 speaks_again=True,

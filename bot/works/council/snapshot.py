@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 from bot.commands import FOLLOW_UP
 from bot.config.model_spec import ModelSpec
 from bot.events import Request, UserError
-from bot.verb import LAST
 from bot.words import words
 from bot.works.council.config import CouncilConfig
 from bot.works.council.values import Level, Snapshot, names
@@ -100,7 +99,8 @@ class Snapshots:
             history=conversation.exchanges if follows else [],
             research_words=settings.research_words,
             attack_words=settings.attack_words,
-            earlier=conversation.earlier if settings.history or LAST.name in request.options else "",
+            earlier=conversation.earlier if settings.history or conversation.notes else "",
+            notes=conversation.notes,
         )
 
     async def _categories(self, space: str, typed: str) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from bot.config.model_spec import ModelSpec
+from bot.conversation import Note
 from bot.prompts import PromptText
 
 _MARKUP = re.compile(r"[*_`~|\\\[\]<>#]")
@@ -196,6 +197,7 @@ class Snapshot:
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    notes: list[Note] = field(default_factory=list)
     research_words: int = 250
     attack_words: int = 150
 

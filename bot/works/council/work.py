@@ -163,7 +163,7 @@ class Asking:
                     if n == 0 and isinstance(event, Stage):
                         for notice in _initial_notices(snapshot, guess, say):
                             yield notice
-                        for notice in read_along(request, snapshot.earlier, say):
+                        for notice in read_along(request, snapshot.notes, say):
                             yield notice
         if len(council.answers) > 1 and snapshot.debate:
             async with aclosing(council.debate()) as events:

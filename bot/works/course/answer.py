@@ -18,7 +18,7 @@ from bot.budget import prompt_tokens
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
-from bot.conversation import question_of, read_along
+from bot.conversation import Note, question_of, read_along
 from bot.events import (
     Choice,
     Choices,
@@ -100,6 +100,7 @@ class Snapshot:
     languages: list[str] = field(default_factory=list)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    notes: list[Note] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -129,7 +130,7 @@ class CourseQuestions:
             self._library, catalogue, self._names, space, course=snapshot.course, lesson=snapshot.lesson
         )
         yield Stage("answer", say("rules.answer"), answer=True)
-        for notice in read_along(run.request, snapshot.earlier, say):
+        for notice in read_along(run.request, snapshot.notes, say):
             yield notice
         answer = Answer(run, snapshot, tools, say, self._models.with_roles(snapshot.roles), self._rounds)
         try:
@@ -173,6 +174,7 @@ class CourseQuestions:
             languages=languages,
             history=conversation.exchanges,
             earlier=conversation.earlier,
+            notes=conversation.notes,
             roles=roles,
         )
 

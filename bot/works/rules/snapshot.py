@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
-from bot.conversation import question_of
+from bot.conversation import Note, question_of
 from bot.events import Request, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
@@ -60,6 +60,7 @@ class Snapshot:
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    notes: list[Note] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
     house: list[tuple[int, str]] = field(default_factory=list)
 
@@ -161,6 +162,7 @@ class Snapshots:
             prompts=await self._prompts.texts(space, prompt_names),
             history=conversation.exchanges if follows else [],
             earlier=conversation.earlier,
+            notes=conversation.notes,
             roles=roles,
             house=house,
         )

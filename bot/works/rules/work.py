@@ -229,7 +229,7 @@ class Asking:
         where = ", ".join(filter(None, (*own.names, snapshot.shelf, house)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
-        for notice in read_along(request, snapshot.earlier, say):
+        for notice in read_along(request, snapshot.notes, say):
             yield notice
         for refused in own.left_out:
             yield Notice(say(refused.key, **refused.values))

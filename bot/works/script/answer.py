@@ -105,7 +105,7 @@ class ScriptQuestions:
         opened = await self._catalogue.open(asker, row)
         analysis = await self._background.of(asker, row, opened.script)
         yield Stage("answer", say("rules.answer"), answer=True)
-        for notice in read_along(run.request, snapshot.earlier, say):
+        for notice in read_along(run.request, snapshot.notes, say):
             yield notice
         if analysis.cards and not analysis.done:
             yield Notice(say("script.half_analysed"))
@@ -174,6 +174,7 @@ class ScriptQuestions:
             prompts=texts,
             history=history,
             earlier=conversation.earlier,
+            notes=conversation.notes,
             roles=roles,
             ideas=ideas[-MOST_IDEAS:],
         )

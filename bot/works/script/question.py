@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
+from bot.conversation import Note
 from bot.prompts import PromptText
 from bot.retrieval.lexical import fold
 
@@ -95,5 +96,6 @@ class Snapshot:
     prompts: dict[str, PromptText]
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    notes: list[Note] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
     ideas: list[str] = field(default_factory=list)

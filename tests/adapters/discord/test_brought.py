@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,13 +14,16 @@ import pytest
 from simcord.builders import ChannelHandle
 
 from bot.adapters.discord.received.brought import LINKS
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.service import linked_thread
 from bot.config import DiscordConfig
 from bot.conversation import read_along
-from bot.events import Event, Request, Run, Text
+from bot.events import Event, Request, Run, Text, UserError
 from bot.runs.requests import event_id
 from bot.words import words
 from tests.adapters.discord.line import line
 from tests.adapters.discord.table import Table, table
+from tests.adapters.discord.test_last import overwrite_of
 from tests.adapters.discord.test_listen_on_the_line import seen
 from tests.fakes.discord import Message
 from tests.fakes.discord.faults import Fault
@@ -206,8 +210,48 @@ def rule_time(message: Message) -> datetime:
 
 async def noted(run: Run) -> AsyncGenerator[Event, None]:
     yield Text("hello")
-    for notice in read_along(run.request, "", words("en")):
+    for notice in read_along(run.request, (), words("en")):
         yield notice
+
+
+async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(tmp_path: Path) -> None:
+    async with line(tmp_path, defaultdict(lambda: noted), free_chat=True) as on:
+        rules = on.guild.text("rules")
+        root = await on.discord.say(on.bia, rules, RULE)
+        channel = await on.discord.until(lambda: on.client.get_channel(rules.id))
+        assert isinstance(channel, discord.TextChannel)
+        made = await channel.get_partial_message(root.id).create_thread(name="Grappling")
+        (thread,) = rules.threads
+        for n in range(30):
+            await on.discord.say((on.bia, on.ana)[n % 2], thread, f"Message {n}.")
+        link = f"https://discord.com/channels/{on.guild.id}/{thread.id}"
+        asked = await on.discord.say(on.ana, on.channel, f"Sum up {link}", mention=True)
+        await seen(on, "hello")
+        space = str(on.guild.id)
+        request = await on.app.request_of(space, event_id("discord", space, str(asked.id)))
+        assert request is not None
+        assert request.text.endswith(QUOTED), "the message that the thread was opened from"
+        assert [(each.where, each.thread) for each in request.quoted] == [
+            ("#rules", ""),
+            ("#Grappling", str(made.id)),
+        ]
+        read = await linked_thread(on.client, request, str(thread.id), 20)
+        assert [message.text for message in read.messages] == [f"Message {n}." for n in range(10, 30)]
+        assert (read.messages[-1].name, read.total) == ("Ana", 30)
+        stranger = replace(origin_of(request.origin), guild=on.guild.id + 1).to_json()
+        elsewhere = replace(request, origin=stranger)
+        for asker, id in ((elsewhere, thread.id), (request, rules.id), (request, 77)):
+            with pytest.raises(UserError, match=r"thread\.link_closed"):
+                await linked_thread(on.client, asker, str(id), 5)
+        nobody = channel.overwrites_for(channel.guild.default_role)
+        hers = discord.PermissionOverwrite(view_channel=False)
+        channel._overwrites.append(overwrite_of(on.ana.id, hers))
+        assert nobody.view_channel is not False
+        with pytest.raises(UserError, match=r"thread\.link_closed"):
+            await linked_thread(on.client, request, str(thread.id), 5)
+        await on.discord.say(on.ana, on.channel, f"Sum up {link}", mention=True)
+        refused = await seen(on, "you or I have no access to it here")
+        assert "Message 29" not in refused.text
 
 
 async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_path: Path) -> None:

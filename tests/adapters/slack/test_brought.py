@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.adapters.invocation import QUOTED_CHARS, quotation
+from bot.adapters.slack.received.fetched import ThreadReader
 from bot.conversation import read_along
+from bot.events import UserError
 from bot.words import words
 from tests.adapters.slack.table import Table
 from tests.adapters.slack.test_deletions import kept, told
@@ -69,7 +71,7 @@ async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_sai
     await at.slack.delete(gone)
     await asked_with(at, rule, secret, gone, rule)
     at_utc = datetime.fromtimestamp(float(rule.ts), UTC)
-    notes = [notice.text for notice in read_along(at.asked, "", words("en"))]
+    notes = [notice.text for notice in read_along(at.asked, (), words("en"))]
     assert notes == [
         f"Read with: #rules, Bia, {at_utc:%H:%M} UTC; Bia, {at_utc:%H:%M} UTC.",
         "A linked message is deleted, so I did not read it.",
@@ -78,6 +80,28 @@ async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_sai
     await at.slack.say(at.ana, at.channel, "Is it?", mention=True, shares=shared)
     (quoted,) = (await at.ended(2))[-1].quoted
     assert (quoted.where, quoted.name) == ("#rules", "Bia")
+
+
+async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(at: Table) -> None:
+    rules = at.team.channel("rules")
+    root = await at.slack.say(at.bia, rules, SAID)
+    for n in range(1_050):  # more than one page
+        ts, who = at.slack.world.ids.ts(), (at.bia, at.ana)[n % 2]
+        rules.put(Message(rules, ts, who, f"Message {n}.", thread_ts=root.ts))
+    assert (await asked_with(at, root)).endswith(f"> {SAID}")
+    assert [(each.where, each.thread) for each in at.asked.quoted] == [
+        ("#rules", ""),
+        ("#rules", f"{rules.id}:{root.ts}"),
+    ]
+    reader = ThreadReader(at.bot.workspaces, at.bot.people)
+    thread = f"{rules.id}:{root.ts}"
+    read = await reader.linked(at.asked, thread, 100)
+    assert [message.text for message in read.messages] == [f"Message {n}." for n in range(950, 1_050)]
+    assert (read.messages[-1].name, read.total) == ("Ana", 1_050)
+    rules.members.remove(at.ana)
+    for id in (thread, f"{rules.id}:1.5", "C0AAAAAAA:1.5"):
+        with pytest.raises(UserError, match=r"thread\.link_closed"):
+            await reader.linked(at.asked, id, 5)
 
 
 async def test_what_programs_write_in_attachments_is_read(at: Table) -> None:

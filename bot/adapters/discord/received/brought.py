@@ -22,10 +22,11 @@ from bot.adapters.markdown import clean
 from bot.events import File, Quoted
 
 LINK = re.compile(
-    r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/channels/(\d{1,20})/(\d{1,20})/(\d{1,20})"
+    r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/channels/(\d{1,20})/(\d{1,20})(?:/(\d{1,20}))?"
 )
+"""The address of a message, or that of a thread, which ends with its id."""
 LINKS = 3
-"""Linked messages of one question."""
+"""Linked messages and threads of one question."""
 FETCH_S = 4.0
 """How long a message may take to be fetched. The question goes on without it."""
 
@@ -44,8 +45,8 @@ async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought
         files += _files(message.message_snapshots)
         quoted += [Quoted(at=shown_time(each.created_at, now)) for each in message.message_snapshots]
     for other in await _others(message, begins=begins):
-        if isinstance(other, str):
-            quoted.append(Quoted(refused=other))
+        if isinstance(other, Quoted):
+            quoted.append(other)
             continue
         if us in (other.author.id, other.application_id):
             continue
@@ -91,9 +92,9 @@ def name_for_all(channel: object) -> str:
     return f"#{clean(channel.name)}" if known and not private else ""
 
 
-async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message | str]:
-    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links. In
-    place of a link that is not read the key of the sentence that says why.
+async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message | Quoted]:
+    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links. Behind
+    them the linked threads, which the run reads, and why a link is not read.
     """
     replied, wanted = list[discord.Message](), list[tuple[discord.abc.Messageable, int]]()
     reference = message.reference
@@ -109,18 +110,29 @@ async def _others(message: discord.Message, *, begins: bool) -> list[discord.Mes
         opened_in = thread if forum else thread.parent
         if isinstance(opened_in, discord.abc.Messageable):
             wanted.append((opened_in, thread.id))
-    unasked = len(wanted)  # nobody wrote their links, so nobody misses them
+    asked = len(wanted)  # nobody wrote a link to those before, so nobody misses them
     links = list(dict.fromkeys(LINK.findall(message.content)))
-    refused = ["thread.link_many"] * len(links[LINKS:])
+    behind = [Quoted(refused="thread.link_many") for _ in links[LINKS:]]
     for guild, channel, id in links[:LINKS]:
         where = _readable(message, int(guild), int(channel))
         if isinstance(where, str):
-            refused.append(where)
-        else:
+            behind.append(Quoted(refused=where))
+        elif id:
             wanted.append((where, int(id)))
+        elif isinstance(where, discord.Thread):
+            behind.append(Quoted(name_for_all(where), thread=str(where.id)))
+            if isinstance(
+                where.parent, discord.abc.Messageable
+            ):  # not of a forum, whose first post is in the thread
+                asked += 1
+                wanted.insert(0, (where.parent, where.id))
     found = await asyncio.gather(*(_fetched(where, id) for where, id in wanted))
-    known = [other for n, other in enumerate(found) if n >= unasked or not isinstance(other, str)]
-    return [*replied, *known, *refused]
+    known = [
+        Quoted(refused=other) if isinstance(other, str) else other
+        for n, other in enumerate(found)
+        if n >= asked or not isinstance(other, str)
+    ]
+    return [*replied, *known, *behind]
 
 
 def _readable(message: discord.Message, guild: int, channel: int) -> discord.abc.Messageable | str:

@@ -70,6 +70,9 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
             await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
         )
         quoted.append(Quoted(where, clean(who), shown_time(_time(text_of(message, "ts")), now)))
+    for where, (channel, message) in zip(names, messages, strict=True):
+        if message.get("reply_count"):  # as of a root; the run reads its replies
+            quoted.append(Quoted(where, thread=f"{channel}:{text_of(message, 'ts')}"))
     quoted += [Quoted(refused=key) for key in refused]
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
 

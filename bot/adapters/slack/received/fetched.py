@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 from yarl import URL
 
 from bot.adapters.download import Downloads
-from bot.adapters.slack.placing import Body, Location, Origin, origin_of, text_of
+from bot.adapters.slack.placing import Body, Location, Origin, origin_of, parted, text_of
 from bot.adapters.slack.received.line import Name, text_without_mention
+from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, UserError
-from bot.platforms import ThreadMessage, Transcript, WholeThread
+from bot.platforms import LinkedThread, ThreadMessage, Transcript, WholeThread
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ PAGE: Final = 200
 TITLE_CHARS: Final = 100
 READ: Final = 999
 """Messages of one call, the most there are (Slack's documentation, "conversations.replies"), oldest first."""
+
+PAGES: Final = 10
+"""The most calls for a linked thread; of longer ones the newest replies are not reached."""
 
 _log = logging.getLogger(__name__)
 
@@ -251,6 +256,36 @@ class ThreadReader:
         ]
         messages.sort(key=lambda message: float(text_of(message, "ts") or 0))
         return [await _said(message, name) for message in messages[-most:]]
+
+    async def linked(self, request: Request, thread: str, most: int) -> LinkedThread:
+        """The newest replies of a linked thread, if the request's author is in its channel."""
+        origin, (channel, root) = origin_of(request.origin), parted(thread)
+        location = Location(origin.user, origin.team, channel, origin.enterprise, root)
+        closed = UserError("thread.link_closed", n=1)
+        try:
+            client = await self._workspaces.client(location.team, location.enterprise)
+            me = await self._workspaces.installed(location.team, location.enterprise)
+            if channel != origin.channel and not await is_member(client, channel, origin.user, beyond=False):
+                raise closed
+            newest, total, cursor = deque[Mapping[str, Any]](maxlen=most), 0, ""
+            for _ in range(PAGES):  # Slack gives the oldest first
+                answer: Any = await client.conversations_replies(
+                    channel=channel, ts=root, limit=READ, cursor=cursor or None
+                )
+                replies = [each for each in answer.get("messages") or () if text_of(each, "ts") != root]
+                total += len(replies)
+                newest.extend(
+                    each
+                    for each in replies
+                    if text_of(each, "text") and not (each.get("hidden") or _is_ours(each, me))
+                )
+                cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+                if not cursor:
+                    break
+        except SurfaceFault:
+            raise closed from None
+        name = self._limited_names(location)
+        return LinkedThread([await _said(each, name) for each in newest], total)
 
     async def _pages(self, location: Location) -> AsyncGenerator[list[Mapping[str, Any]], None]:
         cursor = ""
