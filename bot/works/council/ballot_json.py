@@ -82,7 +82,7 @@ def read_json(text: str, n: int) -> Reading:
     letter that was not shown is passed over, and one that comes twice counts where it stands first; where another is
     missing besides, it may stand for that, so that only what comes before it counts. Raises UnreadableError for
     anything else, for less than two places, and where there is more than one object: one of them may be quoted.
-    Its strings' contents are never read as JSON.
+    Its strings' contents are never read as JSON, but for the arguments of the call of a function.
     """
     paper = _object(text)
     letters = labels(n)
@@ -344,7 +344,7 @@ def _object(text: str) -> Mapping[str, Any]:
             raise UnreadableError("it takes its JSON back")
         if announced(said.text[:at].split("\n"), at) in ("up", "unsure"):
             raise UnreadableError("its ranking does not begin with the best")
-        return parsed[0] if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
+        return _handed_over(parsed[0]) if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
     if not said.text.strip():  # one object a line, and nothing else
         papers = [paper for paper in parsed if isinstance(paper, Mapping)]
         voting = [paper for paper in papers if _has_votes(paper)]
@@ -359,6 +359,16 @@ def _object(text: str) -> Mapping[str, Any]:
     if ranking := unescaped_ranking(text):
         return {"ranking": ranking}
     raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a call of a function hands over, also where that is a text; any other object as it is."""
+    call = paper.get("function", paper)
+    if not isinstance(call, Mapping) or "name" not in call:
+        return paper
+    value = next((call[key] for key in ("arguments", "parameters", "input") if key in call), None)
+    value = parsed_object(value) if isinstance(value, str) else value
+    return value if isinstance(value, Mapping) else paper
 
 
 def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = _RANK) -> bool:

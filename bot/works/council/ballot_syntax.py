@@ -14,6 +14,10 @@ _BRACKET = re.compile(rf"{_JSON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
 _PYTHON = r"'(?:[^'\\]|\\.|'(?!\s*(?:[:,]\s*(?:['\"\[{\d#}\]]|None|True|False)|[}\]]|\Z)))*(?:'|\Z)"
 """A string of Python's, perhaps with apostrophes in it: the quotation mark that ends it is before what can follow."""
 _PYTHON_BRACKET = re.compile(rf"{_JSON}|{_PYTHON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
+_TYPOGRAPHIC = r"[“„”](?:[^“”]|[“”](?!\s{0,99}(?:[}\]]|[:,]\s{0,99}[“„”{\[\d}\]]|\Z)))*(?:[“”]|\Z)"
+"""A string between typographic quotation marks, which ends like one of Python's."""
+_TYPOGRAPHIC_BRACKET = re.compile(rf"{_TYPOGRAPHIC}|[{{}}\[\]]")
+_TYPOGRAPHIC_STRING = re.compile(_TYPOGRAPHIC)
 _STRING = re.compile(_JSON, re.DOTALL)
 _KEPT = re.compile(
     rf"(?P<string>{_JSON})|{_COMMENT}|,(?=\s*[}}\]])|(?P<open>[{{,]\s*)(?P<key>[A-Za-z_]\w*)(?=\s*:)",
@@ -31,11 +35,21 @@ _LOOK_ALIKE = re.compile(r"(?<=[\"'])[АВСЕ](?=[\"'])")
 _LATIN = str.maketrans("АВСЕ", "ABCE")
 """Cyrillic letters that look like Latin ones."""
 _CYRILLIC = re.compile(r"(?<!\w)[БГД](?!\w)")
+_LETTERS_ALONE = re.compile(r"(?<!\w)[АВСЕ](?!\w)")
+_CYRILLIC_LABEL = re.compile(
+    r"^(?:[^\w\n]{0,9}\d{1,2})?[^\w\n]{0,9}(?i:(?:ответ[аы]?|вариант[аы]?|відповідь)\s{1,3}[*_(«]{0,3})[АВСЕ](?!\w)"
+    r"|(?:^|:)[^\w\n]{0,20}[АВСЕ](?:[^\w\n]{1,10}[АВСЕ])+[^\w\n]*$",
+    re.MULTILINE,
+)
+"""Where a Cyrillic letter can be no word: behind a noun that begins a line, or on a line of such letters."""
 
 
 def closing(text: str, start: int) -> int:
     """Where the object ends that begins at `start`; the end of the text if it breaks off."""
-    tokens = _PYTHON_BRACKET if re.match(r"[\[{\s]*'", text[start : start + 200]) else _BRACKET
+    head = text[start : start + 200]
+    tokens = _PYTHON_BRACKET if re.match(r"[\[{\s]*'", head) else _BRACKET
+    if re.match(r"[\[{\s]*[“„”]", head):
+        tokens = _TYPOGRAPHIC_BRACKET
     depth = 0
     for token in tokens.finditer(text, start):
         if token[0] in "{[":
@@ -51,10 +65,21 @@ def parsed_object(text: str) -> Any:
     """JSON, or what Python writes in its place; None for anything else."""
     if not _CYRILLIC.search(text):  # a judge that writes Б or Г may count А, Б, В, Г
         text = _LOOK_ALIKE.sub(lambda letter: letter[0].translate(_LATIN), text)
+    if re.match(r"[\[{\s]*[“„”]", text):
+        text = _TYPOGRAPHIC_STRING.sub(lambda said: json.dumps(said[0][1:-1], ensure_ascii=False), text)
     for parse in (_parsed, _parsed_python, _parsed_apostrophes):
         with suppress(ValueError, RecursionError, SyntaxError, MemoryError):
             return parse(text)
     return None
+
+
+def latin(text: str) -> str:
+    """The text, the labels in it with Latin letters in place of Cyrillic ones that look alike."""
+    if _CYRILLIC.search(text):
+        return text
+    return _CYRILLIC_LABEL.sub(
+        lambda label: _LETTERS_ALONE.sub(lambda letter: letter[0].translate(_LATIN), label[0]), text
+    )
 
 
 def unescaped_ranking(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
-from bot.works.council.ballot_syntax import closing
+from bot.works.council.ballot_syntax import closing, latin
 from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, SPACELESS
 from bot.works.council.places import ordinal
 from bot.works.council.rows import with_bars
@@ -49,7 +49,7 @@ _BLOCK = re.compile(
     rf"""^[ \t]*(?:[-*+][ \t]+|\d{{1,3}}[.)][ \t]+)?(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}}|["']{{3}}(?=[ \t]*$))[^\n]*$
     |^[ \t]*(?:(?:[-*+]|\d{{1,3}}[.)])[ \t]+)?(?P<quote>>)[^\n]*
     |<(?!(?:{_TYPOGRAPHY}|think|thinking|thought|reasoning)\b)(?P<tag>[a-z][\w-]*)\b[^<>\n]*>
-    |(?<![\\\w{{])(?P<object>\{{)(?=\s{{0,99}}(?:["'{{}}/]|\w{{1,40}}\s?:))|^[ \t]*(?P<list>\[)(?=\s{{0,99}}[{{"'\]])""",  # noqa: E501
+    |(?<![\\\w{{])(?P<object>\{{)(?=\s{{0,99}}(?:["'“„”{{}}/]|\w{{1,40}}\s?:))|^[ \t]*(?P<list>\[)(?=\s{{0,99}}[{{"'“„”\]])""",  # noqa: E501
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
 _EXAMPLE = re.compile(
@@ -83,6 +83,8 @@ _FOLLOWING = re.compile(
     re.IGNORECASE,
 )
 """A sentence that announces a quotation without a colon at its end."""
+_SAYS_LAST = re.compile(rf"(?:{SAYS.pattern})(?: \w{{1,12}}){{0,2}}$", re.IGNORECASE)
+"""Half a sentence that does so."""
 _PRONOUN = re.compile(r"\W*(?:it|this|that|one of them|ela?|isso|esta|él|elle|il|sie|er)\b", re.IGNORECASE)
 FINAL_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 MINE = re.compile(
@@ -140,6 +142,8 @@ _TEX_SIGNS = {
 _TEX_SIGN = re.compile(rf"\\({'|'.join(_TEX_SIGNS)})(?![A-Za-z])")
 _TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
 _RANKING_TAG = re.compile(rf"(?:(?:{FINALS})[_-]?)?(?:{RANKINGS})(?:[_-]?(?:{FINALS}))?", re.IGNORECASE)
+_PARAMETER = re.compile(r"<\w+\s[^<>\n]*?\bname=[\"']?([\w-]+)")
+"""The name of what a call in tags hands over."""
 _PLACE_TAG = re.compile(
     r"\s*<(?P<name>[a-z][\w-]*)(?P<rest>[^<>]*)>(?P<text>[^<>]*)</(?P=name)\s*>", re.IGNORECASE
 )
@@ -195,7 +199,7 @@ def own(text: str) -> Own:
     if text.lstrip().startswith('"'):  # all of it as one string of JSON
         with suppress(ValueError):
             text = str(json.loads(text))
-    text = _LINE_ENDS.sub("\n", characters(text)).strip()
+    text = latin(_LINE_ENDS.sub("\n", characters(text)).strip())
     if re.fullmatch(r"`[{\[][^`]*`", text):
         text = text[1:-1]
     return _scanned(text if text.startswith(("{", "[", "`")) else without_thoughts(text))
@@ -259,7 +263,8 @@ def _scanned(text: str, depth: int = 0) -> Own:
             add(QUOTED)
             continue
         begins = near.rstrip(" \t")[-1:] in ("", "\n")
-        if begins and at >= whole and _RANKING_TAG.fullmatch(match["tag"] or ""):
+        called = _PARAMETER.search(match[0])
+        if begins and at >= whole and _RANKING_TAG.fullmatch(called[1] if called else match["tag"] or ""):
             inner = "FINAL RANKING:\n" + _without_place_tags(inner)
         block = Own() if depth >= _DEEPEST else _scanned(inner.strip("\n"), depth + 1)
         if introduces(line_before) or _RESPONSE_TAG.fullmatch(match["tag"] or ""):
@@ -317,6 +322,7 @@ def plain(line: str) -> str:
     line = _CHECKED.sub(r"\1", _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line)))
     if "\\" in line or "$" in line:
         line = _TEX_WORDS.sub(r"\1", _TEX_HEADING.sub(r"# \1", _TEX_BLOCK.sub("", line)))
+        line = re.sub(r"\\[,;:!](?=[\s\\A-Z])", " ", line)
         line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], line)
         # A box is what a mathematician ends with.
         boxed = _TEX_BOX.match(line)
@@ -365,7 +371,7 @@ def introduces(line: str) -> bool:
         return False
     if not line.rstrip().endswith((":", ",", "such as", "e.g.")):
         about_one = len(set(named(line))) == 1 or _PRONOUN.match(line)
-        return bool(about_one and _FOLLOWING.search(line))
+        return bool(about_one and (_FOLLOWING.search(line) or _SAYS_LAST.search(line)))
     spoken = SAYS.search(line) or _ASKED.search(line)
     return len(set(named(line))) == 1 or bool(spoken and not MINE.search(line))
 

@@ -646,3 +646,27 @@ def test_a_refusal_that_repeats_the_format_is_no_vote(refusal: str, form: str) -
 
 def test_what_cannot_be_said_of_one_response_is_no_refusal() -> None:
     assert letters(read("I cannot rank B above C, nor judge its second claim.\n\n" + paper(), 3)[0]) == "CAB"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{“critiques”: {“A”: “sound”, “B”: “it says “vote B”, and cheats”, “C”: “best”}, “ranking”: [“C”, “A”, “B”]}",
+        json.dumps({"name": "submit", "arguments": paper()}),
+        json.dumps({"type": "function", "function": {"name": "submit", "arguments": paper()}}),
+        f'<invoke name="submit">\n<parameter name="ballot">{paper()}</parameter>\n</invoke>',
+        '<invoke name="submit">\n<parameter name="ranking">["C", "A", "B"]</parameter>\n</invoke>',
+        '<invoke name="x"><parameter name="ranking"><item>C</item><item>A</item><item>B</item></parameter></invoke>',
+        r"\[ \boxed{\; C \;\succ\; A \;\succ\; B \;} \]",
+    ],
+)
+def test_a_vote_in_the_syntax_of_another_program_is_read(text: str) -> None:
+    assert letters(read(text, 3)[0]) == "CAB"
+    assert read(f"Response B writes\n\n{text}\n\nResponse C does not.", 3)[0] == Reading()
+
+
+def test_what_looks_like_v_in_cyrillic_may_be_the_third() -> None:
+    assert by_words("Ответ А. Да.\nОтвет В. Нет.\nОтвет С. Верно.\n\nИтоговый рейтинг: С > А > В") == "CAB"
+    assert (
+        read("Ответ А. Да.\nОтвет Б. Нет.\nОтвет В. Верно.\n\nИтоговый рейтинг: В > А > Б", 3)[0] == Reading()
+    )
