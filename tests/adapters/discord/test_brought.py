@@ -254,6 +254,23 @@ async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(tmp_pa
         assert "Message 29" not in refused.text
 
 
+async def test_a_link_in_a_command_is_read_with_the_askers_rights(tmp_path: Path) -> None:
+    async with line(tmp_path, defaultdict(lambda: noted), free_chat=True) as on:
+        rules = on.guild.text("rules")
+        rule = await on.discord.say(on.bia, rules, RULE)
+        link = f"https://discord.com/channels/{on.guild.id}/{rules.id}/{rule.id}"
+        asked = await on.discord.slash(on.bia, on.channel, "rules ask", question=f"Is it so? {link}")
+        await seen(on, "Read with: #rules, Bia")
+        space = str(on.guild.id)
+        request = await on.app.request_of(space, event_id("discord", space, str(asked.id)))
+        assert request is not None
+        assert request.text == f"Is it so? {link}\n\n{QUOTED}"
+        elsewhere = link.replace(space, "77")
+        await on.discord.slash(on.bia, on.channel, "rules ask", question=f"Is it so? {elsewhere}")
+        refused = await seen(on, "I only read messages of the server where you ask")
+        assert RULE not in refused.text
+
+
 async def test_messages_are_fetched_all_at_once_and_brought_in_their_order(tmp_path: Path) -> None:
     async with line(tmp_path, defaultdict(lambda: hello), free_chat=True) as on:
         places = [on.guild.text(f"rules-{n}") for n in range(LINKS)]

@@ -104,6 +104,21 @@ async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(at: Ta
             await reader.linked(at.asked, id, 5)
 
 
+async def test_a_link_in_a_command_is_read_with_the_askers_rights(at: Table) -> None:
+    theirs = at.team.channel("theirs")
+    theirs.members.remove(at.ana)
+    seen = await at.slack.say(at.bia, at.channel, SAID)
+    unseen = await at.slack.say(at.bia, theirs, "The lamp is a trap")
+    for message in (seen, unseen):
+        await at.slack.command(at.ana, at.channel, "/rules", f"ask Is that so? {message.address}")
+    first, second = sorted(
+        await at.ended(2), key=lambda request: "trap" in request.text or SAID not in request.text
+    )
+    assert first.text.endswith(f"\n\n> {SAID}")
+    assert second.text == f"Is that so? {unseen.address}"
+    assert [quoted.refused for quoted in second.quoted] == ["thread.link_closed"]
+
+
 async def test_what_programs_write_in_attachments_is_read(at: Table) -> None:
     post = await at.slack.say(at.bia, at.channel, "Look:")
     post.attachments.append(

@@ -12,12 +12,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 import discord
 
 from bot.adapters.discord.received.placing import file_of, text_of
-from bot.adapters.invocation import Brought, quotation, shown_time
+from bot.adapters.invocation import NOTHING, Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.events import File, Quoted
 
@@ -29,8 +31,34 @@ LINKS = 3
 """Linked messages and threads of one question."""
 FETCH_S = 4.0
 """How long a message may take to be fetched. The question goes on without it."""
+COMMAND_FETCH_S = 1.5
+"""The same for a command, as Discord waits three seconds."""
 
 _log = logging.getLogger(__name__)
+
+_Wanted: TypeAlias = "tuple[discord.abc.Messageable, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A person, and the channel and the server where they ask."""
+
+    person: discord.User | discord.Member
+    channel: object
+    guild: discord.Guild | None
+
+    @property
+    def here(self) -> int:
+        return int(getattr(self.channel, "id", 0))
+
+
+async def linked(text: str, asker: Asker, us: int, now: datetime) -> Brought:
+    """What the links in the text of a command bring along."""
+    if not LINK.search(text):
+        return NOTHING
+    roots, messages, behind = _links(text, asker)
+    known = await _known(roots, messages, COMMAND_FETCH_S)
+    return _along([*known, *behind], asker, us, now)
 
 
 async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought:
@@ -38,13 +66,22 @@ async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought
 
     `begins`: it begins a conversation in its thread, and so brings the message that the thread was opened from.
     """
-    quotes, files, unseen, now = list[str](), list[File](), False, message.created_at
-    quoted = list[Quoted]()
-    if own := _around(message):
-        quotes.append(quotation(own))
-        files += _files(message.message_snapshots)
-        quoted += [Quoted(at=shown_time(each.created_at, now)) for each in message.message_snapshots]
-    for other in await _others(message, begins=begins):
+    asker = Asker(message.author, message.channel, message.guild)
+    along = _along(await _others(message, asker, begins=begins), asker, us, message.created_at)
+    if not (own := _around(message)):
+        return along
+    times = [shown_time(each.created_at, message.created_at) for each in message.message_snapshots]
+    return replace(
+        along,
+        text="\n\n".join(filter(None, (quotation(own), along.text))),
+        files=(*_files(message.message_snapshots), *along.files),
+        quoted=(*(Quoted(at=time) for time in times), *along.quoted),
+    )
+
+
+def _along(others: Sequence[discord.Message | Quoted], asker: Asker, us: int, now: datetime) -> Brought:
+    quotes, files, quoted, unseen = list[str](), list[File](), list[Quoted](), False
+    for other in others:
         if isinstance(other, Quoted):
             quoted.append(other)
             continue
@@ -54,7 +91,7 @@ async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought
         quotes.append(quotation(text))
         files += attached
         if text or attached:
-            quoted.append(_source(other, message, now))
+            quoted.append(_source(other, asker, now))
         else:
             unseen = True
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), unseen, tuple(quoted))
@@ -75,8 +112,8 @@ def _around(message: discord.Message) -> str:
     return text_of(message).removeprefix(own).strip()
 
 
-def _source(other: discord.Message, message: discord.Message, now: datetime) -> Quoted:
-    where = "" if other.channel.id == message.channel.id else name_for_all(other.channel)
+def _source(other: discord.Message, asker: Asker, now: datetime) -> Quoted:
+    where = "" if other.channel.id == asker.here else name_for_all(other.channel)
     return Quoted(where, clean(other.author.display_name), shown_time(other.created_at, now))
 
 
@@ -92,72 +129,81 @@ def name_for_all(channel: object) -> str:
     return f"#{clean(channel.name)}" if known and not private else ""
 
 
-async def _others(message: discord.Message, *, begins: bool) -> list[discord.Message | Quoted]:
+async def _others(message: discord.Message, asker: Asker, *, begins: bool) -> list[discord.Message | Quoted]:
     """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links. Behind
     them the linked threads, which the run reads, and why a link is not read.
     """
-    replied, wanted = list[discord.Message](), list[tuple[discord.abc.Messageable, int]]()
+    replied, before = list[discord.Message](), list[_Wanted]()
     reference = message.reference
     if reference is not None and message.type is discord.MessageType.reply:
         if isinstance(reference.resolved, discord.Message):
             replied.append(reference.resolved)
         elif reference.resolved is None and reference.message_id is not None:
-            wanted.append((message.channel, reference.message_id))
+            before.append((message.channel, reference.message_id))
     thread = message.channel
     if begins and isinstance(thread, discord.Thread) and thread.id != message.id:
         # A thread has the id of the message that it was opened from; a forum's first post is in the thread itself.
         forum = isinstance(thread.parent, discord.ForumChannel)
         opened_in = thread if forum else thread.parent
         if isinstance(opened_in, discord.abc.Messageable):
-            wanted.append((opened_in, thread.id))
-    asked = len(wanted)  # nobody wrote a link to those before, so nobody misses them
-    links = list(dict.fromkeys(LINK.findall(message.content)))
+            before.append((opened_in, thread.id))
+    roots, messages, behind = _links(message.content, asker)
+    return [*replied, *await _known([*before, *roots], messages, FETCH_S), *behind]
+
+
+def _links(text: str, asker: Asker) -> tuple[list[_Wanted], list[_Wanted], list[Quoted]]:
+    """The linked threads' first messages, the linked messages, and what the run reads or nobody does."""
+    links = list(dict.fromkeys(LINK.findall(text)))
+    roots, messages = list[_Wanted](), list[_Wanted]()
     behind = [Quoted(refused="thread.link_many") for _ in links[LINKS:]]
     for guild, channel, id in links[:LINKS]:
-        where = _readable(message, int(guild), int(channel))
+        where = _readable(asker, int(guild), int(channel))
         if isinstance(where, str):
             behind.append(Quoted(refused=where))
         elif id:
-            wanted.append((where, int(id)))
+            messages.append((where, int(id)))
         elif isinstance(where, discord.Thread):
             behind.append(Quoted(name_for_all(where), thread=str(where.id)))
-            if isinstance(
-                where.parent, discord.abc.Messageable
-            ):  # not of a forum, whose first post is in the thread
-                asked += 1
-                wanted.insert(0, (where.parent, where.id))
-    found = await asyncio.gather(*(_fetched(where, id) for where, id in wanted))
-    known = [
+            # A forum's first post is in the thread itself.
+            roots += [(where.parent, where.id)] if isinstance(where.parent, discord.abc.Messageable) else []
+    return roots, messages, behind
+
+
+async def _known(
+    unasked: Sequence[_Wanted], messages: Sequence[_Wanted], seconds: float
+) -> list[discord.Message | Quoted]:
+    """The messages that can be read. Nobody misses those that they have not asked for."""
+    found = await asyncio.gather(*(_fetched(where, id, seconds) for where, id in (*unasked, *messages)))
+    return [
         Quoted(refused=other) if isinstance(other, str) else other
         for n, other in enumerate(found)
-        if n >= asked or not isinstance(other, str)
+        if n >= len(unasked) or not isinstance(other, str)
     ]
-    return [*replied, *known, *behind]
 
 
-def _readable(message: discord.Message, guild: int, channel: int) -> discord.abc.Messageable | str:
+def _readable(asker: Asker, guild: int, channel: int) -> discord.abc.Messageable | str:
     """The linked channel, if it is in the same server and the person themselves may read it; else why not."""
-    if channel == message.channel.id:
-        return message.channel
-    if message.guild is None or message.guild.id != guild or not isinstance(message.author, discord.Member):
+    if channel == asker.here and isinstance(asker.channel, discord.abc.Messageable):
+        return asker.channel
+    if asker.guild is None or asker.guild.id != guild or not isinstance(asker.person, discord.Member):
         return "thread.link_elsewhere"
-    where = message.guild.get_channel_or_thread(channel)
+    where = asker.guild.get_channel_or_thread(channel)
     closed = "thread.link_closed"
     if not isinstance(where, discord.abc.Messageable):
         return closed
     if isinstance(where, discord.Thread) and where.is_private():  # its members are not known here
         return closed
     try:
-        may = where.permissions_for(message.author)
+        may = where.permissions_for(asker.person)
     except discord.ClientException:  # a thread of an unknown channel
         return closed
     return where if may.view_channel and may.read_message_history else closed
 
 
-async def _fetched(where: discord.abc.Messageable, id: int) -> discord.Message | str:
+async def _fetched(where: discord.abc.Messageable, id: int, seconds: float) -> discord.Message | str:
     """The message, or why it is not read."""
     try:
-        async with asyncio.timeout(FETCH_S):
+        async with asyncio.timeout(seconds):
             return await where.fetch_message(id)
     except (discord.DiscordException, OSError, TimeoutError) as fault:
         _log.info("message %s cannot be read: %s", id, type(fault).__name__)

@@ -24,7 +24,7 @@ from discord import ui
 from bot import commands
 from bot.adapters import intake
 from bot.adapters.discord.received import placing
-from bot.adapters.discord.received.brought import brought, files_of
+from bot.adapters.discord.received.brought import Asker, brought, files_of, linked
 from bot.adapters.discord.received.commands import as_in_table, path_of, read
 from bot.adapters.discord.received.completions import Autocomplete
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
@@ -344,6 +344,9 @@ class Intake(intake.Intake):
         here = placing.place(placing.within(location, held), thread_row=held)
         if interaction.type is not discord.InteractionType.component:
             asked = await self.arranged(asked, here)
+            if takes_quotations(asked.row) and asked.again is None:
+                asker = Asker(interaction.user, interaction.channel, interaction.guild)
+                asked = with_brought(asked, await linked(asked.text, asker, self._me, interaction.created_at))
         threads = await self._opens_threads(here)
         request, origin = self._request_of(interaction, location, asked, held, locale, threads=threads)
         if window:

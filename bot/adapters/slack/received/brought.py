@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.invocation import Brought, quotation, shown_time
+from bot.adapters.invocation import NOTHING, Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
 from bot.adapters.slack.received.line import text_without_mention
@@ -37,7 +38,18 @@ MESSAGES: Final = 3
 FETCH_S: Final = 1.5
 """How long linked messages may take to be fetched, as Slack waits three seconds. The question goes on without them."""
 
+NAME_S: Final = 0.7
+"""How long the name of a channel may take."""
+
 _log = logging.getLogger(__name__)
+
+
+async def linked(intake: Intake, location: Location, text: str) -> Brought:
+    """What the links in the text of a command bring along."""
+    if not LINK.search(text):
+        return NOTHING
+    me = await intake.workspaces.installed(location.team, location.enterprise)
+    return await brought(intake, location, {"text": text, "ts": f"{time.time():.6f}"}, me)
 
 
 async def brought(intake: Intake, location: Location, event: Body, me: Installed) -> Brought:
@@ -112,7 +124,7 @@ async def _channel_name(intake: Intake, location: Location, channel: str) -> str
     if channel == location.channel or not channel.startswith("C"):
         return ""
     try:
-        async with asyncio.timeout(FETCH_S):
+        async with asyncio.timeout(NAME_S):
             client = await intake.workspaces.client(location.team, location.enterprise)
             answer: Any = await client.conversations_info(channel=channel)
     except (SurfaceFault, StorageFault, TimeoutError):

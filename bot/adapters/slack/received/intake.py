@@ -31,6 +31,7 @@ from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
+from bot.adapters.slack.received.brought import linked
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
@@ -255,6 +256,8 @@ class Intake(intake.Intake):
         thread_row = await self.app.records.threads.held(location.space, location.real)
         here = placing.place(location, event="", goes="here", thread_row=thread_row)
         invocation = await self.arranged(invocation, here)
+        if takes_quotations(row) and not (location.message or invocation.again or invocation.answers):
+            invocation = with_brought(invocation, await linked(self, location, invocation.text))
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)
         request = request_of(
