@@ -308,13 +308,10 @@ class App:
             self._guard = asyncio.create_task(self._keep_lease(self._lease))
         if forgetting:
             self._report(self._forget_rest(forgetting))
-        try:
-            if self._lease is None:  # else another process may be at work on them
-                await self.resources.intake.clear(grace=timedelta())
-        except StorageFault as fault:  # tried again at the next start, and after the next job
-            _log.warning("what is left of removed books could not be cleared away: %s", fault)
-        # Of all rows: runs of other platforms wait with their files for a process that serves these.
-        await self.resources.incoming.keep_only({row.id for row in rows})
+        if self.resources.files.shared:  # which may be far away
+            self._report(self._clear_away())
+        else:
+            await self._clear_away()
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
@@ -332,6 +329,25 @@ class App:
                 await clips.take_up(platform, self.request_of)
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
+
+    async def _clear_away(self) -> None:
+        """What is left of removed books, and the files of requests that have ended."""
+
+        async def unfinished() -> set[str]:
+            # Of all rows: runs of other platforms wait with their files for a process that serves these.
+            return {row.id for row in await self._inbox.unfinished()}
+
+        try:
+            if self._lease is None:
+                await self.resources.intake.clear(grace=timedelta())
+            else:  # questions of other processes may read what was replaced
+                await self.resources.intake.clear()
+        except StorageFault as fault:  # tried again at the next start, and after the next job
+            _log.warning("what is left of removed books could not be cleared away: %s", fault)
+        try:
+            await self.resources.incoming.keep_only(unfinished)
+        except StorageFault as fault:  # tried again at the next start
+            _log.warning("the files of earlier requests could not be cleared away: %s", fault)
 
     async def _forget_steps_of(self, runs: Sequence[str]) -> None:
         await self._engine.forget(*runs)

@@ -1,34 +1,46 @@
 """Downloads the files of a request, one step each, so that a replay does not download again.
 
-Knows no platform: adapters download. A run's files are removed at its end.
+Knows no platform: adapters download. A run's files are stored under its id, for whichever process goes on with it, and
+removed at its end.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Run, UserError
+from bot.events import File, Request, Run, UserError
 from bot.platforms import Platform
 from bot.readers.kinds import unread
-from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
-from storage.faults import fault_of
+from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
+from storage.faults import StorageFault, fault_of
+from storage.files import stored
+
+if TYPE_CHECKING:
+    from storage.files import Files
 
 LONGEST_NAME = 100
 """Characters of a file's name: every file system and every message has room for as many."""
+
+_FOLDER: Final = "incoming"
+
+_log = logging.getLogger(__name__)
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 class Incoming:
-    """One folder, with a subfolder for each run that has files."""
+    """One folder of the stored files, with a subfolder for each run that has some."""
 
-    def __init__(self, folder: Path, platforms: Mapping[str, Platform]) -> None:
-        self._folder = folder
+    def __init__(self, files: Files, platforms: Mapping[str, Platform]) -> None:
+        self._files = files
         self._platforms = platforms
+        self._brought: set[str] = set()
 
     async def bring(
         self,
@@ -40,7 +52,8 @@ class Incoming:
         copied: bool = False,
         called: str = "file",
     ) -> tuple[list[Candidate], list[Refused]]:
-        """The request's files, readable here, and why some are not. Raises StorageFault when the disk is full.
+        """The request's files, to be read by `read`, and why some are not. Raises StorageFault, as when the disk is
+        full.
 
         Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
         the request's own. `copied`: copy also files of this machine, so that they stay unchanged until the run's end.
@@ -48,12 +61,13 @@ class Incoming:
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
+        self._brought.add(run.id)  # also where an earlier process has stored them
         for n, file in enumerate(run.request.files if files is None else files):
 
             async def bring_one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
                 name = safe(file.name)
                 try:
-                    target = self._folder / run.id / f"{called}-{n}"
+                    target = f"{called}-{n}"
                     return [
                         await self._bring_one(run, target, name, file, kinds, max_bytes, copied=copied)
                     ], []
@@ -71,7 +85,7 @@ class Incoming:
     async def _bring_one(
         self,
         run: Run,
-        target: Path,
+        target: str,
         name: str,
         file: File,
         kinds: Sequence[str],
@@ -91,44 +105,55 @@ class Incoming:
         if not file.path and (fetch is None or not file.url):
             raise UserError("library.not_fetched")
         # Numbered, so that no name from outside becomes a path of ours.
-        path = target.with_suffix(suffix)
-        try:
-            await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-            if file.path:
-                await asyncio.to_thread(_copy, file.path, path, max_bytes)
-            elif fetch is not None:
-                await fetch(run.request, file, path, max_bytes)
-            size = (await asyncio.to_thread(path.stat)).st_size
-        except OSError as error:
-            if (fault := fault_of(error)).kind != "other":
-                raise fault from error
-            raise UserError("library.not_fetched") from error
-        if size > max_bytes:
-            await asyncio.to_thread(path.unlink)
-            raise _too_large(size, max_bytes)
-        if size == 0:
-            raise UserError("library.file_empty")
-        return Candidate(name, str(path), size)
+        target += suffix
+        async with self.writing(run, target) as path:
+            try:
+                if file.path:
+                    await asyncio.to_thread(_copy, file.path, path, max_bytes)
+                elif fetch is not None:
+                    await fetch(run.request, file, path, max_bytes)
+                size = (await asyncio.to_thread(path.stat)).st_size
+            except OSError as error:
+                if (fault := fault_of(error)).kind != "other":
+                    raise fault from error
+                raise UserError("library.not_fetched") from error
+            if size > max_bytes:
+                raise _too_large(size, max_bytes)
+            if size == 0:
+                raise UserError("library.file_empty")
+        return Candidate(name, self.path(run, target), size)
 
-    def place(self, run: Run, name: str) -> Path:
-        """Where a run may write a file of its own, which is gone with its others."""
-        return self._folder / run.id / name
+    def path(self, run: Run, name: str) -> str:
+        """A file of the run's own, as a Candidate has it."""
+        return stored(f"{_FOLDER}/{run.id}/{name}")
 
-    async def clear(self, run_id: str) -> None:
-        """Remove the files of a run that has ended."""
-        if self._folder.exists():
-            await asyncio.to_thread(shutil.rmtree, self._folder / run_id, ignore_errors=True)
+    @asynccontextmanager
+    async def writing(self, run: Run, name: str) -> AsyncIterator[Path]:
+        """Where a run may write a file of its own, which is gone with its others. Raises StorageFault."""
+        async with self._files.writing(f"{_FOLDER}/{run.id}/{name}") as path:
+            yield path
 
-    async def keep_only(self, runs: Collection[str]) -> None:
-        """At a start: remove the files of all runs but these."""
+    async def read(self, path: str, max_bytes: int) -> bytes:
+        """The bytes of a Candidate's file. Raises UserError, StorageFault."""
+        return await read_file(self._files, path, max_bytes)
 
-        def sweep() -> None:
-            if self._folder.exists():
-                for folder in self._folder.iterdir():
-                    if folder.name not in runs:
-                        shutil.rmtree(folder, ignore_errors=True)
+    async def clear(self, request: Request) -> None:
+        """Remove the files of a run that has ended; what cannot be removed now is at the next start."""
+        if request.files or request.id in self._brought:
+            self._brought.discard(request.id)
+            try:
+                await self._files.clear(f"{_FOLDER}/{request.id}")
+            except StorageFault as fault:
+                _log.warning("the files of run %s could not be removed: %s", request.id, fault)
 
-        await asyncio.to_thread(sweep)
+    async def keep_only(self, unfinished: Callable[[], Awaitable[Collection[str]]]) -> None:
+        """At a start: remove the files of all runs but the unfinished ones. Raises StorageFault."""
+        if found := await self._files.list(_FOLDER):
+            # Asked for behind the list: other processes may begin runs meanwhile.
+            runs = await unfinished()
+            for run in found:
+                if run not in runs:
+                    await self._files.clear(f"{_FOLDER}/{run}")
 
 
 def _copy(path: str, to: Path, max_bytes: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import untrusted
@@ -11,6 +12,7 @@ from bot.budget import Budget
 from bot.budgets import Budgets
 from bot.conversation import Conversations
 from bot.events import Place, Request, UserError
+from bot.file_store import file_store
 from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.platforms import Platform
@@ -50,6 +52,7 @@ from storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from storage.files import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class Resources:
     budgets: Budgets
     models: Models
     prompts: Prompts
+    files: Files
     incoming: Incoming
     conversations: Conversations
     platforms: dict[str, Platform]
@@ -94,6 +98,7 @@ class Resources:
         lock = await locked(config)
         try:
             _check_copies(config)
+            files = await asyncio.to_thread(partial(file_store, config, alone=True))
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
             lease = Lease(url) if url.startswith("postgresql") else None
             database = await Database.open(url, busy_timeout_s=busy_timeout_s, lease=lease)
@@ -114,7 +119,7 @@ class Resources:
             SettingsStore(database),
         )
         shelves, platforms = Shelves(database), dict[str, Platform]()
-        intake = Intake(config, documents, passages, vectors, embedding, damage)
+        intake = Intake(config, documents, passages, vectors, embedding, damage, files)
 
         def category(place: Place) -> str:
             platform = platforms.get(place.platform)
@@ -168,7 +173,8 @@ class Resources:
             budgets=budgets,
             prompts=own_prompts,
             platforms=platforms,
-            incoming=Incoming(config.data_dir / "incoming", platforms),
+            files=files,
+            incoming=Incoming(files, platforms),
             conversations=Conversations(records.sessions, platforms),
             tracing=Tracing(config),
             speech=Speech(config),

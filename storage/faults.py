@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 from typing import Literal
 
-FaultKind = Literal["full", "locked", "damaged", "missing", "newer", "other"]
+FaultKind = Literal["full", "locked", "damaged", "missing", "newer", "files", "other"]
 
 # Primary result codes: https://www.sqlite.org/rescode.html
 _SQLITE: dict[int, FaultKind] = {5: "locked", 6: "locked", 11: "damaged", 13: "full", 26: "damaged"}
@@ -28,7 +28,8 @@ class StorageFault(Exception):
     """A store failed; nothing was half-written.
 
     `kind`: "full" (no room), "locked" (somebody else holds it), "damaged" (not readable as what it
-    should be), "missing" (not there at all), "newer" (written by a later release), "other" (unreachable,
+    should be), "missing" (not there at all), "newer" (written by a later release), "files" (where
+    files are kept is not reached, or refuses), "other" (unreachable,
     refused, a broken rule).
     """
 

@@ -21,6 +21,7 @@ OURS = (
     "lock.pid",
     "moved",
     "originals",
+    "passing",
     "restoring*",
     "sutradhar.db*",
     "sutradhar.log",

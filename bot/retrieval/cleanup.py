@@ -9,15 +9,18 @@ import asyncio
 import logging
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from storage.documents import Documents
+    from storage.files import Files
     from storage.vectors import Vectors
 
+
+ORIGINALS: Final = "originals"
+"""The folder of the stored files that has books as they came."""
 
 GRACE = timedelta(minutes=10)
 """How long a book that was replaced can still be read by questions that have found passages of it."""
@@ -26,12 +29,12 @@ _log = logging.getLogger(__name__)
 
 
 class Cleanup:
-    """`originals` is the folder of the kept files, each named by its document's id."""
+    """In the folder ORIGINALS of the stored files each is named by its document's id."""
 
-    def __init__(self, documents: Documents, vectors: Vectors, originals: Path) -> None:
+    def __init__(self, documents: Documents, vectors: Vectors, files: Files) -> None:
         self._documents = documents
         self._vectors = vectors
-        self._originals = originals
+        self._files = files
         self._later: asyncio.Task[None] | None = None
 
     async def clear(self, grace: timedelta = GRACE) -> None:
@@ -44,13 +47,14 @@ class Cleanup:
             shelves.setdefault((leftover.space, leftover.shelf), []).append(leftover.document_id)
         for (space, shelf), document_ids in shelves.items():
             await self._vectors.remove(space, shelf, document_ids)
-            await asyncio.to_thread(self._forget_originals, frozenset(document_ids))
+            await self._forget_originals(frozenset(document_ids))
             await self._documents.cleared(space, document_ids)
 
-    def _forget_originals(self, documents: Collection[str]) -> None:
-        for file in self._originals.glob("*"):
-            if file.name.partition(".")[0] in documents:
-                file.unlink(missing_ok=True)
+    async def _forget_originals(self, documents: Collection[str]) -> None:
+        names = await self._files.list(ORIGINALS)
+        await self._files.delete(
+            [f"{ORIGINALS}/{name}" for name in names if name.partition(".")[0] in documents]
+        )
 
     def later(self) -> None:
         """Schedule a clean-up for when the grace of what was just replaced is over."""
@@ -59,11 +63,12 @@ class Cleanup:
         self._later = asyncio.create_task(self._clear_later())
 
     async def _clear_later(self) -> None:
-        await asyncio.sleep(GRACE.total_seconds() + 1)
-        try:
-            await self.clear()
-        except StorageFault as fault:  # tried again after the next job, and at the next start
-            _log.warning("what was replaced could not be cleared away: %s", fault)
+        while True:
+            await asyncio.sleep(GRACE.total_seconds() + 1)
+            try:
+                return await self.clear()
+            except StorageFault as fault:
+                _log.warning("what was removed or replaced could not be cleared away: %s", fault)
 
     async def close(self) -> None:
         """Stop; what is still to be deleted is deleted at the next start."""

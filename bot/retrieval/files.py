@@ -5,16 +5,22 @@ Knows file systems only: nothing here reads a document.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from bot.events import UserError
 from bot.readers.kinds import SUFFIXES, suffix_of, unread
+from storage.files import TooLarge, key_of
+
+if TYPE_CHECKING:
+    from storage.files import Files
 
 _ORDINARY = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -23,7 +29,10 @@ _ORDINARY = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file to take in. `name` is what it will be called: the path below the folder that was named."""
+    """A file to take in. `name` is what it will be called: the path below the folder that was named.
+
+    `path` is one of this machine, or of a stored file (`storage.files`).
+    """
 
     name: str
     path: str
@@ -127,6 +136,19 @@ def _printable(name: str) -> str:
     return name if sayable(name) else os.fsencode(name).decode(errors="replace")
 
 
+async def read_file(files: Files, path: str, max_bytes: int) -> bytes:
+    """The bytes of a file of this machine, or of a stored one. Raises UserError as `read_whole` does, StorageFault."""
+    if (key := key_of(path)) is None:
+        return await asyncio.to_thread(read_whole, path, max_bytes)
+    name = PurePosixPath(key).name
+    try:
+        return await files.read(key, max_bytes)
+    except FileNotFoundError as error:
+        raise UserError("library.file_missing", name=name) from error
+    except TooLarge as error:
+        raise _too_large(name, error.size, max_bytes) from error
+
+
 def read_whole(path: str, max_bytes: int) -> bytes:
     """The file's bytes. Raises UserError when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
     name = Path(path).name
@@ -142,8 +164,12 @@ def read_whole(path: str, max_bytes: int) -> bytes:
     except OSError as error:
         raise UserError("library.file_unreadable", name=name) from error
     if len(data) > max_bytes:
-        raise UserError("library.file_large", name=name, mb=megabytes(size), limit=max_bytes // 1_000_000)
+        raise _too_large(name, size, max_bytes)
     return data
+
+
+def _too_large(name: str, size: int, limit: int) -> UserError:
+    return UserError("library.file_large", name=name, mb=megabytes(size), limit=limit // 1_000_000)
 
 
 def _check_file(

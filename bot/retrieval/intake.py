@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from bot.events import UserError
 from bot.readers.kinds import shown_name
 from bot.readers.sandbox import Sandbox
-from bot.retrieval.cleanup import GRACE, Cleanup
-from bot.retrieval.files import read_whole
+from bot.retrieval.cleanup import GRACE, ORIGINALS, Cleanup
+from bot.retrieval.files import read_file
 from bot.retrieval.language import may_vote
 from bot.retrieval.results import UnreadPart, recognized, unread_parts
 from bot.retrieval.titles import normal
 from storage.faults import StorageFault, fault_of
+from storage.files import stored
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bot.retrieval.embedding import Embedder, Embedding
     from storage.document_rows import ChunkRow, DocumentRow, NewDocument, Outline
     from storage.documents import Documents
+    from storage.files import Files
     from storage.passages import Passages
     from storage.vectors import Vectors
 
@@ -111,16 +113,17 @@ class Intake:
         vectors: Vectors,
         embedding: Embedding,
         damage: DamagedVectors,
+        files: Files,
     ) -> None:
         self._damage = damage
         self._retrieval = config.retrieval
-        self._originals = config.data_dir / "originals"
+        self._files = files
         self._documents = documents
         self._passages = passages
         self._vectors = vectors
         self._embedding = embedding
         self._reading = Sandbox()
-        self._cleanup = Cleanup(documents, vectors, self._originals)
+        self._cleanup = Cleanup(documents, vectors, files)
 
     async def take(
         self,
@@ -147,7 +150,7 @@ class Intake:
             if (existing := await self._documents.get(space, document_id)) is not None:
                 place = await self._place_of(existing, item)
                 return _result(item, existing, staged=existing.state == "building", replaces=place)
-            data, sha256 = await asyncio.to_thread(_bytes, item)
+            data, sha256 = await self._bytes(item)
             in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
             if isinstance(in_the_way, IntakeResult):
                 return in_the_way
@@ -167,7 +170,7 @@ class Intake:
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
         """Read and cut a file that goes on no shelf. Raises UserError where it cannot be read."""
-        data, sha256 = await asyncio.to_thread(_bytes, item)
+        data, sha256 = await self._bytes(item)
         document = await self._reading.read(item.name, data)
         return await asyncio.to_thread(self._cut, document_id, space, "", item, data, sha256, document, None)
 
@@ -254,8 +257,8 @@ class Intake:
 
     async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
         """The original first: there is no document without one, also after a crash. And none without a document."""
-        path = self.original(new.id, new.source)
-        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep_original, path, data))
+        key = _original_key(new.id, new.source)
+        keeping = asyncio.ensure_future(self._keep_original(key, data))
         try:
             await asyncio.shield(keeping)
             await self._documents.add(new, built_by=built_by)
@@ -263,20 +266,27 @@ class Intake:
             await asyncio.wait({keeping})
             with suppress(StorageFault):
                 if await self._documents.get(new.space, new.id) is None:
-                    await asyncio.to_thread(path.unlink, missing_ok=True)
+                    await self._files.delete([key])
             raise
 
-    def _keep_original(self, path: Path, data: bytes) -> None:
-        try:
-            self._originals.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        except OSError as error:
-            path.unlink(missing_ok=True)  # a partial file is useless, and its space may be needed
-            raise fault_of(error) from error
+    async def _keep_original(self, key: str, data: bytes) -> None:
+        async with self._files.writing(key) as path:
+            try:
+                await asyncio.to_thread(path.write_bytes, data)
+            except OSError as error:
+                raise fault_of(error) from error
 
-    def original(self, document_id: str, name: str) -> Path:
-        """Where the bytes of a document are kept, so that a reindex needs no expired address."""
-        return self._originals / f"{document_id}{Path(name).suffix.lower()}"
+    def original(self, document_id: str, name: str) -> str:
+        """Where the bytes of a document are kept, so that a reindex needs no expired address; see `bytes_of`."""
+        return stored(_original_key(document_id, name))
+
+    async def bytes_of(self, path: str, max_bytes: int) -> bytes:
+        """The bytes of a file of this machine, or of a stored one. Raises UserError, StorageFault."""
+        return await read_file(self._files, path, max_bytes)
+
+    async def _bytes(self, item: Item) -> tuple[bytes, str]:
+        data = await self.bytes_of(item.path, item.max_bytes)
+        return data, (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
 
     async def ready_for_vectors(self, space: str, replaced: Sequence[str] = ()) -> str:
         """Fetch and load the embedder; "" when it is there, "none" when none is wanted, else "absent".
@@ -379,7 +389,12 @@ class Intake:
     async def remove(self, space: str, document_id: str) -> None:
         """Take a document off its shelf, with its vectors and its kept original."""
         await self._documents.remove(space, document_id)
-        await self.clear()
+        try:
+            await self.clear()
+        except StorageFault as fault:
+            if fault.kind != "files":
+                raise
+            self._cleanup.later()  # it is noted what is left to be deleted
 
     async def clear(self, grace: timedelta = GRACE) -> None:
         """Remove what nobody reads any more, see `Cleanup.clear`."""
@@ -389,9 +404,8 @@ class Intake:
         await self._cleanup.close()
 
 
-def _bytes(item: Item) -> tuple[bytes, str]:
-    data = read_whole(item.path, item.max_bytes)
-    return data, hashlib.sha256(data).hexdigest()
+def _original_key(document_id: str, name: str) -> str:
+    return f"{ORIGINALS}/{document_id}{Path(name).suffix.lower()}"
 
 
 def _result(

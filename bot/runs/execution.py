@@ -178,7 +178,7 @@ class Execution:
             if view is not None:
                 await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if written:
-                await self._resources.incoming.clear(run)
+                await self._resources.incoming.clear(live.request)
                 kind = KINDS.get(live.request.work)  # None for a work of an earlier release
                 if kind is not None and kind.tidy is not None:
                     with suppress(StorageFault):  # tried again after the next run, and at the next start

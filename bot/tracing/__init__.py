@@ -28,7 +28,7 @@ from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, Status
 from opentelemetry.trace import set_span_in_context as context_of
 
 from bot.events import Completion, Ended, Request, UserError
-from bot.waiting import in_own_thread
+from storage.threads import in_own_thread
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -255,10 +255,10 @@ async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, reso
     (old,) = await add(resources, write(tmp_path / "north.md", 1))
     held, keep = threading.Event(), resources.intake._keep_original
 
-    def slow(path: Path, data: bytes) -> None:
+    async def slow(key: str, data: bytes) -> None:
         reached.set()
-        held.wait(60)
-        keep(path, data)
+        await asyncio.to_thread(held.wait, 60)
+        await keep(key, data)
 
     for end in ("stopped", "full"):
         reached = threading.Event()

@@ -242,6 +242,7 @@ async def opened(folder: Path) -> AsyncIterator[Desk]:
         resources.vectors,
         resources.embedding,
         taking._damage,
+        resources.files,
     )
     app, recorder = App(replace(resources, intake=held), resources.engine_url), Recorder()
     app.attach(Platform("terminal", recorder.view))

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
+from bot.readers.archive import Archive
 from bot.readers.bundle import CONFIGS
 from bot.readers.decode import decode
 from bot.readers.kinds import BUNDLE, PLAIN, SUFFIXES, suffix_of
 from bot.readers.sandbox import Sandbox
-from bot.retrieval.files import Candidate, Refused, read_whole
+from bot.retrieval.files import Candidate, Refused
 from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.runs.requests import ONLY
 from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
 from bot.works.course.course_document import names_course, read_book, read_course, read_folder
 from bot.works.course.course_names import course_named
-from bot.works.course.folder import named_zip, pack
+from bot.works.course.folder import pack, write_named
 from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
 
 if TYPE_CHECKING:
@@ -127,15 +128,18 @@ class Courses:
         found: list[tuple[Item, int]] = []
 
         async def packed(name: str, root: Path, group: Sequence[Candidate], kind: str) -> None:
-            target = self.incoming.place(run, f"course-{len(found)}{BUNDLE}")
-            size = await asyncio.to_thread(pack, root, group, about, target, self.max_bytes)
-            found.append((Item(f"{name}{BUNDLE}", str(target), max_bytes=self.max_bytes, kind=kind), size))
+            target = f"course-{len(found)}{BUNDLE}"
+            async with self.incoming.writing(run, target) as path:
+                size = await pack(
+                    root, group, about, path, partial(self.incoming.read, max_bytes=self.max_bytes)
+                )
+            stored = self.incoming.path(run, target)
+            found.append((Item(f"{name}{BUNDLE}", stored, max_bytes=self.max_bytes, kind=kind), size))
 
         rest = [file for file in files if suffix_of(file.name) != BUNDLE]
         for file in files:
             if suffix_of(file.name) == BUNDLE:
-                target = self.incoming.place(run, f"course-{len(found)}{BUNDLE}")
-                path, size = await asyncio.to_thread(named_zip, file, about, target, self.max_bytes)
+                path, size = await self._named_zip(run, file, about, f"course-{len(found)}{BUNDLE}")
                 name = f"{PurePath(file.name).stem}{BUNDLE}"
                 found.append((Item(name, path, max_bytes=self.max_bytes, kind=FOLDER), size))
         for path in named if ONLY not in options else ():
@@ -157,12 +161,30 @@ class Courses:
             ]
         return found
 
+    async def _named_zip(
+        self, run: Run, file: Candidate, about: Mapping[str, str], target: str
+    ) -> tuple[str, int]:
+        """The path and the size of a zip that somebody made, with the command's options in it if there are any.
+
+        Nothing of it is unpacked; a broken one stays as it is, for the reader to refuse.
+        """
+        if not about:
+            return file.path, file.size
+        try:
+            data = await self.incoming.read(file.path, self.max_bytes)
+            await asyncio.to_thread(Archive, file.name, data)
+        except UserError:
+            return file.path, file.size
+        async with self.incoming.writing(run, target) as path:
+            size = await asyncio.to_thread(write_named, data, about, path)
+        return self.incoming.path(run, target), size
+
     async def _holds_courses(self, files: Sequence[Candidate]) -> bool:
         """Whether a folder's files are courses of their own: a text among them, else the first file, names one."""
         texts = [file for file in files if suffix_of(file.name) in PLAIN]
         for file in texts or files[:1]:
             try:
-                data = await asyncio.to_thread(read_whole, file.path, self.max_bytes)
+                data = await self.incoming.read(file.path, self.max_bytes)
                 if texts:
                     text = await asyncio.to_thread(decode, file.name, data)
                 else:

@@ -11,7 +11,6 @@ from bot.events import Attachment, Event, Notice, Picture, Run, Stage, Text, Use
 from bot.markdown import harmless
 from bot.readers.kinds import suffix_of
 from bot.readers.sandbox import Sandbox
-from bot.retrieval.files import read_whole
 from bot.words import Words, words
 from bot.works.library.unread import unread_notices
 
@@ -74,7 +73,7 @@ class BookPage:
 
     async def _first_page(self, row: DocumentRow, say: Words) -> Picture:
         original = self._intake.original(row.id, row.source)
-        data = await asyncio.to_thread(read_whole, str(original), self._max_bytes)
+        data = await self._intake.bytes_of(original, self._max_bytes)
         document = await self._sandbox.read(row.source, data)
         picture = await asyncio.to_thread(base64.b64decode, document.text)
         return Picture("first-page.png", picture, say("library.first_page", name=row.source))

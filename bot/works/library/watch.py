@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from bot.events import Author, Place, Request, UserError
 from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
-from bot.waiting import in_own_thread
 from bot.words import locale_from
 from storage.faults import StorageFault
+from storage.threads import in_own_thread
 
 if TYPE_CHECKING:
     from storage.document_rows import DocumentRow

@@ -107,7 +107,7 @@ class LibraryWork:
             rows = await self._library.rows(request.place.space, name, every_kind=True)
             items_found = []
             for row in rows:
-                original = str(self._intake.original(row.id, row.source))
+                original = self._intake.original(row.id, row.source)
                 item = Item(row.source, original, row.id, self._max_bytes, row.kind, recognized(row.unread))
                 items_found.append((row.shelf, item, row.size))
             return items_found

@@ -75,7 +75,10 @@ class PromptsWork:
             raise UserError(refused[0].key, **refused[0].values)
 
         async def edited() -> str:
-            text = await asyncio.to_thread(_given, request, typed, [file.path for file in brought])
+            if brought:
+                text = _decoded(await self._incoming.read(brought[0].path, MAX_BYTES), brought[0].name)
+            else:
+                text = await asyncio.to_thread(_given, request, typed)
             edited = await self._prompts.edit(request.place.space, name, text, request.author.id)
             return as_yaml(edited)
 
@@ -90,19 +93,23 @@ class PromptsWork:
         yield Text(say("prompts.reset" if removed else "prompts.was_bundled", name=name))
 
 
-def _given(request: Request, typed: str, paths: list[str]) -> str:
-    """The new wording: what was typed, one of the files at `paths`, or, in the terminal, one that was named."""
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError("prompts.file", file=name, reason="UTF-8") from error
+
+
+def _given(request: Request, typed: str) -> str:
+    """The new wording: what was typed or, in the terminal, in a file that was named."""
     # Anywhere else a path would be one of the server's, and whoever types it is not its owner.
     if isinstance(named := request.options.get("file"), str) and request.place.platform == "terminal":
-        paths = [*paths, named]
-    if paths:
         try:
-            with Path(paths[0]).open("rb") as file:
+            with Path(named).open("rb") as file:
                 data = file.read(4 * LONGEST + 1)
-            return data.decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "UTF-8"
-            raise UserError("prompts.file", file=Path(paths[0]).name, reason=reason) from error
+        except OSError as error:
+            raise UserError("prompts.file", file=Path(named).name, reason=error.strerror) from error
+        return _decoded(data, Path(named).name)
     # A line of a terminal has no other way to say that a new one begins.
     text = typed.replace("\\n", "\n").strip()
     if not text:

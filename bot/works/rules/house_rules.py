@@ -243,7 +243,7 @@ class HouseRulesVerb:
             if refused:
                 raise UserError(refused[0].key, **refused[0].values)
             for file in brought:
-                data = await asyncio.to_thread(Path(file.path).read_bytes)
+                data = await self._incoming.read(file.path, FILE_BYTES)
                 texts += rules_in(await asyncio.to_thread(decode, file.name, data))
         if not texts:
             raise UserError("rules.house_empty")

@@ -18,13 +18,12 @@ from bot.llm.base import IMAGE_BYTES, IMAGE_SIDE, IMAGES_BYTES, Image, MediaType
 from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
 from bot.readers.pictures import PictureKind, picture_of
 from bot.retrieval.attached import Attached
-from bot.retrieval.files import read_whole
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
-    from bot.retrieval.files import Candidate, Refused
+    from bot.retrieval.files import Refused
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
 
@@ -132,7 +131,8 @@ class QuestionFiles:
         beyond = [safe(file.name) for file in files[MOST:]]
         for file in brought:
             try:
-                image = await asyncio.to_thread(_image, file)
+                data = await self._incoming.read(file.path, IMAGE_BYTES)
+                image = await asyncio.to_thread(_image, data)
             except UserError as error:
                 left_out.append(UserError(_message_key(error.key), **{**error.values, "name": file.name}))
                 continue
@@ -171,9 +171,8 @@ def picture_names(request: Request) -> tuple[str, ...]:
     return tuple(safe(file.name) for file in brought_by(request) if is_picture(file))
 
 
-def _image(file: Candidate) -> Image:
+def _image(data: bytes) -> Image:
     """What the file is by its first bytes, whatever its name says; blocking. Raises UserError."""
-    data = read_whole(file.path, IMAGE_BYTES)
     picture = picture_of(data)
     if picture is None:
         raise UserError("rules.picture_kind")

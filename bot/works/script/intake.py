@@ -91,7 +91,9 @@ class ScriptIntake:
             raise UserError("script.one_draft")
         for n, file in enumerate(files):
             yield Status(say("script.reading", name=file.name), n, len(files))
-            file_intake = _FileIntake(self._catalogue, self._sandbox, request, file, self._max_bytes)
+            file_intake = _FileIntake(
+                self._catalogue, self._incoming, self._sandbox, request, file, self._max_bytes
+            )
             # Two steps: once the draft is kept, what it changed could not be told any more.
             outcome = await run.step(f"compare:{n}", partial(file_intake.compare, f"{run.id}:{n}"), TakenIn)
             if outcome.refused is not None:
@@ -114,6 +116,7 @@ class _FileIntake:
     """One file: read once, compared with what is stored, stored."""
 
     _catalogue: Catalogue
+    _incoming: Incoming
     _sandbox: Sandbox
     _request: Request
     _file: Candidate
@@ -143,7 +146,7 @@ class _FileIntake:
     async def _read(self) -> Screenplay:
         name = self._file.name
         if self._document is None:
-            data = await asyncio.to_thread(read_whole, self._file.path, self._max_bytes)
+            data = await self._incoming.read(self._file.path, self._max_bytes)
             try:
                 self._document = await self._sandbox.read(_as_script(name), data)
             except UserError as error:

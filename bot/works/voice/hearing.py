@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import FOLLOW_UP
@@ -88,7 +88,7 @@ class Hearing:
             )
             for refusal in refused:
                 raise UserError(refusal.key, **refusal.values)
-            path = Path(brought[0].path)
+            path = brought[0].path
             pump: Pump[int, RecordedWords] = Pump()
             step = run.step("heard", lambda: self._heard(request, path, pump.put), RecordedWords)
             async with aclosing(pump.news(step)) as news:
@@ -121,9 +121,10 @@ class Hearing:
                 return transcript
         return Transcript("")
 
-    async def _heard(self, request: Request, path: Path, tell: Tell) -> RecordedWords:
+    async def _heard(self, request: Request, path: str, tell: Tell) -> RecordedWords:
         """Raises UserError."""
-        data = await asyncio.to_thread(path.read_bytes)
+        most = self._resources.config.speech.spoken_mb * 1_000_000
+        data = await self._resources.incoming.read(path, most)
         try:
             recording = await asyncio.to_thread(recording_of, data)
         except NoRecording as fault:

@@ -17,7 +17,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import Choice, Choices, Event, File, Notice, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless
-from bot.retrieval.files import Refused, read_whole
+from bot.retrieval.files import Refused
 from bot.words import Words, words
 from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
@@ -173,7 +173,7 @@ class Imports:
     async def _take(self, run: Run, n: int, file: Candidate, progress: Progress) -> ImportResult:
         request = run.request
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/{n}"))
-        data = await asyncio.to_thread(read_whole, file.path, self._max_bytes)
+        data = await self._incoming.read(file.path, self._max_bytes)
         whose = Whose(request.place.space, id, request.author.name)
         imported = await self._strangers.found(
             data, file.name, whose, lambda done, total: progress((done, total))

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from bot.events import UserError
 from bot.retrieval.centred import Centred
 from bot.retrieval.language import detect, may_vote
-from bot.waiting import in_own_thread
 from bot.works.story.memory.history import History
 from bot.works.story.memory.index import Pieces
 from bot.works.story.memory.indexed import ASKED, BATCH, THERE, Indexed, Likely
@@ -32,6 +31,7 @@ from bot.works.story.memory.vectors import coded
 from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
+from storage.threads import in_own_thread
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,46 @@
+"""Opens what `[storage] files` names: the data folder, another folder, or a store on other machines."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from bot.config.text import without_credentials
+from bot.events import UserError
+from storage.files import Folder
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from storage.files import Files
+
+PASSING: Final = "passing"
+"""In the data folder: files on their way to a store or from it."""
+
+_OF_DRIVERS: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
+
+
+def file_store(config: Config, *, alone: bool = False) -> Files:
+    """Where the files of these settings are kept; blocking, but asks nothing of it. Raises UserError.
+
+    `alone`: the caller holds the data folder, so what lies there on its way is of a process that was killed.
+    """
+    url = config.storage.files
+    if url == "folder":
+        return Folder(config.data_dir)
+    if url.startswith("file:"):
+        return Folder(Path(unquote(urlsplit(url).path)), shared=True)
+    from storage.objects import NoDriver, opened
+
+    passing = config.data_dir / PASSING
+    if alone:
+        shutil.rmtree(passing, ignore_errors=True)
+    try:
+        return opened(url, passing, config.secrets.of_dotenv(*_OF_DRIVERS))
+    except NoDriver as error:
+        raise UserError(
+            "storage.files_driver", package=error.package, url=without_credentials(url)
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise UserError("storage.files_url", url=without_credentials(url), reason=str(error)) from error

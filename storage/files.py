@@ -1,0 +1,139 @@
+"""Files by their keys, in a folder; several machines may share one. `storage.objects` keeps them in object stores.
+
+A key is a path such as "originals/ID.pdf". In rows and steps it stands as `stored(key)`. Knows neither books nor runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+from uuid import uuid4
+
+from storage.faults import StorageFault, fault_of
+
+T = TypeVar("T")
+
+FOLDERS: Final = ("originals", "incoming")
+"""The first part of every key: books as they came, and what came with requests that are under way."""
+
+_STORED: Final = "store:"
+
+
+def stored(key: str) -> str:
+    """A key where a path of this machine may stand, too."""
+    return _STORED + key
+
+
+def key_of(path: str) -> str | None:
+    """The key that `path` is, None for a path of this machine."""
+    return path.removeprefix(_STORED) if path.startswith(_STORED) else None
+
+
+class TooLarge(Exception):
+    """A file has more bytes than its reader wants: `size`."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"{size} bytes")
+        self.size = size
+
+
+class Files(Protocol):
+    """Where files are kept. Each method raises StorageFault where that fails; nothing is kept by half."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may keep files there, too."""
+        ...
+
+    def writing(self, key: str) -> AbstractAsyncContextManager[Path]:
+        """A path of this machine to write to. The file is kept at the end of the block, unless that raises."""
+        ...
+
+    async def read(self, key: str, most: int) -> bytes:
+        """All bytes. Raises FileNotFoundError, and TooLarge where there are more than `most`."""
+        ...
+
+    def reading(self, key: str) -> AbstractAsyncContextManager[Path]:
+        """A path of this machine to read the file from, within the block. Raises FileNotFoundError."""
+        ...
+
+    async def list(self, folder: str) -> list[str]:
+        """The names of files and folders in a folder, in order; none where it is not there."""
+        ...
+
+    async def delete(self, keys: Collection[str]) -> None:
+        """Delete those of the files that are there."""
+        ...
+
+    async def clear(self, folder: str) -> None:
+        """Delete a folder and all that is in it."""
+        ...
+
+
+class Folder:
+    """Files in a folder of this machine, or in one that several machines share."""
+
+    def __init__(self, root: Path, *, shared: bool = False) -> None:
+        self._root = root
+        self.shared = shared
+
+    @asynccontextmanager
+    async def writing(self, key: str) -> AsyncIterator[Path]:
+        path = self._root / key
+        part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+        await _done(lambda: path.parent.mkdir(parents=True, exist_ok=True))
+        try:
+            yield part
+            await _done(lambda: part.replace(path))
+        except BaseException:
+            with suppress(StorageFault):
+                await _done(lambda: part.unlink(missing_ok=True))  # its space may be needed
+            raise
+
+    async def read(self, key: str, most: int) -> bytes:
+        def whole() -> bytes:
+            with (self._root / key).open("rb") as opened:
+                data = opened.read(most + 1)
+                if len(data) > most:
+                    raise TooLarge(max(len(data), os.fstat(opened.fileno()).st_size))
+                return data
+
+        return await _done(whole)
+
+    @asynccontextmanager
+    async def reading(self, key: str) -> AsyncIterator[Path]:
+        path = self._root / key
+        await _done(path.stat)
+        yield path
+
+    async def list(self, folder: str) -> list[str]:
+        try:
+            return await _done(lambda: sorted(path.name for path in (self._root / folder).iterdir()))
+        except FileNotFoundError:
+            return []
+
+    async def delete(self, keys: Collection[str]) -> None:
+        def forget() -> None:
+            for key in keys:
+                (self._root / key).unlink(missing_ok=True)
+
+        await _done(forget)
+
+    async def clear(self, folder: str) -> None:
+        await _done(lambda: shutil.rmtree(self._root / folder, ignore_errors=True))
+
+
+async def _done(call: Callable[[], T]) -> T:
+    """What the call returns, off the event loop."""
+    try:
+        return await asyncio.to_thread(call)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        fault = fault_of(error)
+        raise (fault if fault.kind == "full" else StorageFault("files", fault.detail)) from error

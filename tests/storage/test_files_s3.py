@@ -1,0 +1,93 @@
+"""Files in S3, by the driver of the extra `objects` and over its real protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from storage import objects
+from storage.faults import StorageFault
+from storage.files import TooLarge
+from storage.objects import Objects
+from tests.fakes.s3 import FakeS3, serving
+
+KEY = "originals/o livro.md"
+
+
+@pytest.fixture
+async def s3(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeS3]:
+    pytest.importorskip("obstore")
+    async with serving() as fake:
+        for name, value in fake.environ.items():
+            monkeypatch.setenv(name, value)
+        yield fake
+
+
+def opened(folder: Path, bucket: str = "bucket") -> Objects:
+    files = objects.opened(f"s3://{bucket}/some/prefix", folder, {})
+    files._pauses_s = (0.0, 0.0)
+    return files
+
+
+async def put(files: Objects, key: str, data: bytes) -> None:
+    async with files.writing(key) as path:
+        await asyncio.to_thread(path.write_bytes, data)
+
+
+async def test_books_go_to_the_bucket_and_come_back(s3: FakeS3, tmp_path: Path) -> None:
+    files, book = opened(tmp_path), bytes(range(256)) * 8_000
+    await put(files, KEY, book)
+    await put(files, "incoming/run/file-0.md", b"two")
+    assert sorted(s3.objects) == ["some/prefix/incoming/run/file-0.md", f"some/prefix/{KEY}"]
+    assert await files.read(KEY, len(book)) == book
+    async with files.reading(KEY) as path:
+        assert await asyncio.to_thread(path.read_bytes) == book
+    with pytest.raises(TooLarge):
+        await files.read(KEY, len(book) - 1)
+    assert await files.list("originals") == ["o livro.md"]
+    assert await files.list("incoming") == ["run"]
+    with pytest.raises(FileNotFoundError):
+        await files.read("originals/never.md", 9)
+    await files.clear("incoming/run")
+    await files.clear("incoming/never")
+    await files.delete([KEY, "originals/never.md"])
+    assert s3.objects == {}
+    assert await files.list("originals") == []
+
+
+async def test_a_bucket_that_is_not_there_is_a_fault(s3: FakeS3, tmp_path: Path) -> None:
+    with pytest.raises(StorageFault, match="not found") as raised:
+        await put(opened(tmp_path, "another"), KEY, b"one")
+    assert raised.value.kind == "files"
+
+
+async def test_a_key_that_is_wrong_is_a_fault(
+    s3: FakeS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    with pytest.raises(StorageFault) as raised:
+        await put(opened(tmp_path), KEY, b"one")
+    assert raised.value.kind == "files"
+    assert s3.objects == {}
+
+
+async def test_a_service_that_fails_now_and_then_is_asked_again(s3: FakeS3, tmp_path: Path) -> None:
+    met: set[str] = set()
+
+    def fails_once(request: web.Request) -> web.Response | None:
+        first = f"{request.method} {request.path}" not in met
+        met.add(f"{request.method} {request.path}")
+        return web.Response(status=503) if first else None
+
+    s3.fault = fails_once
+    files = opened(tmp_path)
+    await put(files, KEY, b"one")
+    assert await files.read(KEY, 3) == b"one"
+    assert await files.list("originals") == ["o livro.md"]
+    await files.delete([KEY])
+    assert s3.objects == {}
+    assert {entry.partition(" ")[0] for entry in met} == {"PUT", "HEAD", "GET", "POST"}
