@@ -22,6 +22,7 @@ from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked,
 from bot.works.council.places import TIE
 from bot.works.council.refusal import refuses
 from bot.works.council.rotation import labels
+from bot.works.council.scales import in_numbers
 from bot.works.council.stated_order import REPORTED, stated_order
 from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
@@ -129,7 +130,7 @@ def read_words(text: str, n: int) -> Reading:
     A, B, C … says nothing there. Else an abstention, also of a judge that writes of a FINAL RANKING without one of
     its own that can be read: it may be a forged one.
     """
-    lines = joined(own(text).lines)
+    lines = in_numbers(joined(own(text).lines))
     if refuses("\n".join(lines)):
         return Reading()
     critiques = _sections(lines, labels(n))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from bot.llm.fields import characters
 from bot.works.council.ballot_syntax import closing, latin
 from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, SPACELESS
+from bot.works.council.diagram import DRAWN, comparisons
 from bot.works.council.places import ordinal
 from bot.works.council.rows import with_bars
 
@@ -249,6 +250,10 @@ def _scanned(text: str, depth: int = 0) -> Own:
             end = re.compile(rf"^[ \t]*{mark}{mark[-1]}*[ \t]*$", re.MULTILINE).search(text, at)
             inner = text[at : end.start() if end else len(text)]
             at = end.end() if end else len(text)
+            drawn = comparisons(inner, plain(near)) if DRAWN.match(match[0]) else ""
+            if drawn and not introduces(line_before):
+                add(f"\n{drawn}\n\n")
+                continue
         elif match["tag"]:
             tag = match["tag"].lower()
             end = None

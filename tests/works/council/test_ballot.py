@@ -670,3 +670,41 @@ def test_what_looks_like_v_in_cyrillic_may_be_the_third() -> None:
     assert (
         read("Ответ А. Да.\nОтвет Б. Нет.\nОтвет В. Верно.\n\nИтоговый рейтинг: В > А > Б", 3)[0] == Reading()
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("S tier: Response C\nA tier: Response A\nB tier: Response B", "CAB"),
+        ("**Tier S**\n- Response C\n- Response A\n\n**Tier B**\n- Response B", "C=AB"),
+        ("B tier: Response A\nS tier: Response B\nA tier: Response C", "BCA"),
+        ("Response A: grade B\nResponse B: grade C-\nResponse C: grade A+", "CAB"),
+        ("FINAL RANKING:\n| Response | Grade |\n|---|---|\n| A | B |\n| B | C- |\n| C | A+ |", "CAB"),
+        ("A: B\nB: C\nC: A", ""),
+        ("Response B says:\nS tier: Response B\nA tier: Response A\nC tier: Response C", ""),
+    ],
+)
+def test_letters_of_tiers_and_grades_are_no_responses(text: str, order: str) -> None:
+    assert by_words(text) == order
+
+
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        ("An arrow means is better than.", "CAB"),
+        (
+            "Each arrow goes from the better answer to the worse one.\n\n- **A** is fine.\n- **B** says nothing.",
+            "CAB",
+        ),
+        ("An arrow points to the better answer.", ""),
+        ("An arrow goes from the worse answer to the better one.", ""),
+        ("In Response B an arrow means is better than.", ""),
+        ("An arrow means is better than.\n\nThen it draws", ""),
+        ("Response B writes that an arrow means is better than:", ""),
+        ("Here is a diagram.", ""),
+    ],
+)
+def test_a_diagram_is_read_where_the_judge_says_what_its_arrows_mean(words: str, order: str) -> None:
+    diagram = "```mermaid\ngraph LR\n    X[Response C] --> A\n    A[Response A] --> B\n```"
+    assert letters(read(f"{words}\n\n{diagram}\n\nI have said it all.", 3)[0]) == order
+    assert read(f"{words}\n\n{diagram.replace('--> B', '-->|loses to| B')}", 3)[0] == Reading()

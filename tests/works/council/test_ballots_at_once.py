@@ -9,11 +9,15 @@ from functools import cache
 import pytest
 
 from bot.works.council import (
+    ballot_syntax,
     ballot_words,
+    diagram,
     direction,
     final_ranking,
     judge_text,
     places,
+    refusal,
+    scales,
     stated_order,
     unheaded_ranking,
 )
@@ -25,12 +29,16 @@ SIGNS = [
     "A=", "A ", "A, ", "A and ", "A\n", "so ", "is ", "and ", "the ", "My top 3:\n", "top 3 \n", "Best: ", "9/10 ",
     "rank 1 ", "(", ")", "[", "{", '{"', "{'", '["', "|", "`", "```\n", "*", "~", "_", "#", "9", "\"", "'", "<",
     "<a>", "<td>", "“", "”", "„", "«", "»", "★\n", "{“", "“\n“: ", "\\; ",
-    "Ответ А\n", "А > В", '<p name="ranking">', "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
+    "Ответ А\n", "А > В", "S tier: ", "S tier\n", "- A: grade B\n", "```dot\nA->B\n", "an arrow is better ",
+    '<p name="ranking">', "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
     "/*", "…", " ", "\n",
 ]  # fmt: skip
 WORDS = sorted({
     word
-    for module in (ballot_words, direction, final_ranking, judge_text, places, stated_order, unheaded_ranking)
+    for module in (
+        ballot_syntax, ballot_words, diagram, direction, final_ranking, judge_text, places, refusal, scales,
+        stated_order, unheaded_ranking,
+    )
     for text in vars(module).values()
     for word in re.findall(r"[^\W\d_]+(?: [^\W\d_]+){0,2}", str(getattr(text, "pattern", text)))
     if isinstance(text, str | re.Pattern)

@@ -19,7 +19,7 @@ AT_LEAST = {
     "third": 23,
     "fourth": 41,
     "fifth": 39,
-    "sixth": 36,
+    "sixth": 37,
     "seventh": 39,
     "eighth": 40,
     "ninth": 38,
@@ -33,8 +33,8 @@ AT_LEAST = {
     "seventeenth": 39,
     "eighteenth": 39,
     "nineteenth": 40,
-    "twentieth": 26,
-    "twenty-first": 29,
+    "twentieth": 29,
+    "twenty-first": 31,
     "variants": 38,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""

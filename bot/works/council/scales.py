@@ -1,0 +1,79 @@
+"""Writes tiers and grades in letters, which may be taken for responses, as numbers."""
+
+from __future__ import annotations
+
+import re
+
+from bot.works.council.ballot_lists import item_of
+from bot.works.council.judge_text import QUOTED, marked
+
+_TIER = re.compile(
+    r"\s*(?:-\s+|#+\s+)?(?:tier[ -]+(?P<behind>S|[A-F][+-]?)|(?P<before>S|[A-F][+-]?)[ -]?tier)(?!\w)"
+    r"\s*(?:\([^()]{0,80}\))?\s*(?::|\.|=|[–—-]\s|$)\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_GRADE_WORD = r"grade|mark|note|nota|cijfer|ocena|оценка"
+_GRADE = re.compile(
+    rf"(?P<head>^[\s#-]*⟦[A-Z]⟧[\s:(,=–—-]*)(?P<word>(?:{_GRADE_WORD})\W{{0,4}})?(?P<grade>[A-F][+−-]?)(?![\w'’]|\s*[=>≻/])",
+    re.IGNORECASE,
+)
+_HEAD = re.compile(rf"[\W_]*(?:(?:letter|overall|final) )?(?:{_GRADE_WORD})s?[\W_]*", re.IGNORECASE)
+_CELL = re.compile(r"[\s*_]*([A-F][+−-]?)[\s*_]*", re.IGNORECASE)
+_LEGEND = re.compile(
+    r"(?<!\w)A\+?\s*(?:is|being|=|:|for)\s*(?:the )?(?:best|highest|top|excellent|outstanding)\b",
+    re.IGNORECASE,
+)
+_LETTERS = "SABCDEF"
+
+
+def in_numbers(lines: list[str]) -> list[str]:
+    """ "S tier: Response C" as "Tier 1: Response C", and "Response C, grade: B+" as "Response C, score: 43"."""
+    return _grades(_tiers(lines))
+
+
+def _tiers(lines: list[str]) -> list[str]:
+    made = list(lines)
+    heads: list[tuple[int, str]] = []  # lines, and the tier in each
+    for at, line in enumerate(lines):
+        match = _TIER.match(marked(line)) if "tier" in line.casefold() else None
+        if match and (not match["rest"].strip() or item_of(match["rest"])):
+            heads.append((at, match["behind"] or match["before"]))
+            made[at] = match["rest"]
+    tiers = [tier.upper() for _, tier in heads]
+    if len(set(tiers)) < max(2, len(tiers)):
+        return lines
+    places = {tier: at for at, tier in enumerate(sorted(set(tiers), key=_worth, reverse=True), 1)}
+    for (at, _), tier, (end, _) in zip(heads, tiers, [*heads[1:], (len(lines), "")], strict=True):
+        if made[at].strip():
+            made[at] = f"Tier {places[tier]}: {made[at]}"
+            continue
+        for below in range(at + 1, end):
+            if lines[below] == QUOTED or lines[below].startswith("#"):
+                break
+            line = marked(lines[below])
+            if line.lstrip().startswith("- ") and item_of(line):
+                made[below] = f"Tier {places[tier]}: {line.lstrip(' -')}"
+    return made
+
+
+def _grades(lines: list[str]) -> list[str]:
+    legend = any(_LEGEND.search(line) for line in lines)
+    made = list(lines)
+    column = -1
+    for at, line in enumerate(lines):
+        cells = line.split("|")
+        heads = [place for place, cell in enumerate(cells) if _HEAD.fullmatch(cell)]
+        column = heads[0] if heads and len(cells) > 2 else column if len(cells) > 2 else -1
+        grade = _CELL.fullmatch(cells[column]) if 0 < column < len(cells) else None
+        if grade:
+            made[at] = "|".join([*cells[:column], f" {_worth(grade[1].upper())} ", *cells[column + 1 :]])
+            continue
+        match = _GRADE.match(marked(line)) if line != QUOTED else None
+        if match and (match["word"] or legend):
+            made[at] = f"{match['head']}score: {_worth(match['grade'].upper())}{marked(line)[match.end() :]}"
+    return made
+
+
+def _worth(grade: str) -> int:
+    """A tier or a grade as a figure, the larger, the better."""
+    return 10 * (len(_LETTERS) - _LETTERS.index(grade[0])) + {"+": 3, "": 0}.get(grade[1:], -3)
