@@ -133,7 +133,9 @@ class App:
         self._live = (
             LiveRuns(self._inbox)
             if lease is None
-            else SharedRuns(self._inbox, resources.records.database, lease, self._start_directly)
+            else SharedRuns(
+                self._inbox, resources.records.database, lease, self._start_directly, self._executed
+            )
         )
         self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions)
@@ -484,6 +486,10 @@ class App:
         # In a fresh context: it is no part of the run that asks for it.
         await asyncio.create_task(self._engine.start(request.id, request.place.platform), context=Context())
 
+    async def _executed(self, run: str) -> bool:
+        """Whether a process executes the run, or will."""
+        return await self._engine.status(run) == "running"
+
     async def _start_run(self, request: Request, seq: int) -> None:
         """Start the run of a stored request. Raises StorageFault."""
         try:
@@ -608,6 +614,10 @@ class App:
     def counts(self) -> tuple[int, int]:
         """How many runs go on in this process, and how many wait in a line."""
         return self._live.counts()
+
+    async def going(self, space: str) -> list[Request]:
+        """The requests of the space that wait or go on in any process, and are not answered yet."""
+        return await self._live.going(space)
 
     async def goes_on(self, space: str, run: str) -> bool:
         """Whether the run is going or waiting, here or in another process."""

@@ -71,6 +71,10 @@ class Runs(Protocol):
 
     async def goes_on(self, space: str, run: str) -> bool: ...
 
+    async def going(self, space: str) -> Sequence[Request]:
+        """The requests of the space that wait or go on in any process, and are not answered yet."""
+        ...
+
     async def ended(self, run_id: str) -> Ended: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bot.events import Ended, Place, Request
 from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import ended_as, line_of, readable
+from bot.waiting import wait_at_most
 from storage.inbox import UNFINISHED
 
 if TYPE_CHECKING:
@@ -24,19 +25,28 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 """How often a run of another process is looked at, to learn of its end."""
 
+ENDS_S = 60.0
+"""How long a run that another process has stopped may take to show its last words."""
+
 STOP, REWORD = "stop", "reword"
 """What processes tell each other of runs."""
 
 
 class SharedRuns(LiveRuns):
     def __init__(
-        self, inbox: Inbox, database: Database, lease: Lease, start: Callable[[Request], Awaitable[None]]
+        self,
+        inbox: Inbox,
+        database: Database,
+        lease: Lease,
+        start: Callable[[Request], Awaitable[None]],
+        executed: Callable[[str], Awaitable[bool]],
     ) -> None:
-        """`start` starts a run that no process has begun."""
+        """`start` starts a run that no process has begun; `executed` says whether a process executes one, or will."""
         super().__init__(inbox)
         self._database = database
         self._lease = lease
         self._start = start
+        self._executed = executed
         self._begun: dict[str, asyncio.Event] = {}
         self._told: set[asyncio.Task[object]] = set()
         lease.hear(STOP, self._told_to_stop)
@@ -89,6 +99,8 @@ class SharedRuns(LiveRuns):
             row = await self._inbox.get(run)
             if row is None or row.state not in ("received", "running"):
                 self._begun.pop(run, None)
+                if row is not None and row.state == "stopped":  # which is stored first
+                    await wait_at_most(self.over_everywhere(run), ENDS_S, f"run {run} has not ended")
                 return ended_as(row.state) if row is not None else "failed"
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -96,10 +108,8 @@ class SharedRuns(LiveRuns):
 
     async def over_everywhere(self, run: str) -> None:
         """Wait until the run goes on in no process."""
-        row = await self._inbox.get(run)
-        while row is not None and row.state in UNFINISHED:
+        while await self._executed(run):  # noqa: ASYNC110 - no event tells of another process
             await asyncio.sleep(LOOK_S)
-            row = await self._inbox.get(run)
 
     def _told_to_stop(self, run: str) -> None:
         if (live := self.get(run)) is not None:

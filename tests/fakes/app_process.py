@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -40,19 +41,26 @@ STARTED_S = 120.0
 
 
 class Shows:
-    """A view that keeps words, by run."""
+    """A view that keeps words, by run, and when each was shown. Its last words take a while where `lasts_s` says so."""
 
-    def __init__(self, run: str, shown: dict[str, list[str]]) -> None:
+    lasts_s = 0.0
+
+    def __init__(self, run: str, shown: dict[str, list[tuple[float, str]]]) -> None:
         self._texts = shown.setdefault(run, [])
 
+    def _add(self, text: str) -> None:
+        self._texts.append((time.time(), text))
+
     async def show(self, event: Shown) -> None:
-        self._texts.append(text_of(event))
+        self._add(text_of(event))
 
     async def change(self, changed: Changed) -> None:
-        self._texts += map(text_of, changed.contents)
+        for event in changed.contents:
+            self._add(text_of(event))
 
     async def flush(self, status: Ended) -> None:
-        return
+        await asyncio.sleep(self.lasts_s)
+        self._add(f"\n[{status}]\n")
 
     async def close(self, status: Ended) -> None:
         return
@@ -77,7 +85,7 @@ class Served:
 
     def __init__(self, app: App) -> None:
         self.app = app
-        self.shown: dict[str, list[str]] = {}
+        self.shown: dict[str, list[tuple[float, str]]] = {}
         app.attach(Platform(PLATFORM, self.view, standing=None))
 
     def view(self, run: str, request: Request, outbox: Outbox) -> Shows:
@@ -102,7 +110,12 @@ class Served:
 
     async def texts(self, run: str) -> dict[str, Any]:
         """What this process has shown of a run."""
-        return {"text": "".join(self.shown.get(run, []))}
+        return {"texts": self.shown.get(run, [])}
+
+    async def last(self, seconds: float) -> dict[str, Any]:
+        """Have the last words of each run take so long."""
+        Shows.lasts_s = seconds
+        return {}
 
     async def read(self, request: str) -> dict[str, Any]:
         """What a request would be answered, if this process executed it; nothing is kept of it."""
@@ -128,7 +141,7 @@ class Served:
         """What plain words would mean there."""
         return {"text": " ".join(await self.app.plain(Place(**json.loads(place)), author, "Well?"))}
 
-    async def live(self, space: str) -> dict[str, Any]:
+    async def live(self) -> dict[str, Any]:
         """The ids of the runs that this process executes."""
         return {"text": "\n".join(live.request.id for live in self.app._live.all())}
 

@@ -363,3 +363,31 @@ async def test_another_process_knows(play: Play, house: House) -> None:
     table.model.queue.clear()
     await play(table)
     assert set(PLAYS[play]) <= table.played
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("line", ["/story act I open the door.", "/story retry"])
+async def test_a_stop_card_stops_the_scene_that_another_process_writes(line: str, house: House) -> None:
+    t = house.table()
+    await t.play("/story start A door in the sea")
+    await t.play("/story act I wait.")
+    gate = t.model.hold("Spiders come out of the wall, and of the floor, and of everything at all.", at=6)
+    run = await t.begin(line)
+    async with asyncio.timeout(60):
+        await gate.reached.wait()
+    writes = await t.executing(run)
+    await house.processes[writes].order("last", seconds=1.5)
+    await t.play("/story stopcard", process=1 - writes)
+    try:
+        await t.sees(1 - writes, f"shown {run}", lambda text: "taken out of the story" in text, within_s=30)
+    finally:
+        await house.processes[writes].order("last", seconds=0)
+    gate.set()
+    shown = await t.shown(run)
+    assert 0 < shown.find("[stopped]") < shown.index("taken out of the story"), shown
+    assert "Spiders" not in await t.read(1, BOOK)
+    t.model.queue.append(Reply("The door stays shut."))
+    await t.play("/story act I leave it shut.")
+    assert "Spiders" not in t.model.prompts[-1]

@@ -56,7 +56,7 @@ class Table:
     def place(self) -> Place:
         return Place(PLATFORM, self.space, "general", "thread")
 
-    def request(self, line: str, by: Author = BIA, place: Place | None = None, answers: str = "") -> Request:
+    def request(self, line: str, by: Author = BIA) -> Request:
         parsed = parse(line)
         assert parsed.verb is not None, line
         options, files = dict(parsed.options), tuple[File, ...]()
@@ -64,14 +64,13 @@ class Table:
             files = tuple(File(Path(path).name, path, Path(path).stat().st_size) for path in paths)
             del options["paths"]
         row = parsed.verb
-        there = place or self.place
-        return Request(new_id(), there, by, row.work, row.name, options, parsed.text, files, answers=answers)
+        return Request(new_id(), self.place, by, row.work, row.name, options, parsed.text, files)
 
-    async def play(self, line: str, by: Author = BIA, **more: object) -> str:
-        """Have the first process do it; what was shown, in whichever process that was."""
-        request = self.request(line, by, **more)  # type: ignore[arg-type]
+    async def play(self, line: str, by: Author = BIA, *, process: int = 0) -> str:
+        """Have a process do it; what was shown, in whichever process that was."""
+        request = self.request(line, by)
         self.played.add(verb(request.work, request.verb).path)
-        answer = await self.house.processes[0].order("perform", request=request_to_json(request))
+        answer = await self.house.processes[process].order("perform", request=request_to_json(request))
         shown = await self.shown(request.id)
         assert answer["ended"] == "done", (line, answer, shown)
         return shown
@@ -89,12 +88,20 @@ class Table:
         await self.house.processes[process].order("begin", request=request_to_json(request))
         return request.id
 
+    async def executing(self, run: str) -> int:
+        """The process in which the run goes on."""
+        lives = [await process.order("live") for process in self.house.processes]
+        (number,) = [number for number, live in enumerate(lives) if run in live["text"]]
+        return number
+
     async def shown(self, run: str) -> str:
+        """What both have shown of a run, in order."""
         texts = [await process.order("texts", run=run) for process in self.house.processes]
-        return "\n".join(str(text["text"]) for text in texts)
+        in_order = sorted(tuple(text) for each in texts for text in each["texts"])
+        return "".join(text for _, text in in_order)
 
     async def read(self, process: int, what: str, by: Author = BIA) -> str:
-        """What a process answers: to a line, to "names KIND PREFIX", "plain", "refused LINE" or "ended RUN"."""
+        """What a process answers: to a line, or to one of the words below and what it is about."""
         order = self.house.processes[process].order
         if what.startswith("/"):
             return str((await order("read", request=request_to_json(self.request(what, by))))["text"])
@@ -105,6 +112,8 @@ class Table:
             return str((await order("names", kind=kind, prefix=prefix, place=place, author=by.id))["text"])
         if name == "refused":
             return await self.refused(rest, by, process=process)
+        if name == "shown":
+            return await self.shown(rest)
         if name == "ended":
             return str((await order("ended", run=rest))["ended"])
         assert name == "plain", what
@@ -133,15 +142,17 @@ class Table:
             )
         return shown
 
-    async def sees(self, process: int, what: str, looks: Looks, by: Author = BIA) -> None:
+    async def sees(
+        self, process: int, what: str, looks: Looks, by: Author = BIA, *, within_s: float = WITHIN_S
+    ) -> None:
         """Wait until a process reads it so, at most for a second."""
-        ends = time.monotonic() + WITHIN_S
+        ends = time.monotonic() + within_s
         while True:
             began = time.monotonic()
             text = await self.read(process, what, by)
             if looks(text):
                 return
-            assert began < ends, f"process {process} has after a second for {what!r}: {text}"
+            assert began < ends, f"process {process} still has for {what!r}: {text}"
             await asyncio.sleep(0.05)
 
 

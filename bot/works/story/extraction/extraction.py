@@ -164,49 +164,48 @@ class Extraction:
             looked = await run.step(f"events-{number}", look, Look)
             if not looked.there:
                 continue
-            with self._logs.being_written(version.turn, run.id):  # a stop card stops it
-                now = await self._logs.story(space, story, branch)
-                if version.turn in now.carded:
+            now = await self._logs.story(space, story, branch)
+            if version.turn in now.carded:
+                continue
+            prompt = await self.prompt_of(space, now, version, looked.events)
+            try:
+                findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
+            except UserError as error:
+                _log.info("scene %s is not looked into: %s", version.scene, error)
+                if error.key in OF_SCENE:
+                    await self._append(
+                        run, story, branch, version, number, {"failed": _failed(now, version) + 1}
+                    )
                     continue
-                prompt = await self.prompt_of(space, now, version, looked.events)
-                try:
-                    findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
-                except UserError as error:
-                    _log.info("scene %s is not looked into: %s", version.scene, error)
-                    if error.key in OF_SCENE:
-                        await self._append(
-                            run, story, branch, version, number, {"failed": _failed(now, version) + 1}
-                        )
-                        continue
-                    if doubtful or error.key not in OF_EITHER:  # no service, no money
-                        return  # the next turn's run tries again
-                    doubtful = True
-                    continue
-                now = await self._logs.story(space, story, branch)
-                say, turn = words(request.locale), now.turns[version.turn]
-                scene = scene_of(now, version)
-                if not agreed(now):
-                    findings = replace(findings, crossed=[])
-                body = read(findings, before(now, version), looked.events, turn, scene, say)
-                if stretch := stretch_of(now, version):
-                    texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
-                    body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
-                await self._append(
-                    run, story, branch, version, number, body, scene.author if scene is not None else ""
-                )
-                now = await self._logs.story(space, story, branch)
-                turn = now.turns[version.turn]
-                scene = turn.scene
-                # Also under an earlier scene, since the next turn does not wait; its pressed buttons stay disabled.
-                if (
-                    scene is not None
-                    and scene.id == version.scene
-                    and (scene.flags or scene.crossed)
-                    and turn.id in now.path[: now.length]
-                ):
-                    own = bool(turn.act.speaker) and await self._own_names(request)
-                    speaker = cast.speaker(now, turn.act.speaker, own=own)
-                    yield scene_changed(now, turn, words_of(now, request), speaker)
+                if doubtful or error.key not in OF_EITHER:  # no service, no money
+                    return  # the next turn's run tries again
+                doubtful = True
+                continue
+            now = await self._logs.story(space, story, branch)
+            say, turn = words(request.locale), now.turns[version.turn]
+            scene = scene_of(now, version)
+            if not agreed(now):
+                findings = replace(findings, crossed=[])
+            body = read(findings, before(now, version), looked.events, turn, scene, say)
+            if stretch := stretch_of(now, version):
+                texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
+                body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
+            await self._append(
+                run, story, branch, version, number, body, scene.author if scene is not None else ""
+            )
+            now = await self._logs.story(space, story, branch)
+            turn = now.turns[version.turn]
+            scene = turn.scene
+            # Also under an earlier scene, since the next turn does not wait; its pressed buttons stay disabled.
+            if (
+                scene is not None
+                and scene.id == version.scene
+                and (scene.flags or scene.crossed)
+                and turn.id in now.path[: now.length]
+            ):
+                own = bool(turn.act.speaker) and await self._own_names(request)
+                speaker = cast.speaker(now, turn.act.speaker, own=own)
+                yield scene_changed(now, turn, words_of(now, request), speaker)
         made = await self._summaries.make(run, story, branch, models)
         if made or (not doubtful and await run.step("left", left, int) >= self._settings.extract_every):
             await _extract(run, story, branch, goes_on=True)

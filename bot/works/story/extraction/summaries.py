@@ -60,9 +60,8 @@ class Summaries:
 
         for number, want in enumerate(await run.step("lacking", wanted, list[Wanted]), 1):
             make = partial(self._make, run, story, branch, models, number, want)
-            with self._logs.being_written(want.turn, run.id):  # a stop card stops it
-                if not await run.step(f"summed-{number}", make, bool):
-                    return False  # no service, no money: the next turn's run tries again
+            if not await run.step(f"summed-{number}", make, bool):
+                return False  # no service, no money: the next turn's run tries again
             made += 1
         return made > 0  # those of the tier above come next
 

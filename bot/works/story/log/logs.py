@@ -1,6 +1,6 @@
 """The stories of places: found by place, folded from their logs, and cached.
 
-Knows no platform and no model. This process is the only one that appends.
+Knows no platform and no model.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -66,19 +65,6 @@ class Logs:
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
         self._past: OrderedDict[tuple[str, str, int, int], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self.writing: dict[str, set[str]] = {}
-        """The runs that are writing a turn's scene, or reading it for the log, by turn."""
-
-    @contextmanager
-    def being_written(self, turn: str, run: str) -> Iterator[None]:
-        """Mark the run as writing the turn's scene, or as reading it for the log."""
-        self.writing.setdefault(turn, set()).add(run)
-        try:
-            yield
-        finally:
-            self.writing[turn].discard(run)
-            if not self.writing[turn]:
-                del self.writing[turn]
 
     async def here(self, place: Place, run: str = "", node: str = "") -> PlayedStory | None:
         """What is played in this place; as it was before this run appended to it, since a run is repeated after a

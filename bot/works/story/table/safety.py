@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bot.events import (
@@ -55,13 +55,14 @@ Adults = Callable[[Request], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a stop card withdraws. `again`: an earlier card has withdrawn it already."""
+    """What a stop card withdraws. `again`: an earlier card has done so already. `stopped`: the runs that wrote it."""
 
     story: str
     branch: str
     turn: str
     n: int
     again: bool = False
+    stopped: list[str] = field(default_factory=list)
 
 
 async def check_rating(story: Story, request: Request, adults: Adults) -> None:
@@ -166,8 +167,8 @@ class Safety:
                 again = story.cards.get(turn) != request.id
                 return Card(card.story, card.branch, turn, card.n, again=again)
             await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
-        await self._stopped(space, card)  # before anything is said about it
-        return card
+        # Before anything is said about it.
+        return replace(card, stopped=sorted(await self._stopped(space, card)))
 
     async def _meant(self, request: Request) -> tuple[PlayedStory, str]:
         """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
@@ -206,18 +207,30 @@ class Safety:
         return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
 
     async def _stopped(self, space: str, card: Card) -> set[str]:
-        """Stop the runs that are writing withdrawn turns; returns them."""
-        story = await self._logs.story(space, card.story, card.branch)
-        turns = story.gone_with(card.turn)
-        writing = {run for turn, runs in self._logs.writing.items() if turn in turns for run in runs}
-        for id in writing:
-            await self._runs.stop_run(space, id)
-        return writing
+        """Stop the runs, in any process, that are writing withdrawn turns or reading the story; returns them."""
+        writers, stopped = {run for run, _ in await self._messages(space, card)}, set[str]()
+        for going in await self._runs.going(space):
+            reads = going.verb == "extracted" and going.options.get("story") == card.story
+            if going.id in writers or reads or await self._rewrites(going, card.turn):
+                stopped.add(going.id)
+                await self._runs.stop_run(space, going.id)
+        return stopped
+
+    async def _rewrites(self, going: Request, turn: str) -> bool:
+        """Whether the run writes another version of the turn, or of one behind it, which the log does not tell yet."""
+        if (going.work, going.verb) != ("story", "retry"):
+            return False
+        played = await self._logs.here(going.place)
+        return played is not None and turn in played.story.turns
 
     async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
         """The messages of all withdrawn turns, each as its run and stage, once none is being written."""
         writing = await self._stopped(space, card)  # once more, should a crash have come in between
-        for shown_by in {*writing, *(shown_by for shown_by, _ in await self._messages(space, card))}:
+        for shown_by in {
+            *card.stopped,
+            *writing,
+            *(shown_by for shown_by, _ in await self._messages(space, card)),
+        }:
             await self._runs.ended(shown_by)
         return [list(message) for message in await self._messages(space, card)]
 

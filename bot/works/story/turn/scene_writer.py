@@ -47,16 +47,15 @@ class SceneWriter:
 
     async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
         """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
-        with self._logs.being_written(plan.turn, run.id):
-            story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
-            say = words_of(story, run.request)
-            if plan.turn in story.carded:  # a crash came in between
-                yield Stage(plan.stage, "")
-                yield Text(say("story.carded"))
-                return
-            async with aclosing(self._scene(run, plan, say)) as events:
-                async for event in events:
-                    yield event
+        story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+        say = words_of(story, run.request)
+        if plan.turn in story.carded:  # a crash came in between
+            yield Stage(plan.stage, "")
+            yield Text(say("story.carded"))
+            return
+        async with aclosing(self._scene(run, plan, say)) as events:
+            async for event in events:
+                yield event
 
     async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
         space = run.request.place.space
