@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bot import budget
 from bot.commands import WORKS
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from storage.buttons import Feedback
     from storage.ledger import Conversation, Group, Ledger, Share
 
+K = TypeVar("K")
+
 RECENT = 30
 """Days of a report without an option."""
 
@@ -41,6 +43,10 @@ MOST_ROWS = 60
 
 LOOKED_UP = 200
 """The most people or channels of one answer whose names are looked up; the others have their ids."""
+
+WITH_BARS = "terminal"
+"""The platform that shows bars in letters, where others have a picture."""
+BAR, BAR_CELLS = "█", 20
 
 NAME_CHARS = 40
 """The longest name in a table."""
@@ -104,16 +110,15 @@ class Accounts:
 
     async def answer(self, request: Request) -> str:
         """The answer to `usage`, as Markdown."""
-        days = request.options.get("days")
         report = await self.report(
             request.place.space,
             request.author.id,
-            days=min(days, MOST_DAYS) if isinstance(days, int) else RECENT,
+            days=days_of(request),
             everybody=request.author.admin,
         )
         place, author = request.place, None if request.author.admin else request.author.id
         place_key = (place.space, place.platform, place.channel, place.thread)
-        named = await self._called(place, "person", [line.who for line in report.people])
+        named = await self.called(place, "person", [line.who for line in report.people])
         report = replace(
             report,
             people=[replace(line, name=named.get(line.who) or line.who) for line in report.people],
@@ -124,31 +129,31 @@ class Accounts:
 
     async def breakdown(self, request: Request) -> Breakdown:
         """The answer to `usage --by` and `--csv`: everybody's for an admin, else the asker's own."""
-        days = request.options.get("days")
-        since = datetime.now(UTC) - timedelta(days=min(days, MOST_DAYS) if isinstance(days, int) else RECENT)
-        place, author = request.place, None if request.author.admin else request.author.id
-        groups = await self._ledger.groups(place.space, since, author_id=author)
+        place, groups = request.place, await self.groups(request)
         by = str(request.options.get("by") or "")
         table = ""
         if by:
-            field = "author_id" if by == "person" else by
-            sums: dict[str, list[Totals]] = {}
-            for group in groups:
-                sums.setdefault(getattr(group, field), []).append(group.totals)
-            added = [(key, _sum(totals)) for key, totals in sums.items()]
-            added.sort(key=lambda entry: entry[0] if by == "day" else (-_usd(entry[1]), entry[0]))
+            added = list(summed(groups, lambda group: key_of(group, by)).items())
+            added.sort(key=lambda entry: entry[0] if by == "day" else (-usd_of(entry[1]), entry[0]))
             say, shown = words(request.locale), added[-MOST_ROWS:]
-            names = await self._called(place, by, [key for key, _ in shown])
+            names = await self.called(place, by, [key for key, _ in shown])
             unknown = say("usage.nameless" if by == "person" else "usage.other_work")
             rows = [(names.get(key) or key or unknown, spent) for key, spent in shown]
-            table = _table(f"usage.by_{by}", rows, say) if rows else say("usage.nothing")
+            bars = place.platform == WITH_BARS
+            table = _table(f"usage.by_{by}", rows, say, bars=bars) if rows else say("usage.nothing")
         if not request.options.get("csv"):
             return Breakdown(table, "")
-        people = await self._called(place, "person", [group.author_id for group in groups])
-        channels = await self._called(place, "channel", [group.channel for group in groups])
+        people = await self.called(place, "person", [group.author_id for group in groups])
+        channels = await self.called(place, "channel", [group.channel for group in groups])
         return Breakdown(table, _csv(groups, people, channels))
 
-    async def _called(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
+    async def groups(self, request: Request) -> list[Group]:
+        """What was spent in the days that the request names: by everybody for an admin, else by the asker."""
+        since = datetime.now(UTC) - timedelta(days=days_of(request))
+        author = None if request.author.admin else request.author.id
+        return await self._ledger.groups(request.place.space, since, author_id=author)
+
+    async def called(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
         """The names of people or channels by their ids; nothing of what has no names."""
         look = {"person": self._names.person, "channel": self._names.channel}.get(by)
         if look is None:
@@ -256,12 +261,14 @@ def _called(line: Line, asker: str, say: Words) -> str:
     return say("usage.you") if line.who == asker else line.name or say("usage.nameless")
 
 
-def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words) -> str:
-    lines = [say(header), "|---|--:|--:|--:|--:|"]
+def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words, *, bars: bool = False) -> str:
+    lines = [say(header) + "  |" * bars, "|---|--:|--:|--:|--:|" + "---|" * bars]
+    most = max((usd_of(spent) for _, spent in rows), default=Decimal(0))
     for name, spent in rows:
         read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
         figures = [_figure(n, say) for n in (spent.calls, read, spent.output_tokens)]
         cells = [harmless(name[:NAME_CHARS]), *figures, _cost(spent, say)]
+        cells += [BAR * int(-(-BAR_CELLS * usd_of(spent) // most))] if bars and most else [""] * bars
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -303,13 +310,13 @@ def _caps(report: Report, settings: BudgetConfig, say: Words) -> list[str]:
 
 def _cost(spent: Totals, say: Words) -> str:
     """In dollars; "?" where no price is known, "≥" where some are unknown."""
-    usd = _usd(spent)
+    usd = usd_of(spent)
     if not spent.unpriced:
         return _dollars(usd, say)
     return f"≥ {_dollars(usd, say)}" if usd >= LEAST else "?"
 
 
-def _usd(spent: Totals) -> Decimal:
+def usd_of(spent: Totals) -> Decimal:
     """As the caps count it: what is reserved for a call counts as spent until the call has ended."""
     return spent.cost_usd + spent.reserved_usd
 
@@ -331,7 +338,26 @@ def _added(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[st
     for share in shares:
         sums.setdefault(by(share), []).append(share.totals)
     added = [(key, _sum(totals)) for key, totals in sums.items()]
-    return sorted(added, key=lambda entry: (-_usd(entry[1]), -entry[1].calls, entry[0]))
+    return sorted(added, key=lambda entry: (-usd_of(entry[1]), -entry[1].calls, entry[0]))
+
+
+def days_of(request: Request) -> int:
+    """How many days back the request asks for."""
+    days = request.options.get("days")
+    return min(days, MOST_DAYS) if isinstance(days, int) else RECENT
+
+
+def key_of(group: Group, by: str) -> str:
+    """What a group is counted under in a table by this."""
+    return str(getattr(group, "author_id" if by == "person" else by))
+
+
+def summed(groups: Sequence[Group], key: Callable[[Group], K]) -> dict[K, Totals]:
+    """The groups' sums by what `key` says of them."""
+    sums: dict[K, list[Totals]] = {}
+    for group in groups:
+        sums.setdefault(key(group), []).append(group.totals)
+    return {of: _sum(totals) for of, totals in sums.items()}
 
 
 def _sum(totals: Sequence[Totals]) -> Totals:

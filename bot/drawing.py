@@ -1,8 +1,16 @@
-"""What all pictures share: colours, resolution, and a lock, as one is drawn at a time. Imports nothing heavy."""
+"""What all pictures share: colours, resolution, sheets, and a lock, as one is drawn at a time. Imports
+nothing heavy before a picture is drawn.
+"""
 
 from __future__ import annotations
 
 import threading
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 DPI = 150
 """A picture of eight inches is 1200 pixels wide: sharp at the 550 that Discord shows, and well below its limits."""
@@ -14,3 +22,34 @@ PAPER, INK, PALE, RULE = "#fcfbf8", "#23262f", "#6a6f7d", "#dcdad3"
 
 alone = threading.Lock()
 """Held while drawing: matplotlib is not thread-safe, by its documentation."""
+
+
+def sheet(height: float, title: str) -> tuple[Figure, Axes]:
+    """An empty sheet, eight inches wide and `height` inches high."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, height), dpi=DPI, facecolor=PAPER, layout="constrained")
+    figure.suptitle(plain(title), color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return figure, figure.add_subplot(facecolor=PAPER)
+
+
+def bare(axes: Axes, ink: str = PALE) -> None:
+    """Remove the frame and the marks."""
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=ink)
+
+
+def png(figure: Figure) -> bytes:
+    out = BytesIO()
+    figure.savefig(out, format="png", facecolor=PAPER, metadata={"Software": None})
+    return out.getvalue()
+
+
+def plain(words: str) -> str:
+    """Without characters that the font does not have, and without a dollar sign, which would begin a formula."""
+    from matplotlib import font_manager
+
+    glyphs = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+    shown = "".join(char if ord(char) in glyphs else "\ufffd" for char in " ".join(words.split()))
+    return shown.replace("$", r"\$")

@@ -200,6 +200,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "speech.role_{}": SPEAKING_ROLES,
     "storage.{}": get_args(FaultKind),
     "usage.by_{}": ("work", "model", "person", "channel", "day"),
+    "usage.chart_{}": ("work", "model", "person", "channel", "day"),
     "story.about_{}": ("premise", "genre", "tone", "view", "length", "mode", "note"),
     "story.agreed_{}": AGREED,
     "story.because_{}": get_args(Reason),

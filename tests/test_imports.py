@@ -133,7 +133,9 @@ HOMES = {
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
     "matplotlib": (
+        "bot.drawing",
         "bot.works.council.chart",
+        "bot.works.house.chart",
         "bot.works.story.table.tree",
         "bot.works.story.exchange.book",
         "bot.works.script.picture",

@@ -13,11 +13,14 @@ import pytest
 from bot.accounts import NAMED, Accounts
 from bot.app import App
 from bot.config import BudgetConfig, Config, load
-from bot.events import Attachment, Author, OptionValue, Place, Request, Stage, Text
+from bot.events import Attachment, Author, Notice, OptionValue, Picture, Place, Request, Stage, Text
 from bot.llm.cache_times import CacheTimes
 from bot.names import Names
 from bot.platforms import Platform
 from bot.runs.requests import row_of
+from bot.works.house.bars import Bars, bars_of
+from bot.works.house.chart import draw
+from storage.tables import ledger
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder, asked
 
@@ -59,10 +62,10 @@ class Desk:
         if known:
             await self.app.resources.records.inbox.receive([row_of(request)])
             await self.app.resources.records.inbox.set_states({request.id: "done"})
-        ledger, cost = self.app.resources.ledger, None if usd is None else Decimal(usd)
-        entry = await ledger.reserve(place.space, request.id, "answer", author.id, "p:m", 2_000, cost)
+        calls, cost = self.app.resources.ledger, None if usd is None else Decimal(usd)
+        entry = await calls.reserve(place.space, request.id, "answer", author.id, "p:m", 2_000, cost)
         if settled:
-            await ledger.settle(
+            await calls.settle(
                 place.space, entry, input_tokens=800, output_tokens=30, cache_read_tokens=200, cost_usd=cost
             )
         return request.id
@@ -334,8 +337,74 @@ async def test_people_and_channels_go_by_their_names_and_where_none_is_known_by_
     ]
     request = replace(request, options={"by": "channel"})
     by_channel = rows((await desk.app.accounts.breakdown(request)).table)
-    assert {row.rsplit(" | ", 4)[0] for row in by_channel} == {
+    assert {row.rsplit(" | ", 5)[0] for row in by_channel} == {
         "| other",
         r"| #rules \| \*lore\*",
         "| =c2",
     }
+
+
+async def drawn(desk: Desk, **options: OptionValue) -> list[str]:
+    """What the answer to an admin has behind its text: descriptions of pictures, and notices."""
+    request = replace(desk._request(HERE, BOSS, "house", "usage"), options=options)
+    assert await (await desk.app.perform(request)).wait() == "done"
+    shown = list[str]()
+    for event in desk._recorder.events[request.id]:
+        if isinstance(event, Picture):
+            assert event.png.startswith(b"\x89PNG")
+            shown.append(event.alt)
+        elif isinstance(event, Notice):
+            shown.append(event.text)
+    return shown
+
+
+async def backdate(desk: Desk, run: str, days: int) -> None:
+    then = datetime.now(UTC) - timedelta(days=days)
+    query = ledger.update().where(ledger.c.run_id == run).values(created_at=then)
+    await desk.app.resources.records.database.run(query)
+
+
+async def test_a_picture_shows_days_and_works_or_a_bar_for_each_group(desk: Desk) -> None:
+    await backdate(desk, await desk.spent(ANA, "2"), 3)
+    assert "too little to draw" in (await drawn(desk, picture=True))[0], "one bar would say nothing"
+    await desk.spent(BIA, "0.5", work="council")
+    await desk.spent(BIA, "9", place=THERE)
+    assert await drawn(desk) == []
+    assert await drawn(desk, picture=True) == [
+        "What was spent in the last 30 days, by day and work, in dollars: rules $2.00, council $0.50"
+    ]
+    assert await drawn(desk, picture=True, by="person", csv=True) == [
+        f"What was spent in the last 30 days, by person, in dollars: Ana $2.00, {BIA.name} $0.50"
+    ]
+    request = replace(desk._request(HERE, BOSS, "house", "usage"), options={"by": "day"})
+    shown = await bars_of(desk.app.accounts, request)
+    assert len(shown.names) == 4
+    assert shown.parts == {"rules": [2.0, 0.0, 0.0, 0.0], "council": [0.0, 0.0, 0.0, 0.5]}
+
+
+async def test_what_has_no_price_is_drawn_in_tokens(desk: Desk) -> None:
+    await desk.spent(ANA, None)
+    await desk.spent(BIA, None, work="council")
+    assert await drawn(desk, picture=True, by="work") == [
+        "Tokens used in the last 30 days, by work: council 1.03k, rules 1.03k"
+    ]
+
+
+@pytest.mark.parametrize("by", ["day", "person"])
+@pytest.mark.parametrize("groups", [2, 15, 366])
+def test_few_bars_and_many_are_drawn_whatever_they_are_called(by: str, groups: int) -> None:
+    names = ["日本 🎭", "$\\nothing$", *("W" * 300 for _ in range(groups - 2))]
+    parts = {
+        name: [float(n) for n in range(groups)] for name in (("a $x$", "日本") if by == "day" else ("",))
+    }
+    names = [f"2026-01-{n:03}" for n in range(groups)] if by == "day" else names
+    bars = Bars("$ spent", by, True, names, parts, "")
+    assert draw(bars, lambda value: f"${value:g}").startswith(b"\x89PNG")
+
+
+async def test_a_terminal_has_bars_in_letters(desk: Desk) -> None:
+    await desk.spent(ANA, "2")
+    await desk.spent(BIA, "0.5")
+    request = desk._request(HERE, BOSS, "house", "usage")
+    table = (await desk.app.accounts.breakdown(replace(request, options={"by": "person"}))).table
+    assert [row.count("█") for row in rows(table)] == [20, 5]

@@ -32,6 +32,7 @@ VERBS: tuple[Verb, ...] = (
             Option("days", "verbs.option_days", "number", most=MOST_DAYS),
             Option("by", "verbs.option_by", choices=("work", "model", "person", "channel", "day")),
             Option("csv", "verbs.option_csv", "flag"),
+            Option("picture", "verbs.option_usage_picture", "flag"),
         ),
         bare=True,
         personal=True,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.accounts import Accounts, Breakdown
-from bot.events import Attachment, Event, Place, Run, Stage, Text
+from bot.events import Attachment, Event, Notice, Picture, Place, Run, Stage, Text
 from bot.manual import help_text
 from bot.words import words
+from bot.works.house.bars import Bars, bars_of, mark
+from bot.works.house.chart import draw
 
 if TYPE_CHECKING:
     from bot.works.house.models import ModelChoice
@@ -50,8 +54,16 @@ class ConversationWork:
                     yield Text(split.table or say("usage.file"))
                     if split.csv:
                         yield Attachment("usage.csv", "text/csv", split.csv.encode())
+                else:
+                    yield Text(await run.step("usage", lambda: self._accounts.answer(request), str))
+                if not request.options.get("picture"):
                     return
-                yield Text(await run.step("usage", lambda: self._accounts.answer(request), str))
+                bars = await run.step("bars", lambda: bars_of(self._accounts, request), Bars)
+                if not bars.names:
+                    yield Notice(say("usage.no_chart"))
+                else:
+                    marked = partial(mark, say=say, usd=bars.usd)
+                    yield Picture("usage.png", await asyncio.to_thread(draw, bars, marked), bars.alt)
             case "models":
                 text = await run.step("models", lambda: self._models.answer(run), str)
                 yield Stage("models", say("models_chat.title"))

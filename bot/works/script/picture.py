@@ -7,15 +7,11 @@ They bring their own ground, so that they read the same on a dark page and on a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
-from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, RULE, alone
+from bot.drawing import COLOURS, INK, PAPER, RULE, alone, bare, plain, png, sheet
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from bot.works.script.model import Script
     from bot.works.script.report import Presence
 
@@ -33,22 +29,22 @@ def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
     """A bar for each scene, as high as it is long in pages, and a line for the share of dialogue around it."""
     numbers = [scene.number for scene in script.scenes]
     with alone:
-        figure, axes = _sheet(4.2, title)
+        figure, axes = sheet(4.2, title)
         high = [scene.eighths / 8 for scene in script.scenes]
         if len(numbers) <= BARS:
             axes.bar(numbers, high, width=0.9, color=COLOURS[0])
         else:
             axes.fill_between(numbers, high, step="mid", color=COLOURS[0], linewidth=0)
             axes.set_ylim(0)
-        axes.set_ylabel(_plain(lengths), color=COLOURS[0], fontsize=9)
+        axes.set_ylabel(plain(lengths), color=COLOURS[0], fontsize=9)
         axes.set_xlim(0.3, len(numbers) + 0.7)
         right = axes.twinx()
         right.plot(numbers, _shares(script), color=COLOURS[1], linewidth=2)
         right.set_ylim(0, 100)
-        right.set_ylabel(_plain(dialogue), color=COLOURS[1], fontsize=9)
-        _bare(axes)
-        _bare(right)
-        return _png(figure)
+        right.set_ylabel(plain(dialogue), color=COLOURS[1], fontsize=9)
+        bare(axes)
+        bare(right)
+        return png(figure)
 
 
 def _shares(script: Script) -> list[float]:
@@ -66,7 +62,7 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
     """A row for each character, with a mark for each scene in which they speak."""
     shown = presences[:SHOWN]
     with alone:
-        figure, axes = _sheet(1.4 + 0.32 * len(shown), title)
+        figure, axes = sheet(1.4 + 0.32 * len(shown), title)
         for row, presence in enumerate(shown):
             axes.hlines(-row, 1, scenes, color=RULE, linewidth=0.8)
             axes.plot(
@@ -80,8 +76,8 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
         axes.set_yticks([-row for row in range(len(shown))], [_name(presence.name) for presence in shown])
         axes.set_xlim(0.3, scenes + 0.7)
         axes.set_ylim(-len(shown) + 0.4, 0.6)
-        _bare(axes, INK)
-        return _png(figure)
+        bare(axes, INK)
+        return png(figure)
 
 
 def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], title: str) -> bytes:
@@ -89,7 +85,7 @@ def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], tit
     names = [_name(presence.name) for presence in presences[: len(scenes)]]
     most = max((count for row in scenes for count in row), default=1) or 1
     with alone:
-        figure, axes = _sheet(1.9 + 0.42 * len(names), title)
+        figure, axes = sheet(1.9 + 0.42 * len(names), title)
         for row, counts in enumerate(scenes):
             for column, count in enumerate(counts):
                 if not count:
@@ -103,39 +99,10 @@ def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], tit
         axes.xaxis.tick_top()
         axes.set_xlim(-0.6, len(names) - 0.4)
         axes.set_ylim(-len(names) + 0.4, 0.6)
-        _bare(axes, INK)
-        return _png(figure)
-
-
-def _sheet(height: float, title: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, height), dpi=DPI, facecolor=PAPER, layout="constrained")
-    figure.suptitle(_plain(title), color=INK, fontsize=12, fontweight="bold", parse_math=False)
-    return figure, figure.add_subplot(facecolor=PAPER)
-
-
-def _bare(axes: Axes, ink: str = PALE) -> None:
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.tick_params(length=0, labelsize=8.5, labelcolor=ink)
-
-
-def _png(figure: Figure) -> bytes:
-    out = BytesIO()
-    figure.savefig(out, format="png", facecolor=PAPER, metadata={"Software": None})
-    return out.getvalue()
+        bare(axes, INK)
+        return png(figure)
 
 
 def _name(name: str) -> str:
-    name = _plain(name)
+    name = plain(name)
     return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
-
-
-def _plain(words: str) -> str:
-    """Without characters that the font does not have, and without a dollar sign, which would begin a formula."""
-    from matplotlib import font_manager
-
-    glyphs = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
-    shown = "".join(char if ord(char) in glyphs else "\ufffd" for char in " ".join(words.split()))
-    return shown.replace("$", r"\$")

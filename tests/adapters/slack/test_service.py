@@ -143,6 +143,24 @@ async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
         assert "90 tokens of 100 tokens a month" in posted.text
 
 
+async def test_a_chart_of_what_was_spent_comes_in_the_direct_conversation(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    channel, ana = table(slack)
+    bia = channel.team.user("Bia", admin=True)
+    async with served(tmp_path, slack) as bot:
+        for person in (ana.id, bia.id):
+            await bot.app.resources.ledger.reserve(
+                channel.team.id, "run", "step", person, "p:m", 90, None, channel=channel.id
+            )
+        await slack.command(bia, channel, "/sutradhar", "usage --by person --picture")
+        direct = channel.team.dm(bia)
+        await slack.until(lambda: [message for message in direct.everything if message.files])
+        texts = [message.shown for message in direct.everything]
+        assert any(ana.name in text and bia.name in text for text in texts), texts
+        assert not [message for message in channel.everything if message.files]
+
+
 async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     before = asyncio.all_tasks()
