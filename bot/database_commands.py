@@ -11,11 +11,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot import __version__
+from bot.config.text import without_credentials
 from bot.events import UserError
+from bot.file_store import file_store, keeps_files
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -73,6 +76,7 @@ def backup(config: Config, say: Words, file: Path) -> int:
                     file,
                     __version__,
                     progress,
+                    files=file_store(config),
                 )
             )
         except FileExistsError:
@@ -90,7 +94,18 @@ def restore(config: Config, say: Words, file: Path) -> int:
     with _locked(config), _told(say, file) as progress, opened(file) as archive:
         archive.verify(progress)
         where = addresses(config.storage.url, config.data_dir)
-        asyncio.run(restored(archive, where, config.data_dir, config.storage.chroma_url, prepare, progress))
+        files = file_store(config)
+        asyncio.run(
+            restored(
+                archive,
+                where,
+                config.data_dir,
+                config.storage.chroma_url,
+                prepare,
+                progress,
+                files=files if files.shared else None,
+            )
+        )
     counts = _counts(archive.manifest)
     print(say("db.restored", file=file, folder=config.data_dir, at=archive.manifest.made_at, **counts))
     return 0
@@ -106,6 +121,8 @@ def move(config: Config, say: Words, url: str) -> int:
     from storage.copying.move import set_aside
 
     starts = URLS["url"]
+    if keeps_files(url):
+        return _move_files(config, say, url)
     try:
         bare = shown(url)
     except ValueError:
@@ -125,19 +142,43 @@ def move(config: Config, say: Words, url: str) -> int:
     print(f'\n[storage]\nurl = "{bare}"\n')
     if bare != url:
         print(say("db.password"))
-    print(say("db.moved_files", folder=config.data_dir))
+    kept = config.storage.files
+    if kept == "folder":
+        print(say("db.moved_files", folder=config.data_dir))
+    else:
+        print(say("db.moved_beside", folder=config.data_dir, files=kept))
     if aside:
         print(say("db.moved_aside", names=", ".join(path.name for path in aside)))
+    return 0
+
+
+def _move_files(config: Config, say: Words, url: str) -> int:
+    """Copy the files of books and attachments to `url`, and say what belongs into the settings."""
+    from storage.copying.kept_files import copy
+
+    source = config.storage.files
+    bare = without_credentials(url)
+    if url == source:
+        raise UserError("db.same", url=bare)
+    target = replace(config, storage=replace(config.storage, files=url))
+    with _locked(config), _told(say, bare) as progress:
+        n = asyncio.run(copy(file_store(config), file_store(target), progress))
+    print(say("db.copied_files", n=n, url=bare))
+    print(f'\n[storage]\nfiles = "{bare}"\n')
+    print(say("db.copied_left", where=config.data_dir if source == "folder" else source))
     return 0
 
 
 def size(config: Config, say: Words, out: BinaryIO | None) -> int:
     """Print what takes the room, the largest first; on `out` as one line of JSON."""
     from bot.runs.engine_tables import addresses
-    from storage.room import rooms
+    from storage.room import rooms, stored
 
     with _told(say, config.data_dir):
         found = rooms(addresses(config.storage.url, config.data_dir), config.data_dir, config.models_dir)
+        if config.storage.files != "folder":
+            found += asyncio.run(stored(file_store(config), config.storage.files))
+            found.sort(key=lambda room: (-room.bytes, room.name))
     if out is not None:
         with out:
             whole = {"bytes": sum(room.bytes for room in found), "parts": [_record(room) for room in found]}

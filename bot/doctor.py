@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.check import Check
+from bot.config.text import without_credentials
 from bot.events import UserError
 from bot.words import Words, words
 
@@ -82,6 +83,7 @@ def examine(
     else:
         yield Check(None, say("doctor.config_none"))
     yield from _folder(settings, say)
+    yield from _files(settings, say)
     yield from _database(settings, say)
     yield from _models(settings, say)
     yield from _roles(settings, say)
@@ -120,6 +122,27 @@ def _folder(settings: Config, say: Words) -> Iterator[Check]:
         yield Check(None, say("doctor.lock_held", pid=busy.pid))
     free = shutil.disk_usage(folder).free / 1e9
     yield Check(free >= LOW_GB, say("doctor.disk" if free >= LOW_GB else "doctor.disk_low", gb=f"{free:.1f}"))
+
+
+def _files(settings: Config, say: Words) -> Iterator[Check]:
+    """Whether files can be put, read, listed and deleted where they are kept, if that is elsewhere."""
+    if settings.storage.files == "folder":
+        return
+    import asyncio
+
+    from bot.file_store import file_store
+    from storage.faults import StorageFault
+    from storage.files import probe
+
+    url = without_credentials(settings.storage.files)
+    try:
+        asyncio.run(probe(file_store(settings, hasty=True)))
+    except UserError as error:
+        yield Check(False, say(error.key, **error.values))
+    except StorageFault as fault:
+        yield Check(False, say("doctor.files_bad", url=url, reason=fault.detail))
+    else:
+        yield Check(True, say("doctor.files", url=url))
 
 
 def _database(settings: Config, say: Words) -> Iterator[Check]:

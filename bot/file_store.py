@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -21,10 +22,23 @@ PASSING: Final = "passing"
 _OF_DRIVERS: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
 
 
-def file_store(config: Config, *, alone: bool = False) -> Files:
+def keeps_files(url: str) -> bool:
+    """Whether an address is one of a place for files; it may need a package that is not installed."""
+    protocol, cut, _ = url.partition("://")
+    if not cut:
+        return url == "folder"
+    if find_spec("fsspec") is None:
+        return protocol in ("file", "s3")
+    from storage.objects import protocols
+
+    return protocol in protocols()
+
+
+def file_store(config: Config, *, alone: bool = False, hasty: bool = False) -> Files:
     """Where the files of these settings are kept; blocking, but asks nothing of it. Raises UserError.
 
-    `alone`: the caller holds the data folder, so what lies there on its way is of a process that was killed.
+    `alone`: the caller holds the data folder, so what lies there on its way is of a process that was killed. `hasty`:
+    what fails is not tried again.
     """
     url = config.storage.files
     if url == "folder":
@@ -37,7 +51,7 @@ def file_store(config: Config, *, alone: bool = False) -> Files:
     if alone:
         shutil.rmtree(passing, ignore_errors=True)
     try:
-        return opened(url, passing, config.secrets.of_dotenv(*_OF_DRIVERS))
+        return opened(url, passing, config.secrets.of_dotenv(*_OF_DRIVERS), hasty=hasty)
     except NoDriver as error:
         raise UserError(
             "storage.files_driver", package=error.package, url=without_credentials(url)

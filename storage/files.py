@@ -11,14 +11,14 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 from storage.faults import StorageFault, fault_of
 
 T = TypeVar("T")
 
-FOLDERS: Final = ("originals", "incoming")
+FOLDERS: Final[tuple[Literal["originals"], Literal["incoming"]]] = ("originals", "incoming")
 """The first part of every key: books as they came, and what came with requests that are under way."""
 
 _STORED: Final = "store:"
@@ -74,6 +74,10 @@ class Files(Protocol):
         """Delete a folder and all that is in it."""
         ...
 
+    async def size(self, folder: str) -> tuple[int, int]:
+        """The bytes in a folder and in those below it, and how many files they are in."""
+        ...
+
 
 class Folder:
     """Files in a folder of this machine, or in one that several machines share."""
@@ -126,6 +130,28 @@ class Folder:
 
     async def clear(self, folder: str) -> None:
         await _done(lambda: shutil.rmtree(self._root / folder, ignore_errors=True))
+
+    async def size(self, folder: str) -> tuple[int, int]:
+        def sizes() -> list[int]:
+            return [path.stat().st_size for path in (self._root / folder).rglob("*") if path.is_file()]
+
+        found = await _done(sizes)
+        return sum(found), len(found)
+
+
+async def probe(files: Files) -> None:
+    """Put a file, read, list and delete it. Raises StorageFault."""
+    name = f"probe-{uuid4().hex}"
+    key = f"incoming/{name}/{name}"
+    try:
+        async with files.writing(key) as path:
+            await asyncio.to_thread(path.write_bytes, name.encode())
+        if await files.read(key, len(name)) != name.encode() or name not in await files.list("incoming"):
+            raise StorageFault("files", "it does not have what was put there")
+        await files.delete([key])
+        await files.clear(f"incoming/{name}")
+    except OSError as error:
+        raise StorageFault("files", fault_of(error).detail) from error
 
 
 async def _done(call: Callable[[], T]) -> T:

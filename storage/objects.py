@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from storage.faults import StorageFault, fault_of
 from storage.files import TooLarge
@@ -28,6 +28,9 @@ PAUSES_S: Final = (0.5, 2.0)
 
 DEADLINE_S: Final = 40.0
 """How long one try may take: 20 MB on a slow line."""
+
+HASTY_S: Final = 10.0
+"""The same for a mere check."""
 
 AT_ONCE: Final = 8
 """Calls at the same time."""
@@ -148,6 +151,14 @@ class Objects:
 
         await self._done(forget)
 
+    async def size(self, folder: str) -> tuple[int, int]:
+        def sizes() -> list[int]:
+            self._fs.invalidate_cache()
+            return [int(entry["size"]) for entry in self._fs.find(self._at(folder), detail=True).values()]
+
+        found = await self._done(sizes)
+        return sum(found), len(found)
+
     def _at(self, key: str) -> str:
         return f"{self._root}/{key}"
 
@@ -195,10 +206,10 @@ class Objects:
         raise fault
 
 
-def opened(url: str, local: Path, environ: Mapping[str, str]) -> Objects:
+def opened(url: str, local: Path, environ: Mapping[str, str], *, hasty: bool = False) -> Objects:
     """The store at a URL; asks it nothing. Raises NoDriver, and ValueError for a URL that nothing opens.
 
-    `environ` holds what drivers look for in the environment, such as AWS_ACCESS_KEY_ID.
+    `environ` holds what drivers look for in the environment, such as AWS_ACCESS_KEY_ID. `hasty`: one short try.
     """
     if find_spec("fsspec") is None:
         raise NoDriver("fsspec")
@@ -209,6 +220,7 @@ def opened(url: str, local: Path, environ: Mapping[str, str]) -> Objects:
     for name, value in environ.items():
         os.environ.setdefault(name, value)
     protocol, _, root = url.partition("://")
+    patience: dict[str, Any] = {"pauses_s": (), "deadline_s": HASTY_S} if hasty else {}
     if (known := _OF_OBSTORE.get(protocol)) and find_spec("obstore") is not None:
         from obstore.fsspec import FsspecStore
 
@@ -217,7 +229,7 @@ def opened(url: str, local: Path, environ: Mapping[str, str]) -> Objects:
         client = {"connect_timeout": "5s", "timeout": "30s", "allow_http": plain}
         made: Callable[..., AbstractFileSystem] = FsspecStore
         store = made(known, client_options=client, retry_config=_CALM, skip_instance_cache=True)
-        return Objects(store, root, local)
+        return Objects(store, root, local, **patience)
     try:
         driver = get_filesystem_class(protocol)
     except ImportError as error:
@@ -225,4 +237,11 @@ def opened(url: str, local: Path, environ: Mapping[str, str]) -> Objects:
         raise NoDriver("obstore" if known else package) from error
     options = driver._get_kwargs_from_urls(url)
     filesystem = driver(**options, use_listings_cache=False, skip_instance_cache=True)
-    return Objects(filesystem, str(driver._strip_protocol(url)), local, folders=known is None)
+    return Objects(filesystem, str(driver._strip_protocol(url)), local, folders=known is None, **patience)
+
+
+def protocols() -> frozenset[str]:
+    """Of the addresses that some package of fsspec's opens."""
+    from fsspec.registry import available_protocols, registry
+
+    return frozenset((*available_protocols(), *registry))

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from storage.copying.databases import Addresses, Databases, at_one_moment
+from storage.files import FOLDERS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from storage.copying.databases import Part
+    from storage.files import Files
 
 RoomKind = Literal[
     "table", "engine", "vectors", "originals", "incoming", "files", "log", "models", "free", "other"
@@ -33,6 +35,15 @@ def rooms(addresses: Addresses, data: Path, models: Path) -> list[Room]:
     """The largest first. Raises StorageFault where the database is not there, or does not answer."""
     found = [*_tables(addresses), *_folders(data, models, addresses)]
     return sorted(found, key=lambda room: (-room.bytes, room.name))
+
+
+async def stored(files: Files, where: str) -> list[Room]:
+    """What the files at an address take. Raises StorageFault."""
+    found = []
+    for kind in FOLDERS:
+        taken, n = await files.size(kind)
+        found.append(Room(kind, f"{where.rstrip('/')}/{kind}", taken, n))
+    return found
 
 
 def _tables(addresses: Addresses) -> Iterator[Room]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,19 +11,29 @@ from typing import TYPE_CHECKING
 from storage.copying import vectors
 from storage.copying.archive import Manifest, Progress, row_member, shapes_of, written
 from storage.copying.databases import Addresses, Databases, at_one_moment
+from storage.files import FOLDERS, Folder
 
 if TYPE_CHECKING:
     from storage.copying.databases import Part
     from storage.copying.rows import Row
+    from storage.files import Files
 
-KEPT = ("originals", "incoming", "files", "history", "config.toml")
-"""What a backup has of the data folder besides the databases and the vectors: no logs, no lock, no models."""
+BESIDE = ("files", "history", "config.toml")
+"""What a backup has of the data folder besides the databases, the vectors and FOLDERS: no logs, no lock, no models."""
 
 
 async def write(
-    addresses: Addresses, data: Path, chroma: str | None, target: Path, release: str, progress: Progress
+    addresses: Addresses,
+    data: Path,
+    chroma: str | None,
+    target: Path,
+    release: str,
+    progress: Progress,
+    *,
+    files: Files | None = None,
 ) -> Manifest:
-    """Write a backup to `target`. Raises FileExistsError, StorageFault.
+    """Write a backup to `target`, with what `files` keeps: by default, the data folder. Raises FileExistsError,
+    StorageFault.
 
     Why what is restored fits together: the rows of both databases are those of one moment, as after a kill. Vectors
     and files are read after it. Whatever a row of that moment speaks of was written before it, and is gone only where
@@ -42,11 +53,26 @@ async def write(
                         rows, list(databases.shapes["storage"][name].columns), counts
                     )
                 writer.rows(row_member(part, name), rows)
-            files = list(_files(data))
-            for n, file in enumerate(files):
-                progress("files", n, len(files))
+            kept = files or Folder(data)
+            stored, beside = await keys(kept), list(_files(data))
+            for n, key in enumerate(stored):
+                progress("files", n, len(stored) + len(beside))
+                with suppress(FileNotFoundError):
+                    async with kept.reading(key) as path:
+                        writer.file(f"files/{key}", path)
+            for n, file in enumerate(beside, len(stored)):
+                progress("files", n, len(stored) + len(beside))
                 writer.file(f"files/{file.relative_to(data).as_posix()}", file)
     return manifest
+
+
+async def keys(files: Files) -> list[str]:
+    """Those of all files. Raises StorageFault."""
+    originals, incoming = FOLDERS
+    found = [f"{originals}/{name}" for name in await files.list(originals)]
+    for run in await files.list(incoming):
+        found += [f"{incoming}/{run}/{name}" for name in await files.list(f"{incoming}/{run}")]
+    return found
 
 
 def _rows(databases: Databases, progress: Progress) -> Iterator[tuple[Part, str, Iterator[Row]]]:
@@ -66,7 +92,7 @@ def _rows(databases: Databases, progress: Progress) -> Iterator[tuple[Part, str,
 
 
 def _files(data: Path) -> Iterator[Path]:
-    for name in KEPT:
+    for name in BESIDE:
         path = data / name
         if path.is_file():
             yield path

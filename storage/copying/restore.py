@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING
 
 from storage.copying import STAGING, vectors
 from storage.copying.archive import Archive, Progress
-from storage.copying.backup import KEPT
+from storage.copying.backup import BESIDE
 from storage.copying.databases import Addresses, Databases, at_one_moment, file_connection, server_connection
 from storage.copying.fill import fill
 from storage.faults import StorageFault, fault_of
+from storage.files import FOLDERS
 from storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from storage.copying.databases import Part
+    from storage.files import Files
 
 PLACED = "placed"
 """In the staging folder: the names of what is moved, a line each, written before the first move."""
@@ -51,8 +53,14 @@ async def restore(
     chroma: str | None,
     prepare: Prepare,
     progress: Progress,
+    *,
+    files: Files | None = None,
 ) -> None:
-    """Restore it; the caller holds the folder's lock, and has verified the archive. Raises StorageFault, Occupied."""
+    """Restore it; the caller holds the folder's lock, and has verified the archive. Raises StorageFault, Occupied.
+
+    `files`: where books and attachments go, if not into the data folder. A kill may leave some of them there, to be
+    replaced by the next restore.
+    """
     staging = data / STAGING
     cut_off = staging.exists()
     try:
@@ -65,9 +73,7 @@ async def restore(
             if target.occupied:
                 raise Occupied("")
             await _restore_vectors(archive, staging, chroma, progress, cut_off=cut_off)
-            for n, file in enumerate(archive.files):
-                progress("files", n, len(archive.files))
-                archive.unpack(file, staging / "data" / file)
+            await _restore_files(archive, staging, files, progress, cut_off=cut_off)
             fill(archive, target, progress)
             if addresses.server:
                 place(_moves(data, staging))  # and then the rows, with the end of the transaction
@@ -108,7 +114,7 @@ def _undo(staging: Path) -> None:
 
 
 def _check_folder(data: Path, addresses: Addresses) -> None:
-    for name in (*KEPT, "chroma"):
+    for name in (*FOLDERS, *BESIDE, "chroma"):
         path = data / name
         if name not in _LEFT and path.exists() and (path.is_file() or any(path.iterdir())):
             raise Occupied(name)
@@ -167,6 +173,22 @@ async def _restore_vectors(
         await vectors.fill(archive, store, progress)
     finally:
         await store.close()
+
+
+async def _restore_files(
+    archive: Archive, staging: Path, files: Files | None, progress: Progress, *, cut_off: bool
+) -> None:
+    if files is not None and not cut_off:
+        for folder in FOLDERS:
+            if await files.list(folder):
+                raise Occupied(folder)
+    for n, file in enumerate(archive.files):
+        progress("files", n, len(archive.files))
+        if files is None or file.parts[0] not in FOLDERS:
+            archive.unpack(file, staging / "data" / file)
+            continue
+        async with files.writing(file.as_posix()) as path:
+            archive.unpack(file, path)
 
 
 def _moves(data: Path, staging: Path, addresses: Addresses | None = None) -> list[tuple[Path, Path]]:

@@ -45,9 +45,10 @@ class WeakStore(MemoryFileSystem):  # type: ignore[misc]  # it has no types
         self._meet("get")
         return super().cat_file(*arguments, **named)
 
-    def open(self, *arguments: Any, **named: Any) -> Any:
-        self._meet("open")
-        return super().open(*arguments, **named)
+    def open(self, path: str, mode: str = "rb", *arguments: Any, **named: Any) -> Any:
+        if mode == "rb":
+            self._meet("open")
+        return super().open(path, mode, *arguments, **named)
 
     def ls(self, path: str, detail: bool = True, **named: Any) -> Any:
         self._meet("list")
