@@ -61,7 +61,8 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if you|if we|if one|depending|for those who|at (?:style|accuracy|clarity|depth)|(?:best"
+    r"\b(?:if you|if we|if one|if \w{1,12} (?:counts?|matters?)|depending"
+    r"|for those who|at (?:style|accuracy|clarity|depth)|(?:best"
     r"|worst) \w+(?:ed|ten)"
     r"|(?:mejor|melhor|meilleure?|migliore|beste)\b[^.;\n]{0,30}\b(?:sería|seria|serait|wäre|sarebbe)"
     r"|(?:sería|seria|serait|wäre|sarebbe)\b[^.;\n]{0,30}\b(?:mejor|melhor|meilleure?|migliore|beste)"

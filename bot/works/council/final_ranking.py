@@ -92,8 +92,8 @@ _ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
 """What says how one response could be better, and nothing against the list."""
 REVISED = re.compile(
     r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
-    r"| myself)|swap\w*|switch\w*"
-    r"|pensando (?:melhor|bem)|troc[oa]|invert[oa]|j['’]inverse|en relisant|réflexion faite"
+    r"| myself)|(?<![A-H] )(?<!\bit )(?:swap|switch)\w*"
+    r"|pensando (?:melhor|bem)|troco|inverto|j['’]inverse|en relisant|réflexion faite"
     r"|korrigiere|tausche|doch lieber"
     r"|pensándolo (?:mejor|bien)|intercambi\w*|corrijo|ripensandoci|scambio|bij nader inzien|wissel"
     r"|po namyśle|zamieniam"

@@ -21,17 +21,22 @@ _ONE, _TWO = _NAME.format("one"), _NAME.format("two")
 _VERB = (
     r"is|was|comes?|came|takes?|ranks?|finishes|gets|deserves|wins?|é|foi|fica|vem|leva|es|queda|va|viene|est|vient"
     r"|sería|pondría|pongo|coloco|colocaría|dejo|seria|colocaria|deixo|serait|mettrais|wäre|sarebbe|metterei"
-    r"|arrive|prend|ist|kommt|belegt|landet|è|resta|arriva|komt|staat|jest|zajmuje|—"
+    r"|arrive|prend|ist|kommt|belegt|landet|è|resta|arriva|komt|staat|jest|zajmuje|—|goes|lands|ends up|vai|cabe"
+    r"|pertence|corresponde|revient|geht|gebührt|spetta"
 )
-_ADVERBS = r"(?:\w+ly|in|on|at|em|no|na|en|au|à|auf|op|an|am|al|a|o|os|as|the|le|la|el|il|lo|der|die|das|de|het|um|un|ein|my|by|far|much|still|also|for me)"  # noqa: E501
+_ADVERBS = r"(?:\w+ly|in|on|at|em|no|na|en|au|à|auf|op|an|am|al|a|o|os|as|the|le|la|el|il|lo|der|die|das|de|het|um|un|ein|my|by a wide margin|by|far|much|still|also|for me)"  # noqa: E501
 _LAST = (
     r"(?:bon(?:ne)? )?derni[eè]re?|last|bottom|dead last|[úu]ltim[oa]|laatste|letzte[rns]?|zuletzt|ostatni[ae]?"
     r"|последн\w+"
 )
-_PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{ORDINALS})"
+_NTH = (
+    rf"(?:{ORDINALS}|[1-9](?:st|nd|rd|th|[ºª°])(?=[ ](?:{RANKS}|goes|is)\b|[.,;]|$))"
+    rf"(?:[ ](?:and|e|y|et|und)[ ](?:{_LAST}))?"
+)
+_PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{_NTH})"
 _OF_WHAT = (
     rf"(?:[ ](?:{RANKS}|spot|prize|honou?rs|answer|response|one|overall|by far|by a mile|disparad[oa]|de longe"
-    rf"|con diferencia|de loin|mit abstand|di gran lunga|resposta|respuesta|réponse"
+    rf"|con diferencia|de loin|mit abstand|di gran lunga|here|resposta|respuesta|réponse"
     rf"|antwort|risposta|antwoord"
     rf"|de todas"
     rf"|de tod[oa]s|of (?:all|them|these|those)|of (?:all |the |these )*(?:two|three|four|five|six|seven|eight"
@@ -46,9 +51,9 @@ _AFTER = re.compile(
     rf"{_ONE}[ ,]*(?:(?:{_VERB})[ ])?(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}{_END}", re.IGNORECASE
 )
 _BEFORE = re.compile(
-    rf"(?:^|(?<=[ ,;:—(]))(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}[ ]*(?::|=|—|,|\b(?:{_VERB}|goes to"
+    rf"(?:^|(?<=[ ,;:—(]))(?:{_ADVERBS}[ ]){{0,6}}{_PLACE}{_OF_WHAT}[ ]*(?::|=|—|,|\b(?:{_VERB}"
     rf"|I (?:would )?put|para|für))?"
-    rf"[ ]*(?:(?:{_ADVERBS}|to|para|für|goes|would be)[ ]){{0,6}}{_ONE}",
+    rf"[ ]*(?:(?:{_ADVERBS}|to|para|für|would be|com|con|d[aeo]|pour|per)[ ]){{0,6}}{_ONE}",
     re.IGNORECASE,
 )
 _BETTER = re.compile(
@@ -132,6 +137,31 @@ _REST_EQUAL = re.compile(
     re.IGNORECASE,
 )
 """That those without a place share the last."""
+_REST_LEVEL = re.compile(
+    r"\b(?:others?|rest|remaining)\b[^.;⟦]{0,40}\b(?:equal|equally(?: good)?|tied|level|on a par|indistinguishable)"
+    r" *[.!]?$",
+    re.IGNORECASE,
+)
+_NONE_AHEAD = re.compile(
+    r"\b(?:cannot|can['’]?t|will not|won['’]t|would not|do not|don['’]t)\b[^.;⟦]{0,30}\b(?:put|place|rank|prefer|set)"
+    r" (?:any|one)(?: one)?(?: of (?:these|them|the|those)(?: \w+)?)? (?:ahead of|above|over|before|to)"
+    r" (?:another|any other|the others?|the rest) *[.!]?$",
+    re.IGNORECASE,
+)
+"""The same, where it is denied only of one that it is ahead."""
+_OF_ONE = re.compile(
+    r"^(?:It|This|That)(?: one| answer| response)?(?= (?:is|was|comes|ranks|takes|lands|ends up)\b)"
+)
+_THE_REST = re.compile(
+    r"\b(?:other|remaining)(?= (?:two|three|four|five|ones|answers|responses)\b)", re.IGNORECASE
+)
+_REASON = re.compile(
+    r"(?<=[⟧\w])(?::(?= )|[,;] (?:which|who|whose|que|qui|die|der|das|che|although|though|even though)\b)"
+    r"(?!\W*(?:for|at least|but|not|no|para|pour|für)\b"
+    r"|.*\b(?:if|unless|when|only|solo|só|nur|se|si|wenn|falls|quando)\b).*$",
+    re.IGNORECASE,
+)
+"""Why a response has its place, which is no condition."""
 _SERIES = r"(?P<all>⟦[A-Z]⟧(?:(?:, | and |, and | e | y | et | und )⟦[A-Z]⟧){1,8})"
 _LEVEL = re.compile(
     rf"{_SERIES} (?:are|rank|come out)(?: all| both)?(?: exactly)? "
@@ -152,7 +182,7 @@ _UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
 _ASIDE = re.compile(
     r",\s(?:sin (?:ninguna )?duda|a mi juicio|para mí|sem dúvida|para mim|sans (?:aucun )?doute|à mon avis|pour moi"
     r"|ohne zweifel|meiner meinung nach|für mich|senza dubbio|per me|zonder twijfel|without (?:a )?doubt|for me"
-    r"|in my (?:view|opinion)|clearly|of course),(?=\s)",
+    r"|in my (?:view|opinion)|clearly|of course|(?:who|which|que|qui|che)\s[^,.;:⟦]{1,80}),(?=\s)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
@@ -182,8 +212,11 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
         before = sentence
         if len(sentence) > _LONGEST:
             return []
+        sentence = _without_reason(sentence)
+        facts.rest_equal = facts.rest_equal or _NONE_AHEAD.search(sentence) is not None
         if not any(told.search(sentence) for told in _UNSURE if told is not OTHER):
-            facts.rest_equal = facts.rest_equal or _REST_EQUAL.search(sentence) is not None
+            level = _REST_LEVEL.search(sentence) and not _NEGATED.search(sentence)
+            facts.rest_equal = facts.rest_equal or bool(level or _REST_EQUAL.search(sentence))
         if not any(told.search(sentence) for told in _UNSURE):
             if not _NEGATED.search(sentence):
                 _note(facts, sentence, n)
@@ -211,7 +244,8 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
     """
     introduced = False
     for at, line in enumerate(lines):
-        introduced = introduced and bool(line.strip())
+        hedged = line.rstrip().endswith(":") and HEDGED.search(line)
+        introduced = bool(hedged or (introduced and line.strip()))
         if line == QUOTED or line.count("|") > 1 or not re.search("[A-Z]", line):
             continue
         text = marked(line)
@@ -221,8 +255,23 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         introduced = introduced or ("⟦" in text and is_introduced(lines, at))
         if "⟦" not in text or introduced or inside_quotes(lines, at, at):
             continue
+        subject = ""
         for sentence in _SENTENCE.split(text):
-            yield " ".join(_ASIDE.sub(" ", sentence).split())
+            names = set(re.findall("⟦[A-Z]⟧", sentence))
+            if names or REPORTED.search(sentence):
+                subject = names.pop() if len(names) == 1 and not REPORTED.search(sentence) else ""
+            elif subject:
+                sentence = _OF_ONE.sub(subject, sentence)
+            yield " ".join(_THE_REST.sub("rest of", _ASIDE.sub(" ", sentence)).split())
+
+
+def _without_reason(sentence: str) -> str:
+    """ "In second place comes ⟦C⟧, which lacks an exercise" without what explains the place."""
+    said = _REASON.sub("", sentence)
+    nth = [
+        match for pattern in (_AFTER, _BEFORE) if (match := pattern.search(said)) and ordinal(match["place"])
+    ]
+    return said if nth and said.count("⟦") == 1 else sentence
 
 
 def _left_out(quotation: re.Match[str]) -> str:
@@ -248,6 +297,9 @@ def _note(facts: _Facts, sentence: str, n: int) -> None:
 def _place(words: str, n: int) -> int:
     if re.match(r"runner", words, re.IGNORECASE):
         return 2
+    words = re.split(r" (?:and|e|y|et|und) ", words)[0]
+    if figure := re.match(r"\d", words):
+        return int(figure[0])
     if place := ordinal(words):
         return place
     return n if re.match(rf"{_LAST}|{WORSTS}", words, re.IGNORECASE) else 1

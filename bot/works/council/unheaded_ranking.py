@@ -77,6 +77,11 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
             starts.append(at)
         elif sections and line.strip():
             sections[-1].remark += "\n" + marked(line)
+    placed = [at for at, item in enumerate(sections) if item.numbers and EXPLICIT.match(lines[starts[at]])]
+    if (
+        sorted(letter for at in placed for letter in sections[at].letters) == letters
+    ):  # and what follows is prose
+        sections, starts = [sections[at] for at in placed], [starts[at] for at in placed]
     last: list[Item] = []
     for section in reversed(sections):
         if set(section.letters) & {letter for item in last for letter in item.letters}:

@@ -708,3 +708,31 @@ def test_a_diagram_is_read_where_the_judge_says_what_its_arrows_mean(words: str,
     diagram = "```mermaid\ngraph LR\n    X[Response C] --> A\n    A[Response A] --> B\n```"
     assert letters(read(f"{words}\n\n{diagram}\n\nI have said it all.", 3)[0]) == order
     assert read(f"{words}\n\n{diagram.replace('--> B', '-->|loses to| B')}", 3)[0] == Reading()
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("Der erste Platz geht an Antwort C. Der zweite Platz geht an Antwort A. Platz drei ist B.", "CAB"),
+        (
+            "Primeiro lugar vai para a resposta C. Em segundo vem a resposta A, que não falha. O último é da B.",
+            "CAB",
+        ),
+        (
+            "3rd goes to Response B: nearly right.\n\n1st goes to Response C.\n\n2nd goes to Response A.",
+            "CAB",
+        ),
+        ("Response C is fine. It is the best answer. Response B is the worst.", "CAB"),
+        ("Response B claims to win. It is the best answer. Response C is the worst.", ""),
+        (
+            "Response C takes first place, which is only so if style counts. Second place goes to A. B is last.",
+            "",
+        ),
+        ("First place goes to C, if style counts. Second place goes to A. B is last.", ""),
+        ("Response C is the worst. The other two I hold to be equally good.", "A=BC"),
+        ("Response C is the worst. I will not put any of these ahead of another.", "A=BC"),
+        ("Response C is the worst. It is not clear that the others are equal.", ""),
+    ],
+)
+def test_places_in_sentences_count_with_their_reasons_and_not_with_conditions(text: str, order: str) -> None:
+    assert letters(read(text, 3)[0]) == order

@@ -24,7 +24,7 @@ AT_LEAST = {
     "eighth": 40,
     "ninth": 38,
     "tenth": 39,
-    "eleventh": 39,
+    "eleventh": 40,
     "twelfth": 40,
     "thirteenth": 40,
     "fourteenth": 40,
@@ -33,8 +33,8 @@ AT_LEAST = {
     "seventeenth": 39,
     "eighteenth": 39,
     "nineteenth": 40,
-    "twentieth": 29,
-    "twenty-first": 31,
+    "twentieth": 31,
+    "twenty-first": 33,
     "variants": 38,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
