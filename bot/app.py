@@ -25,6 +25,7 @@ from bot.events import Ended, OptionValue, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.names import Names
+from bot.outsiders import Outsiders
 from bot.platforms import LogView, Platform
 from bot.retention import KeptDays
 from bot.runs.engine import Engine
@@ -114,6 +115,7 @@ class App:
         self.records = resources.records
         self.settings = resources.settings
         self.channel_rules = ChannelRules(resources.settings, resources.records.sessions)
+        self.outsiders = Outsiders(resources.settings)
         self.access = Access(resources.settings, resources.platforms)
         self.prompts = resources.prompts
         self.library = resources.library
@@ -414,6 +416,7 @@ class App:
             raise UserError("app.admins", verb=verb.path)
         with in_words():
             if not request.parent:  # what goes on was allowed when it began
+                await self.outsiders.check(verb, request)
                 await self.channel_rules.check(verb, request)
             request = await self.access.check(verb, request)
             if MODELS in needs(verb, request):

@@ -31,7 +31,8 @@ class Place:
 class Author:
     """Who asked. `admin` says whether the platform lets them change what the whole space shares. `zone` is the name of
     the time zone that the platform gives for them, "" where it gives none. `groups` are the ids of their roles on
-    Discord or user groups on Slack, None where nobody has asked for them.
+    Discord or user groups on Slack, None where nobody has asked for them. `outside`: they belong to another workspace
+    or organisation, which shares the channel.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Author:
     admin: bool = False
     zone: str = ""
     groups: tuple[str, ...] | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,12 +47,16 @@ INSTRUCTION: Final = "instruction"
 ANSWERS: Final = "answers"
 LISTENS: Final = "listens"
 UNANSWERED: Final = "unanswered"
+OUTSIDERS: Final = "outsiders"
 OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS, UNANSWERED)
 """What a channel may do and how: see `bot.channel_rules`."""
 
 EVERYTHING, THREADS, MENTIONS = "everything", "threads", "mentions"
 LISTENING: Final = (EVERYTHING, THREADS, MENTIONS)
 """Which messages are for the bot: all that ask something; mentions and those in its own threads; mentions alone."""
+NOTHING, QUESTIONS = "nothing", "questions"
+FOR_OUTSIDERS: Final = (QUESTIONS, NOTHING, EVERYTHING)
+"""What members of another workspace may do in a channel that is shared with them: see `bot.outsiders`."""
 TELL, SILENT = "tell", "silent"
 """What the bot does with a message that does not address it, and to which it finds no answer."""
 IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
@@ -66,6 +70,7 @@ LATELY: Final = (
     FREE_CHAT,
     NARRATE,
     ADMINS_EXEMPT,
+    OUTSIDERS,
     *OF_CHANNELS,
     *(MODEL + role for role in ROLES),
 )

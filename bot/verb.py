@@ -101,6 +101,7 @@ class Verb:
     `guarded`: its private answer may have what others there are not to read, so no button shares it.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
     `tells_admins`: inner; shows admins a note.
+    `outside`: whether it is for people from outside (`bot.outsiders`), too, though it asks no model.
     """
 
     work: str
@@ -128,6 +129,7 @@ class Verb:
     hears: bool = False
     inner: bool = False
     tells_admins: bool = False
+    outside: Literal["", "where they may ask", "always"] = ""
     secret: bool = False
     guarded: bool = False
     asks_by: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ LAYERS = (
     ),
     ("bot.works",),
     ("bot.accounts",),
-    ("bot.access",),
+    ("bot.access", "bot.outsiders"),
     ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.names", "bot.runs.requests"),
     ("bot.commands",),
     ("bot.kind",),

@@ -78,6 +78,8 @@ def request_to_json(request: Request) -> str:
     # Left out where they say nothing: an earlier release, which may share the database, reads it, too.
     if tree["author"]["groups"] is None:
         del tree["author"]["groups"]
+    if not request.author.outside:
+        del tree["author"]["outside"]
     for name in ("asked_in", "quoted"):
         if not tree[name]:
             del tree[name]

@@ -36,7 +36,8 @@ class Location:
     """The location of a person.
 
     `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" where only the
-    `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write.
+    `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write. `outside`: they
+    belong to another workspace or organisation (Slack Connect); None where the event does not tell.
     """
 
     user: str
@@ -45,6 +46,7 @@ class Location:
     enterprise: str = ""
     thread: str = ""
     message: str = ""
+    outside: bool | None = False
 
     @property
     def space(self) -> str:
@@ -189,6 +191,9 @@ def location_of_event(body: Body, team: str | None, enterprise: str | None) -> L
         enterprise=enterprise or "",
         thread="" if thread == message else thread,  # a root that has replies names itself as its thread
         message=message,
+        outside=_outside(text_of(event, "user_team") or text_of(event, "team"), team or "", enterprise or "")
+        if body.get("is_ext_shared_channel") is True
+        else False,
     )
 
 
@@ -204,6 +209,7 @@ def location_of_interaction(body: Body, team: str | None, enterprise: str | None
         channel=text_of(body, "channel", "id") or text_of(body, "container", "channel_id"),
         enterprise=enterprise or "",
         thread=text_of(body, "container", "thread_ts") or text_of(body, "message", "thread_ts"),
+        outside=_outside(text_of(body, "user", "team_id") or team or "", team or "", enterprise or ""),
     )
 
 
@@ -247,6 +253,17 @@ def text_of(body: Body, *path: str) -> str:
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, str) else ""
+
+
+def _outside(own: str, team: str, enterprise: str) -> bool | None:
+    """Whether `own`, the person's workspace or organisation, is neither the app's workspace nor its organisation.
+
+    None where it is not known, or may be another workspace of the same organisation. A mention in a shared channel has
+    the person's in "user_team", a message in "team" (tests/slack_bolt/request/test_internals.py of bolt-python).
+    """
+    if own and own in (team, enterprise):
+        return False
+    return None if enterprise or not own else True
 
 
 def _workspace(body: Body, enterprise: str | None) -> str:

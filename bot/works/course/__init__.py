@@ -73,11 +73,16 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
     ),
     Verb(
-        "course", "answer", "2 the old queen", Argument("answer", "verbs.arg_answer", most=300), personal=True
+        "course",
+        "answer",
+        "2 the old queen",
+        Argument("answer", "verbs.arg_answer", most=300),
+        personal=True,
+        outside="where they may ask",
     ),
-    Verb("course", "score", options=(SHARE,), personal=True),
+    Verb("course", "score", options=(SHARE,), personal=True, outside="where they may ask"),
     Verb("course", "lesson", inner=True),
-    Verb("course", "finish"),
+    Verb("course", "finish", outside="where they may ask"),
 )
 
 

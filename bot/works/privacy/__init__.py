@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 VERBS: tuple[Verb, ...] = (
-    Verb("privacy", "export", personal=True),
-    Verb("privacy", "delete", options=(Option("yes", "verbs.option_yes_delete", "flag"),), personal=True),
+    Verb("privacy", "export", personal=True, outside="always"),
+    Verb(
+        "privacy",
+        "delete",
+        options=(Option("yes", "verbs.option_yes_delete", "flag"),),
+        personal=True,
+        outside="always",
+    ),
 )
 
 

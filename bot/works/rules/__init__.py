@@ -41,8 +41,16 @@ VERBS: tuple[Verb, ...] = (
         "Grappled",
         Argument("name", "verbs.arg_name", completes="section"),
         (SHELF, PRIVATE),
+        outside="where they may ask",
     ),
-    Verb("rules", "roll", "2d20kh1+5", Argument("expression", "verbs.arg_expression", most=200), (PRIVATE,)),
+    Verb(
+        "rules",
+        "roll",
+        "2d20kh1+5",
+        Argument("expression", "verbs.arg_expression", most=200),
+        (PRIVATE,),
+        outside="where they may ask",
+    ),
     Verb("rules", "books", options=(SHELF, PRIVATE)),
     Verb(
         "rules",
@@ -55,7 +63,14 @@ VERBS: tuple[Verb, ...] = (
         ),
         sets=True,
     ),
-    Verb("rules", "see", "1", Argument("ref", "verbs.arg_ref", completes="section"), (SHELF, PRIVATE)),
+    Verb(
+        "rules",
+        "see",
+        "1",
+        Argument("ref", "verbs.arg_ref", completes="section"),
+        (SHELF, PRIVATE),
+        outside="where they may ask",
+    ),
 )
 
 

@@ -156,6 +156,7 @@ class Ask:
         if user is None:
             raise Refusal("user_not_found")
         ours = self.team_or_none
-        if ours is not None and user.team is not ours and user.team.enterprise is None:
+        meets = ours is not None and any(user in channel.members for channel in ours.channels.values())
+        if ours is not None and user.team is not ours and user.team.enterprise is None and not meets:
             raise Refusal("user_not_found")
         return user

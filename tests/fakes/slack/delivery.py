@@ -96,7 +96,7 @@ class Delivery:
         if not installation or needs not in slack.events or (channel is not None and not channel.has_bot):
             return None
         self._count += 1
-        payload = events.envelope(team, event, slack.world.ids.next("Ev"), slack.verification_token)
+        payload = events.envelope(team, event, slack.world.ids.next("Ev"), slack.verification_token, channel)
         return self.begin(Sent(EVENT, team, payload))
 
     def begin(self, sent: Sent) -> Sent:

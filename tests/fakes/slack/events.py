@@ -26,6 +26,9 @@ def message(message: Message) -> Event:
 def mention(post: Message) -> Event:
     event = message(post) | {"type": "app_mention"}
     del event["channel_type"]
+    if post.user.team is not post.channel.team:
+        theirs = post.user.team.id
+        event |= {"team": post.channel.team.id, "user_team": theirs, "source_team": theirs}
     return event
 
 
@@ -92,12 +95,15 @@ def reaction(user: User, name: str, message: Message, ts: str) -> Event:
     }
 
 
-def envelope(team: Team, event: Event, event_id: str, token: str) -> dict[str, Any]:
-    """The outer form, the same in Socket Mode and over HTTP."""
+def envelope(
+    team: Team, event: Event, event_id: str, token: str, channel: Channel | None = None
+) -> dict[str, Any]:
+    """The outer form, the same in Socket Mode and over HTTP. In a shared channel a message's team is the author's."""
     enterprise = team.enterprise.id if team.enterprise else None
+    shared = channel is not None and any(member.team is not team for member in channel.members)
     return {
         "token": token,
-        "team_id": team.id,
+        "team_id": event.get("team", team.id) if shared and event["type"] == "message" else team.id,
         "context_team_id": team.id,
         "context_enterprise_id": enterprise,
         "api_app_id": team.app_id,
@@ -114,6 +120,6 @@ def envelope(team: Team, event: Event, event_id: str, token: str) -> dict[str, A
                 "is_enterprise_install": team.org_install,
             }
         ],
-        "is_ext_shared_channel": False,
+        "is_ext_shared_channel": shared,
         "event_context": f"4-{event_id}",
     } | ({"enterprise_id": enterprise} if enterprise else {})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.fakes.slack.people import User
     from tests.fakes.slack.service import FakeSlack
     from tests.fakes.slack.views import View
+    from tests.fakes.slack.world import Team
 
 
 @dataclass
@@ -81,17 +82,21 @@ def command(
     return payload
 
 
-def _outer(slack: FakeSlack, kind: str, user: User, view: View | None = None) -> dict[str, Any]:
-    enterprise = user.team.enterprise
+def _outer(
+    slack: FakeSlack, kind: str, user: User, view: View | None = None, *, team: Team | None = None
+) -> dict[str, Any]:
+    """`team` is the workspace of the channel, where people of another one are in it, too."""
+    team = team or user.team
+    enterprise = team.enterprise
     return {
         "type": kind,
         "token": slack.verification_token,
-        "team": user.team.short(),
+        "team": team.short(),
         "user": user.short(),
-        "api_app_id": user.team.app_id,
+        "api_app_id": team.app_id,
         "trigger_id": slack.triggers.new(user, view),
         "enterprise": {"id": enterprise.id, "name": enterprise.name} if enterprise else None,
-        "is_enterprise_install": user.team.org_install,
+        "is_enterprise_install": team.org_install,
     }
 
 
@@ -113,7 +118,7 @@ def pressed(
     }
     if where.thread_ts:
         container["thread_ts"] = where.thread_ts
-    payload = _outer(slack, "block_actions", user) | {
+    payload = _outer(slack, "block_actions", user, team=where.channel.team) | {
         "container": container,
         "channel": {"id": where.channel.id, "name": where.channel.shown_name},
         "state": {"values": {}},

@@ -133,6 +133,8 @@ class Message:
             "text": self.text,
             "team": team.id,
         }
+        if self.user.team is not team:
+            payload["team"] = self.user.team.id
         if self.user.bot:
             payload |= {
                 "bot_id": team.bot_id,

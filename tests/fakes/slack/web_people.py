@@ -54,7 +54,9 @@ async def team_info(ask: Ask) -> dict[str, Any]:
 
 
 async def users_info(ask: Ask) -> dict[str, Any]:
-    return {"user": ask.user().payload(ask.flag("include_locale"))}
+    user = ask.user()
+    stranger = {"is_stranger": True} if user.team is not ask.team else {}
+    return {"user": user.payload(ask.flag("include_locale")) | stranger}
 
 
 async def users_list(ask: Ask) -> dict[str, Any]:

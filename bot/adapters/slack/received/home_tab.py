@@ -62,6 +62,8 @@ class HomeTab:
         """Publish the present Home tab of `location.user`."""
         intake, say = self._intake, await self._intake.words(location)
         person = await intake.people.of(location)
+        if person.outside_of(location):
+            return
         me = await intake.workspaces.installed(location.team, location.enterprise)
         app, admin = intake.app, person.admin
         mine = await app.records.owned.all(location.space, location.user)

@@ -347,7 +347,8 @@ def request_of(
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
         earlier=earlier,
     )
-    author = Author(location.user, person.name, admin=person.admin, zone=person.zone)
+    outside = person.outside_of(location)
+    author = Author(location.user, person.name, admin=person.admin, zone=person.zone, outside=outside)
     invocation = replace(invocation, plain=invocation.plain or earlier)
     request = intake.request_of(invocation, run, place, author, person.locale, origin)
     again = invocation.again.asked_in if invocation.again is not None else ""

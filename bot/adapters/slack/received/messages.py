@@ -34,7 +34,7 @@ from bot.events import Author, Place, UserError
 from bot.faults import in_words
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
-from bot.settings import MENTIONS
+from bot.settings import MENTIONS, NOTHING
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ class Listener:
         if location.direct or mentions(text, me.user):
             return True
         here = place(location, event="", goes="here")
+        if location.outside is not False and await self._intake.app.outsiders.allowed(here) == NOTHING:
+            return False  # they are told only where they have asked for the bot
         if not location.thread:
             return await self._overheard(location, text, me, here)
         if not await self._intake.holds(location):

@@ -40,13 +40,20 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Person:
     """`name` is "" for a person whose data Slack has not given; `locale` is one of the catalogue's; `zone` the name of
-    their time zone.
+    their time zone. `outside`: they belong to another workspace and organisation.
     """
 
     name: str = ""
     locale: str = "en"
     admin: bool = False
     zone: str = ""
+    outside: bool = False
+
+    def outside_of(self, location: Location) -> bool:
+        """Whether they belong to another workspace, as their event or Slack says, or as far as nobody denies it."""
+        if location.outside is None:
+            return self.outside or not self.name
+        return location.outside or self.outside
 
 
 @dataclass(slots=True)
@@ -164,12 +171,17 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
         profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
     )
     admin = location.user in admins
+    above: Mapping[str, Any] = user.get("enterprise_user") or {}
+    known = {str(user.get("team_id") or ""), str(above.get("enterprise_id") or "")} - {""}
+    # Slack's documentation, "users.info": a user of another workspace has "is_stranger".
+    outside = bool(user.get("is_stranger")) or (
+        known != set() and not known & {location.team, location.enterprise}
+    )
     if not any(map(user.get, _GUESTS)):
         # An admin of this workspace, or of its whole organisation; other admins are guests here.
-        above: Mapping[str, Any] = user.get("enterprise_user") or {}
         if location.team and user.get("team_id") == location.team:
             admin = admin or any(map(user.get, _CHARGE))
         if location.enterprise and above.get("enterprise_id") == location.enterprise:
             admin = admin or any(map(above.get, _CHARGE))
     zone = str(user.get("tz") or "")
-    return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin, zone)
+    return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin, zone, outside)

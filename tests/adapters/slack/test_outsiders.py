@@ -1,0 +1,103 @@
+"""Members of another workspace in a channel that is shared with them (Slack Connect)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.slack.placing import PLATFORM, location_of_event, location_of_interaction
+from bot.adapters.slack.received.people import Person, person_of
+from bot.events import Place
+from bot.settings import EVERYTHING, LISTENS, NOTHING, OUTSIDERS
+from tests.adapters.slack.table import Table
+from tests.adapters.slack.test_channel_settings import acknowledged
+from tests.fakes.slack import Channel, User
+
+together = pytest.mark.asyncio(loop_scope="module")
+
+
+def shared(at: Table) -> tuple[Channel, User]:
+    """A channel with Eva, of a workspace without the bot."""
+    other = at.slack.workspace("Guests", installed=False)
+    channel, eva = at.team.channel("shared"), other.user("Eva", admin=True)
+    channel.members.append(eva)
+    return channel, eva
+
+
+async def put(at: Table, channel: Channel, name: str, value: str) -> None:
+    await at.app.settings.set(Place(PLATFORM, at.space, channel.id, ""), at.bia.id, name, value, "channel")
+
+
+@together
+async def test_they_may_ask_and_may_not_list_the_library(at: Table) -> None:
+    channel, eva = shared(at)
+    await at.slack.say(eva, channel, "Who is the regent?", mention=True)
+    await at.slack.until(lambda: len(at.bot.record.requests) > 0)
+    asked = next(request for request in at.bot.record.requests if request.author.id == eva.id)
+    assert (asked.place.space, asked.author.name, asked.author.outside) == (at.space, "Eva", True)
+    assert not asked.author.admin, "an admin of another workspace is none here"
+    for line in ("library list", "usage", "settings show"):
+        before = len(at.whispers(eva, channel))
+        await at.slack.say(eva, channel, f"/{line}", mention=True)
+        await at.slack.until(lambda before=before: len(at.whispers(eva, channel)) > before)  # type: ignore[misc]
+    assert all("is for members of this workspace" in told for told in at.whispers(eva, channel))
+    await at.slack.say(at.ana, channel, "/library list", mention=True)
+    await at.ended()
+    assert (at.asked.work, at.asked.author.outside) == ("library", False)
+
+
+@together
+async def test_where_nothing_is_for_them_they_are_told_only_if_they_ask(at: Table) -> None:
+    channel, eva = shared(at)
+    await put(at, channel, LISTENS, EVERYTHING)
+    await put(at, channel, OUTSIDERS, NOTHING)
+    before = len(at.bot.record.requests)
+    said = await at.slack.say(eva, channel, "Does anyone know how grappling works?")
+    await at.slack.until(lambda: acknowledged(said))
+    assert at.whispers(eva, channel) == []
+    await at.slack.say(eva, channel, "Who?", mention=True)
+    assert "not available to members of other workspaces" in (await at.whispered(eva, channel)).text
+    assert len(at.bot.record.requests) == before
+    await at.slack.say(at.ana, channel, "Does anyone know how grappling works?")
+    await at.ended()
+    assert at.asked.author.id == at.ana.id
+
+
+def test_events_tell_the_persons_workspace() -> None:
+    """The shapes of https://github.com/slackapi/bolt-python/blob/main/tests/slack_bolt/request/test_internals.py."""
+    message: dict[str, Any] = {"type": "message", "user": "U1", "ts": "1.1", "team": "T9", "channel": "C1"}
+    mention = {**message, "type": "app_mention", "team": "T1", "user_team": "T9", "source_team": "T9"}
+    of_grid = {**mention, "user_team": "E9", "source_team": "E9"}
+    own = {**mention, "user_team": "E1"}
+    for event, outside in ((message, True), (mention, True), (of_grid, True)):
+        body = {"event": event, "is_ext_shared_channel": True, "team_id": "T9", "context_team_id": "T1"}
+        assert location_of_event(body, "T1", None).outside is outside
+        assert location_of_event({**body, "is_ext_shared_channel": False}, "T1", None).outside is False
+    external: dict[str, Any] = {"is_ext_shared_channel": True}
+    assert location_of_event({"event": own, **external}, "T1", "E1").outside is False
+    assert location_of_event({"event": message, **external}, "T1", "E1").outside is None, (
+        "perhaps of the same Grid"
+    )
+    press = {"user": {"id": "U1", "team_id": "T9"}, "channel": {"id": "C1"}}
+    assert location_of_interaction(press, "T1", None).outside is True
+    assert location_of_interaction(press, "T9", None).outside is False
+    assert location_of_interaction(press, "T1", "E1").outside is None
+
+
+def test_slack_tells_who_is_a_stranger_and_what_is_not_known_is_one_in_a_shared_channel() -> None:
+    unknown = location_of_event(
+        {"event": {"user": "U1", "ts": "1.1"}, "is_ext_shared_channel": True}, "T1", "E1"
+    )
+    assert unknown.outside is None
+    assert Person().outside_of(unknown)
+    people: list[tuple[dict[str, Any], bool]] = [
+        ({"team_id": "T1"}, False),
+        ({"team_id": "T2", "enterprise_user": {"enterprise_id": "E1"}}, False),
+        ({"team_id": "T2"}, True),
+        ({"team_id": "T1", "is_stranger": True}, True),
+        ({"team_id": "T9", "enterprise_user": {"enterprise_id": "E9"}, "is_admin": True}, True),
+    ]
+    for user, outside in people:
+        person = person_of(unknown, {"name": "eva", **user}, ())
+        assert (person.outside_of(unknown), person.admin) == (outside, False)
