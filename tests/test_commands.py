@@ -255,6 +255,7 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
         "story flip",
         "story prompt",
         "story stopcard",
+        "story suggest",
         "story whisper",
         "schedule follow",
         "schedule unfollow",

@@ -206,6 +206,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "story.because_{}": get_args(Reason),
     "story.chapter_{}": OPTIONS,
     "story.deadline_{}": underscored(MODES),
+    "story.end_{}": ("epub", "markdown"),
     "story.dice_natural_{}": ("1", "20"),
     "story.dice_{}": {"rolled", "success", "failure", *given_to("_error", "bot/works/story/turn/dice.py")},
     "story.finish_{}": ("length", "cut"),

@@ -276,7 +276,7 @@ async def test_what_needs_nothing_is_simply_done(table: Table, verb: str) -> Non
 
 async def test_a_game_master_may_write_many_entries_at_once(table: Table) -> None:
     for n in range(9):
-        await table.bia.slash(table.general, "story lore", entry=f"lamp{n}: It burns.")
+        await table.bia.slash(table.general, "world lore", entry=f"lamp{n}: It burns.")
     assert [request.verb for request in table.requests] == ["lore"] * 9
 
 

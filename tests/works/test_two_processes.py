@@ -187,6 +187,7 @@ async def scene(t: Table, line: str, words: str, **more: Any) -> None:
     "story act",
     "story say",
     "story continue",
+    "story end",
     "story undo",
     "story redo",
     "story retry",
@@ -206,6 +207,8 @@ async def turns_of_a_story(t: Table) -> None:
     await scene(t, "/story retry", "A heron lands.", no_more="A gull lands.")
     await t.changes("/story flip back", BOOK, "A gull lands.", no_more="A heron lands.")
     await t.changes("/story edit A crow lands.", BOOK, "A crow lands.")
+    await scene(t, "/story end", "All sleep.")
+    await t.changes("/story undo", BOOK, no_more="All sleep.")
     await t.changes("/story stopcard", BOOK, no_more="A crow lands.")
     await t.changes('/schedule recap --when "in 20 hours"', "/schedule list", "Recap")
     await t.changes('/schedule nudge --when "19:00" --idle 3', "/schedule list", "Nudge")
@@ -319,7 +322,7 @@ READS = "keeps nothing but its answer"
 NOT_PLAYED = {
     **{row.path: BEGUN for row in ROWS.values() if row.inner},
     **dict.fromkeys(("course ask", "script ask", "script analysis"), ASKS),
-    **dict.fromkeys(("story ask", "story ideas", "story recap", "story missed"), ASKS),
+    **dict.fromkeys(("story ask", "story ideas", "story recap", "story missed", "story suggest"), ASKS),
     **dict.fromkeys(("voice join", "voice leave", "voice pause", "voice resume"), ROOM),
     "voice say": "is heard where it was asked for",
     **dict.fromkeys(("voice stop", "voice skip"), "of what is being read aloud"),

@@ -180,8 +180,14 @@ class Conversation:
         return self.say("terminal.goes_on")
 
     def offer(self, run: str, choices: Choices) -> None:
-        """Recognize these commands as choices when they are typed, until one of them is taken."""
+        """Recognize these commands as choices when they are typed, until one of them is taken.
+
+        Of two with one command, that which asks for nothing is meant: who has words for it types them behind it.
+        """
+        asking_nothing = {choice.command.strip() for choice in choices.choices if not choice.asks}
         for choice in choices.choices:
+            if choice.asks and choice.command.strip() in asking_nothing:
+                continue
             if choices.taken is not None:
                 self._offered.pop(choice.command.strip(), None)
             elif choice.command:

@@ -88,9 +88,32 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("story", "continue", ordered=True, turn=True),
     Verb(
-        "story", "retry", options=(Option("soften", "verbs.option_soften", "flag"),), ordered=True, turn=True
+        "story",
+        "retry",
+        "shorter, and from Mira's side",
+        Argument("hint", "verbs.arg_hint", required=False, most=NOTE_CHARS),
+        (Option("soften", "verbs.option_soften", "flag"),),
+        ordered=True,
+        turn=True,
     ),
     Verb("story", "flip", "next", Argument("to", "verbs.arg_flip", completes="version"), personal=True),
+    Verb(
+        "story",
+        "suggest",
+        "something reckless",
+        Argument("about", "verbs.arg_suggest", required=False, most=NOTE_CHARS),
+        personal=True,
+        guarded=True,
+        asks=True,
+    ),
+    Verb(
+        "story",
+        "end",
+        "Mira closes the door from inside.",
+        Argument("how", "verbs.arg_end", required=False, most=TURN_CHARS),
+        ordered=True,
+        turn=True,
+    ),
     Verb("story", "undo", ordered=True, brief=True),
     Verb("story", "redo", ordered=True, brief=True),
     Verb(
@@ -168,6 +191,7 @@ VERBS: tuple[Verb, ...] = (
         (Option("remove", "verbs.option_remove_number", "number", most=1_000),),
         ordered=True,
         brief=True,
+        group="memory",
     ),
     Verb(
         "story",
@@ -180,6 +204,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         brief=True,
+        group="world",
     ),
     Verb(
         "story",
@@ -188,6 +213,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("pair", "verbs.arg_pair", required=False, most=PAIR_CHARS),
         ordered=True,
         brief=True,
+        group="world",
     ),
     Verb(
         "story",
@@ -199,7 +225,7 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
         guarded=True,
     ),
-    Verb("story", "prompt", admin=True, personal=True),
+    Verb("story", "prompt", admin=True, personal=True, group="memory"),
     Verb(
         "story",
         "mode",

@@ -120,6 +120,7 @@ class Stories:
             **dict.fromkeys(WRITTEN, self.scene_verbs.run),
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
+            "suggest": self.questions.suggest,
             "prompt": self.questions.prompts,
             "context": self.questions.fullness,
             "branches": self.branches.branches,

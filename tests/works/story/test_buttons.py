@@ -200,7 +200,7 @@ async def test_no_button_of_a_story_acts_on_another_scene(tmp_path: Path) -> Non
         await talk.say("/story undo")
         await talk.say("/story undo")
         offered = [(run, choice) for run, choice in pressable(talk.events) if goes_on(choice)]
-        assert {choice["command"].split()[1] for _, choice in offered} >= AT_HEAD - {"say"}
+        assert {choice["command"].split()[1] for _, choice in offered} >= AT_HEAD - {"say", "end"}
         assert all(choice["under"] for _, choice in offered), "each knows its scene"
         await talk.say("I turn back.")
         await talk.say("I go home.")
@@ -292,7 +292,8 @@ async def test_another_version_strikes_out_the_one_it_replaces(tmp_path: Path) -
     async with playing(tmp_path, Writer()) as talk:
         table = Table(talk)
         run = (await talk.say(START))[-1]["run"]
-        again = [choice for _, choice in pressable(talk.events) if choice["command"] == "/story retry"]
+        offered = [choice for _, choice in pressable(talk.events) if choice["command"] == "/story retry"]
+        again = [choice for choice in offered if not choice["asks"]]
         assert len(again) == 1, "it stands there once"
         shown = await table.press(again[0], run)
         (replaced,) = table.changes(run)
@@ -311,7 +312,11 @@ def test_a_flagged_scene_offers_another_version_once() -> None:
     story = tale.story
     changed = scene_changed(story, story.turns[turn], words("en"))
     lines = [
-        choice.command for group in changed.contents if isinstance(group, Choices) for choice in group.choices
+        choice.command
+        for group in changed.contents
+        if isinstance(group, Choices)
+        for choice in group.choices
+        if not choice.asks
     ]
     assert lines.count("/story retry") == 1
     assert f"/story keep {scene}" in lines

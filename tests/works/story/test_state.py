@@ -387,7 +387,7 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "(dead)" in texts(await talk.say("/story state"))
         flagged = len(talk.events)
         changed = next(event for event in reversed(talk.events) if "/story correct" in str(event))
-        assert str(changed).count("/story retry") == 1, (
+        assert str(changed).count("'Write it another way'") == 1, (
             "below the scene, and not beside keep and correct, too"
         )
         (line,) = set(re.findall(r"/story keep [^\"']+", str(talk.events)))

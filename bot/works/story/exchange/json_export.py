@@ -51,6 +51,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "source": "text?",
     },
     "choices": {"scene": "scene", "choices": "texts"},
+    "hint": {"scene": "scene", "text": "text"},
     "flip": {"scene": "scene?", "act": "act?"},
     "head": {},
     "set": {

@@ -20,7 +20,7 @@ from bot.works.story.log.story import Story, cut_at, folded
 from bot.works.story.log.turn import Excerpt
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
-WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
+WRITTEN = ("start", "zero", "act", "say", "continue", "end", "retry")
 """The verbs for which the writer writes a scene."""
 TAKEN_AWAY = "story.taken_away"
 KEPT, KEPT_CHARS = 64, 40_000_000

@@ -25,6 +25,7 @@ Kind: TypeAlias = Literal[
     "act",
     "scene",
     "choices",
+    "hint",
     "flip",
     "head",
     "set",
@@ -53,6 +54,7 @@ act       a turn begins, or is worded anew (its `turn` is then another's): {mode
 scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?,
           acts_for?, lore_tokens?, timed_lore?}
 choices   what is offered under a scene: {scene, choices}
+hint      what somebody wished for a version of a scene, which was written by it: {scene, text}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
 set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, language?, …}

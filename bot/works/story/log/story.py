@@ -369,6 +369,10 @@ class Story:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:
                         scene.choices = tuple(body["choices"])
+            case "hint" if turn is not None:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.hint = body["text"]
             case "flip" if turn is not None:
                 turn.scene_shown = body.get("scene", turn.scene_shown)
                 turn.moved = body.get("run", turn.moved)
@@ -443,6 +447,7 @@ def _turn_copied(turn: Turn) -> Turn:
         Scene(
             own.id, own.text, own.run, own.author, own.at, own.stage, own.stopped, own.edited, own.withdrawn,
             own.choices, own.extracted, own.failed, own.settled, own.acts_for, own.lore_tokens, own.timed_lore,
+            own.hint,
         )
         for own in turn.scenes
     ]  # fmt: skip

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 SCENE: Final = "scene"
 """The stage of a turn's scene, unless its run tells several turns."""
 
-Mode: TypeAlias = Literal["open", "act", "say", "continue"]
-"""What a player does in a turn; a story opens with the turn "open"."""
+Mode: TypeAlias = Literal["open", "act", "say", "continue", "end"]
+"""What a player does in a turn; a story opens with the turn "open", and may close with "end"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,8 @@ class Scene:
     """How many tokens of the lorebook its writer was told."""
     timed_lore: tuple[str, ...] = ()
     """The ids of the entries that its writer was told and that stay, or cool down, from then on."""
+    hint: str = ""
+    """What somebody wished for this version alone."""
 
     @property
     def flags(self) -> tuple[str, ...]:

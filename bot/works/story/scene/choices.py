@@ -117,7 +117,12 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
     """The buttons after a scene: the choices, "something else", another version, back, on."""
     groups, of = [], under_turn(turn)
     own, card = something_else(say, of), (stopcard(turn.id, say),) if turn is not None else ()
-    if choices and votes:
+    if turn is not None and turn.act.mode == "end" and turn.scene is not None:
+        book, page = (
+            Choice(say(f"story.end_{kind}"), f"/story export --as {kind}") for kind in ("epub", "markdown")
+        )
+        groups.append(Choices(say("story.ended"), (book, page, *card)))
+    elif choices and votes:
         groups.append(
             Choices(say("story.vote"), tuple(Choice(label(choice), "") for choice in choices), votes=True)
         )
@@ -135,6 +140,7 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
     buttons += [
         Choice(say("story.button_continue"), "/story continue", under=of),
         Choice(say("story.button_retry"), "/story retry", under=of),
+        Choice(say("story.button_hint"), "/story retry", say("story.hint_ask"), under=of),
         Choice(say("story.button_undo"), "/story undo", under=of),
     ]
     groups.append(Choices(say("story.or"), tuple(buttons)))
@@ -170,13 +176,14 @@ def scene_changed(
         title = f"{title} · {_by(say('story.taken_back'), by)}"
         contents: tuple[Text | Choices | Notice, ...] = (Text(struck(text.text)),)
         return Changed(turn.shown_by, turn.stage, title, contents, in_place=True, speaker=speaker)
-    stopped = (Notice(say("story.scene_stopped")),) if scene.stopped else ()
+    notices = [say("story.scene_stopped")] if scene.stopped else []
+    notices += [say("story.hinted", hint=scene.hint)] if scene.hint else []
     groups: Sequence[Choices]
     if last:
         groups = ways(scene.choices, turn, say, votes=story.settings.get("mode") == "vote")
     else:
         groups = (*_taken(scene, story.turns[story.path[at + 1]].act, say), card)
-    contents = (text, *stopped, *flagged(scene, at + 1, say, last=last), *groups)
+    contents = (text, *map(Notice, notices), *flagged(scene, at + 1, say, last=last), *groups)
     return Changed(
         turn.shown_by, turn.stage, title, contents, in_place=not last, speaker=speaker, answer=True
     )

@@ -98,6 +98,8 @@ class Party:
         played = await self._logs.here(request.place, before)
         if played is None or (played.place is not None and played.place.away):
             return {}
+        if played.story.head is not None and played.story.head.act.mode == "end":
+            return {}
         expected = waited_for(played.story, self._settings)
         after, count = last_taken(played.story), passed(played.story)
         if expected is None:

@@ -44,8 +44,8 @@ MATURE: Final = "mature"
 NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 
 WORDED: Final = (
-    "act", "scene", "choices", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory", "idea",
-    "lore", "summed",
+    "act", "scene", "choices", "hint", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory",
+    "idea", "lore", "summed",
 )  # fmt: skip
 """The kinds of nodes with words in them that go with a stop card."""
 

@@ -190,8 +190,11 @@ def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
     premise = untrusted.data(str(story.settings.get("premise", "")))
     player = untrusted.data(turn.act.character or turn.act.name or "The hero")
-    deed = {"open": "", "continue": ""}.get(turn.act.mode, f"{player}: {untrusted.data(turn.act.text)}")
+    done = untrusted.data(turn.act.text)
+    deed = "" if turn.act.mode in ("open", "continue") or not done else f"{player}: {done}"
     task = "Tell what happens next, in four sentences."
+    if turn.act.mode == "end":
+        task = "Tell how the story ends, in four sentences."
     if speaker := untrusted.data(turn.act.speaker):
         task = f"Write only what {speaker} answers, in two sentences."
     parts = [f"A story about this: {premise}", *map(untrusted.data, scenes), deed]
@@ -323,6 +326,8 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     plays = f' plays="{_name(act.character)}"' if act.character else ""
     dice = "".join(f"\n<dice>{untrusted.data(line)}</dice>" for line in act.rolls)
     text_done = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
+    if act.mode == "end":
+        text_done = f"{text_done}\nThe story ends.".strip()
     if act.speaker:
         plays, text_done = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
     by = _name(act.name or "a player")

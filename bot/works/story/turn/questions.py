@@ -18,7 +18,8 @@ from bot.words import words
 from bot.works.story.extraction.extraction import Version, before, events_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
-from bot.works.story.scene.choices import label, read_choices
+from bot.works.story.scene.choices import label, read_choices, under
+from bot.works.story.table.party import plays
 from bot.works.story.turn import context, window
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import to_come
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 ANSWER_WORDS = 200
 """Words of the game master's answer, and of a list of ideas."""
 IDEAS = 5
+SUGGESTIONS = 3
 EVENTS = 4
 """How many events a chapter made from an idea has."""
 
@@ -67,6 +69,59 @@ class Questions:
                     yield Text(piece)
                 elif piece.finish in ("length", "refusal", "cut"):
                     yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
+
+    async def suggest(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What the person's character could do or say now, for this person alone: to be played, or changed first."""
+        request, say = run.request, words(run.request.locale)
+
+        async def wanted() -> tuple[TurnPlan, str]:
+            played = await self._logs.played(request)
+            if played.story.head is None:
+                raise UserError("story.nothing_yet")
+            plan = await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
+            return plan, plays(played.story, request.author) or request.author.name
+
+        plan, name = await run.step("turn", wanted, tuple[TurnPlan, str])
+        yield Stage("suggestions", say("story.suggested", name=name), answer=True)
+        if plan.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        about, character = untrusted.data(request.text), untrusted.data(name)
+        frame = framed(plan, "story_suggest", count=str(SUGGESTIONS), name=character, about=about)
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+
+        async def thought_of() -> list[str]:
+            models = self._scene_verbs.models.with_roles(plan.roles)
+            answer = await models.ask(run, "writer", "suggestions", context.prompt(story, frame))
+            return read_choices(answer.text, SUGGESTIONS)
+
+        suggestions = await run.step("suggestions", thought_of, list[str])
+        if not suggestions:
+            yield Text(say("story.no_suggestions"))
+            return
+        yield Text("\n".join(f"{n}. {text}" for n, text in enumerate(suggestions, 1)))
+        present = under(story, plan.story)
+        yield Choices(
+            say("story.suggest_as"),
+            tuple(
+                Choice(say("story.suggest_play", n=n), f"/story act -- {text}", under=present)
+                for n, text in enumerate(suggestions, 1)
+            ),
+        )
+        yield Choices(
+            say("story.suggest_or"),
+            tuple(
+                Choice(
+                    say("story.suggest_edit", n=n),
+                    "/story act",
+                    say("story.what_do_you_do"),
+                    filled=text,
+                    under=present,
+                )
+                for n, text in enumerate(suggestions, 1)
+            ),
+        )
 
     async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
         """Ideas for a story or, in one, for what could happen next: these are kept with it."""

@@ -47,11 +47,14 @@ PROMPTS = (
     "story_speak",
     "story_again",
     "story_soften",
+    "story_hint",
     "story_cast",
     "story_chapter",
     "story_choices",
     "story_question",
     "story_ideas",
+    "story_suggest",
+    "story_ending",
     "story_recap",
     "story_parts",
 )
@@ -85,6 +88,7 @@ class SceneVerbs:
             "act": self._act,
             "say": self._act,
             "continue": self._act,
+            "end": self._act,
         }[request.verb]
         plan = await run.step("turn", lambda: take(request), TurnPlan)
         if plan.intent:
@@ -133,7 +137,7 @@ class SceneVerbs:
         played = await self._logs.writable(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         await check_rating(story, request, self._adults)
-        if request.verb != "continue" and not text:
+        if request.verb not in ("continue", "end") and not text:
             raise UserError("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
             raise UserError("story.long_turn", length=len(text), limit=limit)
@@ -141,7 +145,8 @@ class SceneVerbs:
             return await self._tally(request, played)
         if story.settings.get("zero"):  # the table begins without the rest of its session zero
             await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
-        mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
+        modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
+        mode = modes.get(request.verb, "act")
         self._may(request, story)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         rolls = [dice.rolled(roll) for roll in dice.find(text)]
@@ -153,6 +158,8 @@ class SceneVerbs:
         author = request.author.id
         waits = mode_of(story, self.settings) == "gm" and not passed(story)
         if waits and story.settings.get("gm") not in (author, None):
+            if mode == "end":
+                raise UserError("story.gm_ends")
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.record(played, request, "intent", intent)
             return TurnPlan(intent=True)
@@ -237,7 +244,7 @@ class SceneVerbs:
             same = same and agreed(then) == agreed(played.story)
             at = at if same and head.act == then.turns[head.id].act else None
         plan = await self.plan(request, played, head.id, at or played.story.seq)
-        plan = replace(plan, soften=bool(request.options.get("soften")))
+        plan = replace(plan, soften=bool(request.options.get("soften")), hint=request.text.strip())
         scene = head.scene
         if at is not None and scene is not None:
             recalled, lore = await self._logs.searched(played.row.space, scene.id)
@@ -311,7 +318,7 @@ class SceneVerbs:
             lore_depth=limits.lore_depth,
             lore_tokens=int(window * limits.lore_share),
             lore_near=limits.lore_near if story.lore and not demo else 0,
-            choices=limits.choices,
+            choices=0 if turn and story.turns[turn].act.mode == "end" else limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
             # Without extraction no event is ever known to have happened.
             nudge_after=limits.nudge_after if limits.extract else NEVER,

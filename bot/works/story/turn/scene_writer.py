@@ -112,6 +112,8 @@ class SceneWriter:
             if (passed_over := plan.before.passed_over(now, say)) is not None:
                 yield passed_over
         text, completion = draft.text, draft.completion
+        if plan.hint:
+            yield Notice(say("story.hinted", hint=plan.hint))
         if draft.acted_for:
             yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
         if completion is not None and completion.finish == "refusal":
@@ -219,8 +221,12 @@ class SceneWriter:
             body["stage"] = plan.stage
         if stopped:
             body["stopped"] = True
-        scene_node = node(run.id, plan.stage, "scene", body, turn=plan.turn)
-        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [scene_node])
+        nodes = [node(run.id, plan.stage, "scene", body, turn=plan.turn)]
+        if plan.hint:  # the words of the person who asked, so a node of their own
+            hint = {"scene": nodes[0].id, "text": plan.hint}
+            author = run.request.author.id
+            nodes.append(node(run.id, f"{plan.stage}-hint", "hint", hint, turn=plan.turn, author=author))
+        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, nodes)
 
     async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
         """Choices of how to go on, stored with the scene; none where the writer is late."""

@@ -15,6 +15,7 @@ from itertools import chain
 from sys import intern
 from typing import Final
 
+from bot import untrusted
 from bot.budget import text_tokens
 from bot.events import Speaker
 from bot.llm.base import Prompt
@@ -57,7 +58,8 @@ class TurnPlan:
     `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
     people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
     replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
-    words. `branched`: the name of the branch that begins with the turn, "" for none.
+    words. `hint`: what somebody wishes for this version alone. `branched`: the name of the branch that begins with the
+    turn, "" for none.
     """
 
     story: str = ""
@@ -95,6 +97,7 @@ class TurnPlan:
     speaker: Speaker | None = None
     more: bool = False
     soften: bool = False
+    hint: str = ""
     branched: str = ""
     recall_tokens: int = 0
     recalled: list[Excerpt] | None = None
@@ -125,10 +128,17 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
     """The parts of that prompt."""
     turn = story.turns[plan.turn]
     task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
+    if turn.act.mode == "end":
+        task = "story_ending"
     frame = framed(plan, task, words=str(plan.words))
     if plan.soften:
         gentler = "\n".join(part.strip() for part in plan.prompts["story_soften"].fill())
         frame = replace(frame, task=f"{frame.task}\n{gentler}")
+    if plan.hint:
+        wish = "\n".join(
+            part.strip() for part in plan.prompts["story_hint"].fill(hint=untrusted.data(plan.hint))
+        )
+        frame = replace(frame, task=f"{frame.task}\n{wish}")
     turns = before_turns(story, turn.id)
     pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
     contents = tuple(entry.content for entry in lore)
