@@ -164,7 +164,7 @@ class App:
             self.config.storage.keep_days,
             self._forget_steps_of,
             grace_days=self.config.storage.grace_days,
-            delete_document=resources.intake.remove,
+            delete_documents=resources.intake.remove,
         )
         self._services: list[Service] = [
             kind.service(resources, self, self.works.get(kind.name))

@@ -127,6 +127,8 @@ def _folder(settings: Config, say: Words) -> Iterator[Check]:
 def _files(settings: Config, say: Words) -> Iterator[Check]:
     """Whether files can be put, read, listed and deleted where they are kept, if that is elsewhere."""
     if settings.storage.files == "folder":
+        if not _url(settings).startswith("sqlite"):
+            yield Check(None, say("doctor.files_folder"))
         return
     import asyncio
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from bot.config.text import without_credentials
 from bot.events import UserError
-from storage.files import Folder
+from storage.files import FOLDERS, PART, Folder
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PASSING: Final = "passing"
 """In the data folder: files on their way to a store or from it."""
+
+ORIGINALS, _ = FOLDERS
 
 _OF_DRIVERS: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
 
@@ -37,11 +39,14 @@ def keeps_files(url: str) -> bool:
 def file_store(config: Config, *, alone: bool = False, hasty: bool = False) -> Files:
     """Where the files of these settings are kept; blocking, but asks nothing of it. Raises UserError.
 
-    `alone`: the caller holds the data folder, so what lies there on its way is of a process that was killed. `hasty`:
+    `alone`: the caller holds the data folder, so what is half written there is of a process that was killed. `hasty`:
     what fails is not tried again.
     """
     url = config.storage.files
     if url == "folder":
+        if alone:
+            for part in (config.data_dir / ORIGINALS).glob(f"*{PART}"):
+                part.unlink(missing_ok=True)
         return Folder(config.data_dir)
     if url.startswith("file:"):
         return Folder(Path(unquote(urlsplit(url).path)), shared=True)

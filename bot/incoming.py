@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LONGEST_NAME = 100
 """Characters of a file's name: every file system and every message has room for as many."""
 
+CLOSE_S: Final = 3.0
+"""How long an end of the process waits for files that are being removed."""
+
 _FOLDER: Final = "incoming"
 
 _log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class Incoming:
         self._files = files
         self._platforms = platforms
         self._brought: set[str] = set()
+        self._clearing: set[asyncio.Task[None]] = set()
 
     async def bring(
         self,
@@ -139,12 +143,28 @@ class Incoming:
 
     async def clear(self, request: Request) -> None:
         """Remove the files of a run that has ended; what cannot be removed now is at the next start."""
-        if request.files or request.id in self._brought:
-            self._brought.discard(request.id)
-            try:
-                await self._files.clear(f"{_FOLDER}/{request.id}")
-            except StorageFault as fault:
-                _log.warning("the files of run %s could not be removed: %s", request.id, fault)
+        if not (request.files or request.id in self._brought):
+            return
+        self._brought.discard(request.id)
+        clearing = asyncio.create_task(self._clear(request.id))
+        if self._files.shared:  # which may be far away: the next run does not wait
+            self._clearing.add(clearing)
+            clearing.add_done_callback(self._clearing.discard)
+        else:
+            await clearing
+
+    async def _clear(self, run: str) -> None:
+        try:
+            await self._files.clear(f"{_FOLDER}/{run}")
+        except StorageFault as fault:
+            _log.warning("the files of run %s could not be removed: %s", run, fault)
+
+    async def close(self) -> None:
+        """Wait a little for what is being removed; the rest is removed at the next start."""
+        if self._clearing:
+            _, left = await asyncio.wait(self._clearing, timeout=CLOSE_S)
+            for clearing in left:
+                clearing.cancel()
 
     async def keep_only(self, unfinished: Callable[[], Awaitable[Collection[str]]]) -> None:
         """At a start: remove the files of all runs but the unfinished ones. Raises StorageFault."""

@@ -192,6 +192,7 @@ class Resources:
     async def close(self) -> None:
         await self.missing_vectors.close()
         await self.intake.close()
+        await self.incoming.close()
         await self.models.close()
         await self.speech.close()
         await self.ears.close()

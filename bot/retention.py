@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from storage.db import Database
 from storage.departures import Departures
@@ -28,8 +29,10 @@ Forget = Callable[[Sequence[str]], Awaitable[None]]
 """Deletes what the engine has kept of runs."""
 
 
-DeleteDocument = Callable[[str, str], Awaitable[None]]
-"""Deletes a document of a space, by its id, with its vectors and its file."""
+class DeleteDocuments(Protocol):
+    """Deletes documents of a space, by their ids, with their vectors and their files."""
+
+    async def __call__(self, space: str, *document_ids: str) -> None: ...
 
 
 class KeptDays:
@@ -42,13 +45,13 @@ class KeptDays:
         forget: Forget,
         *,
         grace_days: int = 0,
-        delete_document: DeleteDocument,
+        delete_documents: DeleteDocuments,
     ) -> None:
         self._db = db
         self._days = days
         self._forget = forget
         self._grace_days = grace_days
-        self._delete_document = delete_document
+        self._delete_documents = delete_documents
         self._departures = Departures(db)
         self._retention = Retention(db)
         self._task: asyncio.Task[None] | None = None
@@ -105,8 +108,8 @@ class KeptDays:
         """
         due = await self._departures.before(now - timedelta(days=self._grace_days))
         for space in due:
-            for document in await self._departures.documents(space):
-                await self._delete_document(space, document)
+            if documents := await self._departures.documents(space):
+                await self._delete_documents(space, *documents)
             runs = await self._departures.runs(space)
             for first in range(0, len(runs), BATCH):
                 await self._forget(runs[first : first + BATCH])

@@ -21,6 +21,9 @@ T = TypeVar("T")
 FOLDERS: Final[tuple[Literal["originals"], Literal["incoming"]]] = ("originals", "incoming")
 """The first part of every key: books as they came, and what came with requests that are under way."""
 
+PART: Final = ".part"
+"""How a file in a folder ends that is not whole yet."""
+
 _STORED: Final = "store:"
 
 
@@ -89,7 +92,7 @@ class Folder:
     @asynccontextmanager
     async def writing(self, key: str) -> AsyncIterator[Path]:
         path = self._root / key
-        part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+        part = path.with_name(f"{path.name}.{uuid4().hex}{PART}")
         await _done(lambda: path.parent.mkdir(parents=True, exist_ok=True))
         try:
             yield part

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -34,6 +35,9 @@ HASTY_S: Final = 10.0
 
 AT_ONCE: Final = 8
 """Calls at the same time."""
+
+_DELETED_AT_ONCE: Final = 50
+"""Files of one call, which has one deadline."""
 
 _PIECE: Final = 1 << 20
 
@@ -134,13 +138,14 @@ class Objects:
         return await self._done(names)
 
     async def delete(self, keys: Collection[str]) -> None:
-        def forget() -> None:
-            for key in keys:
+        def forget(some: Sequence[str]) -> None:
+            for key in some:
                 with suppress(FileNotFoundError):
                     self._fs.rm_file(self._at(key))
 
-        if keys:
-            await self._done(forget)
+        every = list(keys)
+        for first in range(0, len(every), _DELETED_AT_ONCE):
+            await self._done(partial(forget, every[first : first + _DELETED_AT_ONCE]))
 
     async def clear(self, folder: str) -> None:
         def forget() -> None:

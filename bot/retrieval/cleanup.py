@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ORIGINALS: Final = "originals"
 """The folder of the stored files that has books as they came."""
 
+AWAY_S: Final = 15
+"""How long a run waits for the place of files when it deletes something there."""
+
 GRACE = timedelta(minutes=10)
 """How long a book that was replaced can still be read by questions that have found passages of it."""
 
@@ -51,10 +54,18 @@ class Cleanup:
             await self._documents.cleared(space, document_ids)
 
     async def _forget_originals(self, documents: Collection[str]) -> None:
-        names = await self._files.list(ORIGINALS)
-        await self._files.delete(
-            [f"{ORIGINALS}/{name}" for name in names if name.partition(".")[0] in documents]
-        )
+        async def forget() -> None:
+            names = await self._files.list(ORIGINALS)
+            keys = [f"{ORIGINALS}/{name}" for name in names if name.partition(".")[0] in documents]
+            await self._files.delete(keys)
+
+        if not self._files.shared:
+            return await forget()
+        try:
+            async with asyncio.timeout(AWAY_S):
+                await forget()
+        except TimeoutError as error:  # what is left is noted, and each time it is less
+            raise StorageFault("files", f"not deleted within {AWAY_S} s") from error
 
     def later(self) -> None:
         """Schedule a clean-up for when the grace of what was just replaced is over."""

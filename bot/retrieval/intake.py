@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from bot.events import UserError
 from bot.readers.kinds import shown_name
 from bot.readers.sandbox import Sandbox
-from bot.retrieval.cleanup import GRACE, ORIGINALS, Cleanup
+from bot.retrieval.cleanup import AWAY_S, GRACE, ORIGINALS, Cleanup
 from bot.retrieval.files import read_file
 from bot.retrieval.language import may_vote
 from bot.retrieval.results import UnreadPart, recognized, unread_parts
@@ -263,10 +263,12 @@ class Intake:
             await asyncio.shield(keeping)
             await self._documents.add(new, built_by=built_by)
         except BaseException:
-            await asyncio.wait({keeping})
-            with suppress(StorageFault):
+            if (await asyncio.wait({keeping}, timeout=AWAY_S))[1]:
+                keeping.cancel()  # a store that hangs
+            with suppress(StorageFault, TimeoutError):
                 if await self._documents.get(new.space, new.id) is None:
-                    await self._files.delete([key])
+                    async with asyncio.timeout(AWAY_S):
+                        await self._files.delete([key])
             raise
 
     async def _keep_original(self, key: str, data: bytes) -> None:
@@ -386,9 +388,10 @@ class Intake:
         """Give back the memory that adding vectors took, at the end of a job."""
         await self._vectors.release_memory()
 
-    async def remove(self, space: str, document_id: str) -> None:
-        """Take a document off its shelf, with its vectors and its kept original."""
-        await self._documents.remove(space, document_id)
+    async def remove(self, space: str, *document_ids: str) -> None:
+        """Take documents off their shelf, with their vectors and their kept originals."""
+        for document_id in document_ids:
+            await self._documents.remove(space, document_id)
         try:
             await self.clear()
         except StorageFault as fault:

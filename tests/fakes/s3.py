@@ -26,6 +26,7 @@ class FakeS3:
 
     url: str = ""
     objects: dict[str, bytes] = field(default_factory=dict)
+    uploads: dict[str, dict[int, bytes]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     fault: Callable[[web.Request], web.StreamResponse | None] | None = None
     bucket: str = "bucket"
@@ -57,8 +58,9 @@ class FakeS3:
             for name in names:
                 self.objects.pop(unescape(name), None)
             deleted = "".join(f"<Deleted><Key>{name}</Key></Deleted>" for name in names)
-            text = f'<DeleteResult xmlns="{_NAMESPACE}">{deleted}</DeleteResult>'
-            return web.Response(text=text, content_type="application/xml")
+            return _answer("DeleteResult", deleted)
+        if "uploads" in request.query or "uploadId" in request.query:
+            return self._upload(request, key, body)
         if request.method == "PUT":
             self.objects[key] = body
             return web.Response(headers={"ETag": _etag(body)})
@@ -68,6 +70,22 @@ class FakeS3:
         if key not in self.objects:
             return _error(404, "NoSuchKey")
         return _object(request, self.objects[key])
+
+    def _upload(self, request: web.Request, key: str, body: bytes) -> web.Response:
+        """An object that comes in parts: it is there once all have come."""
+        id = request.query.get("uploadId") or f"upload-{len(self.uploads)}"
+        if request.method == "POST" and "uploads" in request.query:
+            self.uploads[id] = {}
+            return _answer("InitiateMultipartUploadResult", f"<UploadId>{id}</UploadId>")
+        if request.method == "PUT":
+            self.uploads[id][int(request.query["partNumber"])] = body
+            return web.Response(headers={"ETag": _etag(body)})
+        parts = self.uploads.pop(id)
+        if request.method == "DELETE":
+            return web.Response(status=204)
+        self.objects[key] = b"".join(data for _, data in sorted(parts.items()))
+        etag = escape(_etag(self.objects[key]))
+        return _answer("CompleteMultipartUploadResult", f"<ETag>{etag}</ETag>")
 
     def _list(self, request: web.Request) -> web.Response:
         prefix, delimiter = request.query.get("prefix", ""), request.query.get("delimiter", "")
@@ -85,14 +103,8 @@ class FakeS3:
         prefixes = [
             f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>" for name in sorted(folders)
         ]
-        text = "".join([
-            f'<?xml version="1.0"?><ListBucketResult xmlns="{_NAMESPACE}">',
-            f"<Name>{self.bucket}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>",
-            *contents,
-            *prefixes,
-            "</ListBucketResult>",
-        ])  # fmt: skip
-        return web.Response(text=text, content_type="application/xml")
+        head = f"<Name>{self.bucket}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>"
+        return _answer("ListBucketResult", "".join([head, *contents, *prefixes]))
 
 
 @asynccontextmanager
@@ -126,6 +138,11 @@ def _object(request: web.Request, data: bytes) -> web.Response:
     if request.method == "HEAD":
         return web.Response(headers={**headers, "Content-Length": str(len(data))})
     return web.Response(status=status, body=part, headers=headers)
+
+
+def _answer(kind: str, content: str) -> web.Response:
+    text = f'<?xml version="1.0"?><{kind} xmlns="{_NAMESPACE}">{content}</{kind}>'
+    return web.Response(text=text, content_type="application/xml")
 
 
 def _etag(data: bytes) -> str:

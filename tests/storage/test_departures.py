@@ -37,7 +37,7 @@ async def rows(db: Database, space: str) -> dict[str, int]:
     return counts
 
 
-async def no_document(space: str, document: str) -> None:
+async def no_document(space: str, *document_ids: str) -> None:
     raise AssertionError("these spaces have none")
 
 
@@ -70,7 +70,7 @@ async def test_all_of_it_goes_and_others_keep_theirs(tmp_path: Path) -> None:
         async def forget(runs: Sequence[str]) -> None:
             forgotten.extend(runs)
 
-        days = KeptDays(db, 0, forget, grace_days=30, delete_document=resources.intake.remove)
+        days = KeptDays(db, 0, forget, grace_days=30, delete_documents=resources.intake.remove)
         assert await days.delete_left(NOW - timedelta(days=20)) == []
         assert await days.delete_left(NOW) == ["gone"]
         assert await rows(db, "gone") == {}
@@ -91,7 +91,7 @@ async def test_a_space_that_took_the_bot_back_keeps_everything(db: Database) -> 
     await departures.left("left", NOW)  # told twice: the first time counts
     await departures.returned("invited")
     await Inbox(db).receive([request("run-later", "used", OLD + timedelta(days=1))])
-    days = KeptDays(db, 0, nothing, grace_days=30, delete_document=no_document)
+    days = KeptDays(db, 0, nothing, grace_days=30, delete_documents=no_document)
     assert await days.delete_left(NOW) == ["left"]
     assert await rows(db, "used") == {"inbox": 2}
     assert await rows(db, "invited") == {"inbox": 1}

@@ -59,6 +59,24 @@ async def test_books_go_to_the_bucket_and_come_back(s3: FakeS3, tmp_path: Path) 
     assert await files.list("originals") == []
 
 
+async def test_a_large_book_comes_in_parts_and_is_there_once_all_have_come(
+    s3: FakeS3, tmp_path: Path
+) -> None:
+    files, book = opened(tmp_path), bytes(range(256)) * 60_000
+    seen: list[bool] = []
+
+    def looks(request: web.Request) -> None:
+        if "partNumber" in request.query:
+            seen.append(any(s3.objects))
+
+    s3.fault = looks
+    await put(files, KEY, book)
+    assert await files.read(KEY, len(book)) == book
+    assert len(seen) > 1
+    assert not any(seen)
+    assert s3.uploads == {}
+
+
 async def test_a_bucket_that_is_not_there_is_a_fault(s3: FakeS3, tmp_path: Path) -> None:
     with pytest.raises(StorageFault, match="not found") as raised:
         await put(opened(tmp_path, "another"), KEY, b"one")

@@ -34,7 +34,7 @@ async def spend(db: Database, run: str, at: datetime, author: str, tokens: int, 
     await db.run(ledger.update().where(ledger.c.id == entry).values(created_at=at))
 
 
-async def no_document(space: str, document: str) -> None:
+async def no_document(space: str, *document_ids: str) -> None:
     raise AssertionError("no space was left")
 
 
@@ -82,7 +82,7 @@ async def test_old_runs_go_and_what_they_have_spent_stays(db: Database) -> None:
         return [await spent.totals("s", since), shares, await spent.spent("s", since)]
 
     before = await sums()
-    assert await KeptDays(db, 30, engine.forget, delete_document=no_document).round(NOW) == len(many) + 1
+    assert await KeptDays(db, 30, engine.forget, delete_documents=no_document).round(NOW) == len(many) + 1
     assert await ids(db) == ["new", "going", "child", "voted"]
     assert engine.forgotten == [*many, "said"]
     assert await sums() == before
@@ -95,7 +95,7 @@ async def test_old_runs_go_and_what_they_have_spent_stays(db: Database) -> None:
         (1, "", "", "rules"),
         (2, "", "", "rules"),
     ]
-    assert await KeptDays(db, 30, engine.forget, delete_document=no_document).round(NOW) == 0
+    assert await KeptDays(db, 30, engine.forget, delete_documents=no_document).round(NOW) == 0
 
 
 async def test_what_was_said_goes_only_from_what_was_archived_long_ago(db: Database) -> None:
@@ -106,7 +106,7 @@ async def test_what_was_said_goes_only_from_what_was_archived_long_ago(db: Datab
         await db.run(sessions.insert().values(author_id="ana", updated_at=OLD, **row))
         said = {"space": "s", "session_id": f"s{n}", "run_id": f"r{n}", "question": "?", "answer": "!"}
         await db.run(exchanges.insert().values(citations="[]", created_at=OLD, **said))
-    assert await KeptDays(db, 30, Engine().forget, delete_document=no_document).round(NOW) == 1
+    assert await KeptDays(db, 30, Engine().forget, delete_documents=no_document).round(NOW) == 1
     assert [len(await kept.last_exchanges("s", f"s{n}", 9)) for n in range(3)] == [0, 1, 1]
     # A message that is deleted still takes along what is left of its run, though its request is gone.
     assert await Inbox(db).withdraw("s", "r1", "")
@@ -120,6 +120,6 @@ async def test_old_changes_of_settings_go_and_the_settings_stay(db: Database) ->
     await store.set_all("s", {f"house_rule.{n}": "old" for n in range(BATCH + 1)}, "bia")
     await db.run(setting_changes.update().values(changed_at=OLD))
     await store.set("s", "works", "rules", "bia", "channel", "c")
-    assert await KeptDays(db, 30, Engine().forget, delete_document=no_document).round(NOW) == BATCH + 1
+    assert await KeptDays(db, 30, Engine().forget, delete_documents=no_document).round(NOW) == BATCH + 1
     assert [change.name for change in await store.changes("s", 500)] == ["works"]
     assert len(await store.under("s", "house_rule.")) == BATCH + 1

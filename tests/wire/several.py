@@ -17,10 +17,17 @@ PROCESSES = 2
 
 
 class Fleet:
-    """Alike processes, each with a data folder of its own: as much of a BotProcess as the stories use."""
+    """Alike processes, each with a data folder of its own: as much of a BotProcess as the stories use.
+
+    The files of all are in one place.
+    """
 
     def __init__(self, data: Path, config: Path, environ: Mapping[str, str]) -> None:
         self.data = data
+        settings = config.read_text(encoding="utf-8")
+        assert settings.count("[storage]\n") == 1
+        files = f'[storage]\nfiles = "{data.as_uri()}"\n'
+        config.write_text(settings.replace("[storage]\n", files), encoding="utf-8")
         self.all = [BotProcess(data / f"process-{n}", config, environ) for n in range(PROCESSES)]
 
     async def start(self) -> None:

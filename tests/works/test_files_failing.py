@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.config.settings import EmbeddingConfig, StorageConfig
 from bot.platforms import Platform
+from bot.retrieval.cleanup import AWAY_S
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder
 from tests.fakes.weak_store import CutOnce, Fault, WeakStore, emptied, gone, refuses
@@ -110,7 +112,9 @@ async def test_what_was_removed_meanwhile_is_deleted_once_the_place_is_back(
     weak.fault = None
     async with running(tmp_path, Recorder(), attachments) as app:
         assert await sources(app) == ["keys.md"]
-    assert len([key for key in weak.store if "originals" in key]) == 1
+        async with asyncio.timeout(60):
+            while len([key for key in weak.store if "originals" in key]) > 1:  # noqa: ASYNC110 - in the background
+                await asyncio.sleep(0.02)
 
 
 async def test_a_run_that_a_restart_cuts_off_meanwhile_goes_on(tmp_path: Path, weak: type[WeakStore]) -> None:
@@ -149,3 +153,31 @@ async def test_a_slow_place_keeps_nobody_waiting(tmp_path: Path, weak: type[Weak
         assert await adding == "done"
         assert weak.calls.count("put") == 4
     assert longest < 0.3 * weak.calls.count("put"), "the loop was never held for all of them"
+
+
+@pytest.mark.slow
+async def test_a_place_that_hangs_holds_up_neither_a_stop_nor_what_is_asked_next(
+    tmp_path: Path, weak: type[WeakStore]
+) -> None:
+    """Both wait for half a minute at most, not for all tries."""
+    attachments, files = brought()
+    held, met = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hangs(operation: str) -> None:
+        if weak.calls.count("put") > 2:  # both attachments are there, and the first book is under way
+            loop.call_soon_threadsafe(met.set)
+            held.wait(120)
+
+    async with running(tmp_path, recorder := Recorder(), attachments) as app:
+        weak.fault = hangs
+        ticket = await app.perform(adds("r1", *files))  # type: ignore[arg-type]
+        async with asyncio.timeout(60):
+            await met.wait()
+        began = time.monotonic()
+        assert await app.stop_run("guild", "r1")
+        assert await ticket.wait() == "stopped"
+        assert await do(app, "r2", "list") == "done", said(recorder, "r2")
+        assert time.monotonic() - began < 2 * AWAY_S + 10
+        assert await sources(app) == []
+    held.set()

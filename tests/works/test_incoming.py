@@ -171,6 +171,17 @@ async def test_a_prompts_wording_comes_as_an_attachment(tmp_path: Path) -> None:
     assert "rag.exe: I can't read" in said(recorder, "r3")
 
 
+async def test_what_a_kill_has_left_half_written_goes_at_the_next_start(tmp_path: Path) -> None:
+    attachments = Attachments(one=TOWN)
+    async with running(tmp_path, Recorder(), attachments) as app:
+        assert await (await app.perform(adds("r1", attachments.file("town.md", "one")))).wait() == "done"
+    originals = tmp_path / "originals"
+    (book,) = originals.iterdir()
+    (originals / "half.md.0123.part").write_bytes(b"# Ha")
+    async with running(tmp_path, Recorder(), attachments):
+        assert list(originals.iterdir()) == [book]
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
