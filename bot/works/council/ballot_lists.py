@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.ballot_words import COUNTER, ORDINALS, RANKINGS, RANKS, SCORES
+from bot.works.council.ballot_words import COUNTER, LASTS, ORDINALS, RANKINGS, RANKS, SCORES
 from bot.works.council.judge_text import QUOTED, marked, named, plain
 from bot.works.council.places import TIE, Item, by_value, figure_of, ordinal, ranks
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
 _ORDINAL = re.compile(
     rf"^(\s*(?:-\s+"
-    rf"|\#+\s+)?)(?:(?:{RANKS})\s+)?({ORDINALS})(?:[\s-]*(?:{RANKS}))?(?:\s*{TIE.pattern})?\s*(?=[:=.)(–—-]|⟦)",
+    rf"|\#+\s+)?)(?:(?:{RANKS})\s+)?({ORDINALS})(?:[\s-]*(?:{RANKS}))?(?:[\s,(]*(?:{TIE.pattern})[)]?)?\s*(?=[:=.)(–—-]|⟦)",
     re.IGNORECASE,
 )
 _NUMERAL = re.compile(r"^(\s*(?:-\s+)?第?)([一二三四五六七八九十])(?=[、,.)位名等])")
 _NUMBER = re.compile(
-    rf"\s*(?:-\s+)?(?:(?:{RANKS})\s*|第)?[#=(\[]?\s*(?P<n>\d{{1,2}})(?:{COUNTER})?(?:[.]?\s*(?:{RANKS})(?!\w))?"
+    rf"\s*(?:-\s+)?(?:(?:{RANKS})[\s-]*|第)?[#=(\[]?\s*(?P<n>\d{{1,2}})(?:{COUNTER})?(?:[.]?\s*(?:{RANKS})(?!\w))?"
     rf"(?:\s*[(]?(?:{TIE.pattern})[)]?)?(?:\s*[.):=、,・|\]–—>→⇒-]+|(?=\s|$|⟦))",
     re.IGNORECASE,
 )
@@ -32,6 +32,7 @@ _CARDINALS = (
     ("three", "três", "tres", "trois", "drei", "tre"), ("four", "quatro", "cuatro", "quatre", "vier", "quattro"),
     ("five", "cinco", "cinq", "fünf", "cinque"), ("six", "seis", "sechs", "sei"),
 )  # fmt: skip
+_LAST_PLACE = re.compile(rf"^(\s*(?:-\s+)?)(?:{LASTS})(?:\s+(?:{RANKS}))?\s*[:=–—-]+\s*", re.IGNORECASE)
 _JOINT = re.compile(
     rf"^(\s*(?:-\s+)?)(?:{TIE.pattern})[ -]*(?=第?(?:\d{{1,2}}(?:{COUNTER})|{ORDINALS})\s*[:.)–—-])",
     re.IGNORECASE,
@@ -164,6 +165,11 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         number = _NUMBER.match(line)
         if line == QUOTED or re.match(r"#+\s", line):
             break
+        last = _LAST_PLACE.match(line) if number is None and at == end + 1 else None
+        if last and (item := item_of("- " + line[last.end() :])):
+            items.append(Item(item.letters, [items[-1].numbers[0] + 1], item.remark))
+            end = at
+            continue
         if number is None and at == end + 1 and line.lstrip().startswith("- ") and _depth(line) == depth:
             item = item_of(line, alone=True)  # there are three medals
             if item and not any(set(item.letters) & set(earlier.letters) for earlier in items):
@@ -213,16 +219,15 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     heads: list[str] = []
     starred: dict[int, bool] = {}
     end = start
+    grid: list[list[str]] = []
     for at in range(start, len(lines)):
         line = marked(lines[at])
         if "|" not in line:
             break
         end = at
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        letters = [
-            match["named"] or match["bare"] for cell in cells if (match := re.match(rf"{_LETTER}\W*$", cell))
-        ]
-        letters = letters or [letter for cell in cells for letter in named(cell)][:1]
+        grid.append([cell.strip() for cell in line.strip().strip("|").split("|")])
+    for cells in map(list, _upright(grid)):
+        letters = _alone(cells) or [letter for cell in cells for letter in named(cell)][:1]
         if letters:
             rows.append(Item(letters[:1]))
             figures.append([_figure(cell) for cell in cells])
@@ -258,6 +263,22 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         if columns_named and words == SCORES:
             break
     return ([] if any(item is not None for column in columns for item in column) else rows), end
+
+
+def _alone(cells: Sequence[str]) -> list[str]:
+    """The letters that are all of a cell."""
+    matches = [re.match(rf"{_LETTER}\W*$", cell) for cell in cells]
+    return [match["named"] or match["bare"] for match in matches if match]
+
+
+def _upright(grid: list[list[str]]) -> Sequence[Sequence[str]]:
+    """The rows of a table, its columns where each response has one: "| Place | 1 | 2 |" and "| Response | C | A |"."""
+    rows = [row for row in grid if not all(re.fullmatch(r":?-*:?", cell) for cell in row)]
+    across = [letters for row in rows if len(letters := _alone(row[1:])) > 1 and len(letters) == len(row) - 1]
+    same_width = len({len(row) for row in rows}) == 1
+    if len(rows) > 1 and same_width and len(across) == 1 and len(set(across[0])) == len(across[0]):
+        return list(zip(*rows, strict=True))
+    return grid
 
 
 def _counts(heads: Sequence[str], at: int) -> bool:

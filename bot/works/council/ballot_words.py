@@ -12,7 +12,7 @@ SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Characters of scripts that put no spaces between words."""
 AND = "and|e|et|y|und|en|i|и|ve|와|과|と|和|与|और|و"
 RANKS = (
-    r"rank|place|tier|position|platz|rang|lugar|posi[çc][ãa]o|puesto|posici[óo]n|posto|posizione"
+    r"rank(?:ed)?|place|tier|position|platz|rang|lugar|posi[çc][ãa]o|puesto|posici[óo]n|posto|posizione"
     r"|coloca[çc][ãa]o|plaats|plek"
     r"|miejsce|pozycja|lokata|место|позиция|sıra|순위|順位|名次|排名|स्थान|रैंक|(?:ال)?مركز|(?:ال)?مرتبة"
     r"|(?:ال)?ترتيب|plats|№"
@@ -22,6 +22,10 @@ SCORES = (
     r"|punkte?|punkty|pkt|punkt[óo]w"
     r"|punti|punteggio|voto|cijfer|punten|ocena|оценка|баллы?|баллов|puan|점수|점|点|点数|得点|分|分数|评分|अंक|درجة|النقاط"
     r"|total|overall|verdict"
+)
+LASTS = (
+    r"(?:bon(?:ne)? )?derni[eè]re?|last|bottom|dead last|[úu]ltim[oa]|laatste|letzte[rns]?|zuletzt|ostatni[ae]?"
+    r"|последн\w+"
 )
 PLACES = (
     r"first|primeir[oa]|primer[oa]?|prim[oa]|premi[eè]re?|erste[nrs]?|erstens|eerste|pierwsz[eya]"

@@ -36,6 +36,8 @@ _UP = re.compile(
     r" (?:with|pel[oa]s?|com|[ao]s?|d[oa]s?|por|con|desde|de|du|par|dall?[ao']?|mit|bei[m]?|vom|met|od|с|со)"
     rf"(?: (?:[oa]s?|el|la|los?|las|les?|il|de[rmn]?|die|das|het))?[ ]*(?:{WORSTS})"
     rf"|\b(?:zuerst|primeiro|primero|d['’]abord|eerst|prima|najpierw|сначала)[ ](?:\w+ )?(?:{WORSTS})"
+    r"|\bfrom (?:the )?(?:number |place |no\. ?|#)?(?!first|one|1|best|top|winner)\w{1,9}(?: place)?"
+    r" (?:up )?to (?:the )?(?:winner|champion|number one|first place|#1|1st)\b"
     rf"|\b(?:{WORSTS})\w* (?:zuerst|primeiro|primero|d['’]abord|eerst|prima|najpierw|сначала)\b"
     r"|\b(?:ascending|increasing|rising)(?: order)?(?: of (?:quality|merit|worth|preference))?(?= *(?:$|[.:,;)]))"
     r"|\bord(?:em|en|re|ine) (?:crescente|ascendente|croissant)"

@@ -92,7 +92,8 @@ _ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
 """What says how one response could be better, and nothing against the list."""
 REVISED = re.compile(
     r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
-    r"| myself)|(?<![A-H] )(?<!\bit )(?:swap|switch)\w*"
+    r"| myself)|swap(?:ping)?"
+    r"|switch(?:ing)?|I(?:['’]ve| have)? (?:now )?(?:swapped|switched)"
     r"|pensando (?:melhor|bem)|troco|inverto|j['’]inverse|en relisant|réflexion faite"
     r"|korrigiere|tausche|doch lieber"
     r"|pensándolo (?:mejor|bien)|intercambi\w*|corrijo|ripensandoci|scambio|bij nader inzien|wissel"
@@ -123,11 +124,16 @@ _DISOWNED = re.compile(
     re.IGNORECASE,
 )
 """What a judge says behind something that it copied."""
+_GOOD = rf"{BESTS}|sehr gut|very good|excellent|perfect|muito bo[ma]|excelente|muy bien|très bien|ottimo|eccellente"
+_BAD = (
+    rf"{WORSTS}|ungenügend|mangelhaft|fail(?:ed)?|(?:very )?(?:poor|bad)|useless|insuficiente|péssim[ao]|pésim[ao]"
+    r"|insuffisant|insufficiente|pessim[oa]"
+)
 _LEGEND = re.compile(
     rf"(?P<a>\d{{1,2}})\s*(?:=|:|→|(?:points? |puntos? |pontos? |punkte? )?(?:is|é|for|means|para|pour|für|per"
     rf"|being))\s*"
-    rf"(?:(?:the|o|a|el|la|le|die|das|il) )?(?P<a_is>{BESTS}|{WORSTS})|(?P<b_is>{BESTS}"
-    rf"|{WORSTS})\w*\s*(?:=|:|→|is|é|gets|receives|recebe|recibe)\s*(?P<b>\d{{1,2}})",
+    rf"(?:(?:the|o|a|el|la|le|die|das|il) )?(?P<a_is>{_GOOD}|{_BAD})|(?P<b_is>{_GOOD}"
+    rf"|{_BAD})\w*\s*(?:=|:|→|is|é|gets|receives|recebe|recibe)\s*(?P<b>\d{{1,2}})",
     re.IGNORECASE,
 )
 """What a header says of one figure: "4 = best"."""
@@ -333,7 +339,7 @@ def better_figure(how: str) -> int | None:
     best, worst = None, None
     for match in _LEGEND.finditer(how):
         figure = int(match["a"] or match["b"])
-        if _BEST.match(match["a_is"] or match["b_is"]):
+        if re.match(_GOOD, match["a_is"] or match["b_is"], re.IGNORECASE):
             best = figure
         else:
             worst = figure

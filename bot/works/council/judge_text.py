@@ -122,7 +122,7 @@ _AFTER_BRONZE = re.compile(
 )
 """A picture in the list of the three medals, which is the fourth place."""
 _HTML = re.compile(
-    r"(?P<line><(?:br|/(?:p|div|tr|ol|ul|h[1-6]))\b[^<>\n]{0,200}>[ \t]*\n?)"
+    r"(?P<line><(?:br|/?[ou]l|/(?:p|div|tr|h[1-6]))\b[^<>\n]{0,200}>[ \t]*\n?)"
     r"|(?P<item><li\b[^<>\n]{0,200}>)|(?P<cell></t[dh]\s*>)",
     re.IGNORECASE,
 )

@@ -44,7 +44,11 @@ _SCORE_WITHIN = re.compile(
     |(?P<unit>\d{{1,3}}(?:[.,]\d+)?)\s*(?:{SCORES})(?![^\W\d_]))|(?P<stars>★+(?:\.5)?)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_BARE = re.compile(r"[\s:(=–—-]*(?P<n>\d{1,3}(?:[.,]\d+)?)\s*(?=$|[)(–—;,.|-](?!\d))")
+_BARE = re.compile(
+    r"[\s:(=–—-]*(?:[.…]{2,}\s*)?(?:(?:note|nota|grade|mark|cijfer|оценка)\W{0,3})?(?P<n>\d{1,3}(?:[.,]\d+)?)"
+    r"[^\S\n]*(?=$|\n|[)(–—;,.|-](?!\d))",
+    re.IGNORECASE,
+)
 TIE = re.compile(
     r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*|ex\s+(?:aequo|æquo)|égal\w*|pari"
     r"|gelijk\w*|remis\w*|berabere|shared|joint|jointly|geteilt\w*|compartid\w+|partagée?s?|dividid\w+"

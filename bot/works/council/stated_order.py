@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 
-from bot.works.council.ballot_words import BESTS, ORDINALS, RANKS, WORSTS
+from bot.works.council.ballot_words import BESTS, LASTS, ORDINALS, RANKS, WORSTS
 from bot.works.council.final_ranking import HEDGED, OTHER, REVISED, inside_quotes, is_introduced
 from bot.works.council.judge_text import QUOTED, SAYS, marked
 from bot.works.council.places import Groups, ordinal
@@ -25,15 +25,11 @@ _VERB = (
     r"|pertence|corresponde|revient|geht|gebührt|spetta"
 )
 _ADVERBS = r"(?:\w+ly|in|on|at|em|no|na|en|au|à|auf|op|an|am|al|a|o|os|as|the|le|la|el|il|lo|der|die|das|de|het|um|un|ein|my|by a wide margin|by|far|much|still|also|for me)"  # noqa: E501
-_LAST = (
-    r"(?:bon(?:ne)? )?derni[eè]re?|last|bottom|dead last|[úu]ltim[oa]|laatste|letzte[rns]?|zuletzt|ostatni[ae]?"
-    r"|последн\w+"
-)
 _NTH = (
     rf"(?:{ORDINALS}|[1-9](?:st|nd|rd|th|[ºª°])(?=[ ](?:{RANKS}|goes|is)\b|[.,;]|$))"
-    rf"(?:[ ](?:and|e|y|et|und)[ ](?:{_LAST}))?"
+    rf"(?:[ ](?:and|e|y|et|und)[ ](?:{LASTS}))?"
 )
-_PLACE = rf"(?P<place>runner-?up|{_LAST}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{_NTH})"
+_PLACE = rf"(?P<place>runner-?up|{LASTS}|(?:{BESTS})\w*|(?:{WORSTS})\w*|{_NTH})"
 _OF_WHAT = (
     rf"(?:[ ](?:{RANKS}|spot|prize|honou?rs|answer|response|one|overall|by far|by a mile|disparad[oa]|de longe"
     rf"|con diferencia|de loin|mit abstand|di gran lunga|here|resposta|respuesta|réponse"
@@ -123,7 +119,7 @@ _NEGATED = re.compile(r"\b(?:not|n['’]t|neither|nor|não|no es|nicht|ne|pas|н
 _LETTER = re.compile(
     r"(?<![\w'’⟦])(?P<letter>[A-L])(?![\w'’⟧])(?=\s*(?:[.,;:()=>/×—–]|-+>|$)|\s+(?:vs?\.?|versus|x|contra|gegen"
     r"|contre|is|are|was|wins?"
-    rf"|comes?|vem|fica|viene|vient|kommt|fall|sit|tie|takes|beats|follows|over|above|to|and|e|y|et|und|{_LAST}|{ORDINALS})(?!\w))"
+    rf"|comes?|vem|fica|viene|vient|kommt|fall|sit|tie|takes|beats|follows|over|above|to|and|e|y|et|und|{LASTS}|{ORDINALS})(?!\w))"
 )
 _MOST_LINES = 500
 """Of a text that is longer, nothing is read: each line costs a look at those around it."""
@@ -268,9 +264,8 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
 def _without_reason(sentence: str) -> str:
     """ "In second place comes ⟦C⟧, which lacks an exercise" without what explains the place."""
     said = _REASON.sub("", sentence)
-    nth = [
-        match for pattern in (_AFTER, _BEFORE) if (match := pattern.search(said)) and ordinal(match["place"])
-    ]
+    match = _AFTER.search(said) or _BEFORE.search(said)
+    nth = match and not re.match(rf"{BESTS}|{WORSTS}", match["place"], re.IGNORECASE)
     return said if nth and said.count("⟦") == 1 else sentence
 
 
@@ -302,7 +297,7 @@ def _place(words: str, n: int) -> int:
         return int(figure[0])
     if place := ordinal(words):
         return place
-    return n if re.match(rf"{_LAST}|{WORSTS}", words, re.IGNORECASE) else 1
+    return n if re.match(rf"{LASTS}|{WORSTS}", words, re.IGNORECASE) else 1
 
 
 def _ordered(letters: Sequence[str], facts: _Facts) -> Groups:

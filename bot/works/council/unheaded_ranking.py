@@ -40,12 +40,21 @@ _FEWER = re.compile(
     r"\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser|meglio|migliore|beter)\b",
     re.IGNORECASE,
 )
+_MORE = re.compile(
+    r"\b(?:more|higher|larger|bigger)"
+    r"(?: (?:points?|numbers?|scores?|figures?|marks?|is|are|means?|meaning|the|an?)){0,4},? (?:better|best)\b"
+    r"|\b(?:mais|más|plus de|mehr) (?:pontos|puntos|points|punkte)\b[^.\n]{0,16}"
+    r"\b(?:melhor|mejor|meilleur|besser)",
+    re.IGNORECASE,
+)
 _FAULTS = re.compile(
     r"[\s:(=–—-]*(\d{1,3})\s+(?:\w+\s+)?(?:mistakes?|errors?|faults?|slips?|penalty points?"
     r"|penalt(?:y|ies)|erros?|errores"
     r"|error|erreurs?|fautes?|fehler|strafpunkte?|errori|errore|fouten|fout)\b",
     re.IGNORECASE,
 )
+_SCHOOL = re.compile(r"\b(?:schul)?noten?\b", re.IGNORECASE)
+"""Grades, of which a legend says which is the best."""
 _SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
 
 
@@ -123,7 +132,7 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     ways: list[Groups] = []
     if way and listed != letters and direction(head) == way and not any(item.numbers for item in last):
         ways.append([item.letters for item in (last[::-1] if way == "up" else last)])
-    better = better_figure(" ".join(lines))
+    better = better_figure(" ".join(lines)) or (1 if any(map(_more, lines)) else None)
     if explicit and all(item.numbers for item in last):
         numbers = [float(item.numbers[0]) for item in last]
         ways += (
@@ -136,15 +145,16 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
         ways.append(by_value(last, [value * -(better or -1) for value in values]))
     if not ways and (counts := _faults(lines[:start], last)):
         return by_value(last, counts)
-    if PENALTY.search("\n".join(lines)):
+    text = "\n".join(lines)
+    if PENALTY.search(text if better is None else _SCHOOL.sub("", text)):
         return ways[0] if ways and not any(_inverted(way, ways[0]) for way in ways) else []
+    figures = [figure_of(item.remark) for item in last]
+    if better is not None and not ways and None not in figures:
+        ways.append(by_value(last, [-better * figure for figure in figures if figure is not None]))
     if all(len(said) == 1 for said in scores):
         ways.append(by_value(last, [min(said) * -(better or 1) for said in scores]))
     elif any(scores) and not ways:
         return []
-    figures = [figure_of(item.remark) for item in last]
-    if better is not None and not ways and None not in figures:
-        ways.append(by_value(last, [-better * figure for figure in figures if figure is not None]))
     if any(_inverted(way, ways[0]) for way in ways) or not ways or len(ways[0]) < 2:
         return []
     return ways[0]
@@ -152,13 +162,24 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
 
 def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
     """How many faults are counted beside each, where the judge says above them that fewer are better; [] else."""
-    said = [line.replace(" instead of ", " ") for line in head if _FEWER.search(line)]
+    said = [
+        sentence.replace(" instead of ", " ")
+        for line in head
+        for sentence in re.split(r"(?<=[.!?])\s+", line)
+        if _FEWER.search(sentence)
+    ]
     if not said or any(pattern.search(line) for line in said for pattern in (DOUBTFUL, SAYS, HEDGED)):
         return []
     if any(named(line) for line in said):
         return []
     matches = [_FAULTS.match(item.remark) for item in items]
     return [float(match[1]) for match in matches if match] if all(matches) else []
+
+
+def _more(line: str) -> bool:
+    """Whether it says that the larger figure is the better one."""
+    sentences = re.split(r"(?<=[.!?])\s+", line)
+    return any(_MORE.search(said) and not DOUBTFUL.search(said) and not named(said) for said in sentences)
 
 
 def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:

@@ -736,3 +736,35 @@ def test_a_diagram_is_read_where_the_judge_says_what_its_arrows_mean(words: str,
 )
 def test_places_in_sentences_count_with_their_reasons_and_not_with_conditions(text: str, order: str) -> None:
     assert letters(read(text, 3)[0]) == order
+
+
+POINTS = "Response A ....... 30\nResponse B ....... 10\nResponse C ....... 60"
+GRADES = "Antwort A: Note 2\nAntwort B: Note 4\nAntwort C: Note 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        (f"More points mean a better answer.\n{POINTS}", "CAB"),
+        (f"More points do not mean a better answer.\n{POINTS}", ""),
+        (f"Response B says more points mean a better answer.\n{POINTS}", ""),
+        (POINTS, ""),
+        (f"Schulnoten (1 = sehr gut, 6 = ungenügend):\n{GRADES}", "CAB"),
+        (f"Noten (6 = sehr gut, 1 = ungenügend):\n{GRADES}", "BAC"),
+        (GRADES, ""),
+        (
+            "It asked for ten facts. I count mistakes. The fewer, the better.\nA: 2 errors\nB: 5 errors\nC: 0 errors",
+            "CAB",
+        ),
+        ("| Place | 1 | 2 | 3 |\n|---|---|---|---|\n| Response | C | A | B |", "CAB"),
+        ("| | A | B | C |\n|---|---|---|---|\n| Score | 7 | 4 | 9 |", "CAB"),
+        ("| | A | B | C |\n|---|---|---|---|\n| Accuracy | 2 | 3 | 1 |\n| Style | 9 | 4 | 5 |", ""),
+        ("Final ranking:\n1. C\n2. A\nLast: B", "CAB"),
+        ("Final ranking:\nFirst place, tied: Response C and Response A\nLast place: Response B", "C=AB"),
+        ("Countdown, from third place up to the winner:\n- Response B\n- Response A\n- Response C", "CAB"),
+        ("My countdown:\n- Response B\n- Response A\n- Response C", ""),
+        ("Tier 1: Response C\nTier 2: Responses A and B\n\nC is in a class of its own.", "CA=B"),
+    ],
+)
+def test_figures_count_as_the_judge_explains_them(text: str, order: str) -> None:
+    assert by_words(text) == order

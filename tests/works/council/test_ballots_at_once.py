@@ -29,7 +29,8 @@ SIGNS = [
     "A=", "A ", "A, ", "A and ", "A\n", "so ", "is ", "and ", "the ", "My top 3:\n", "top 3 \n", "Best: ", "9/10 ",
     "rank 1 ", "(", ")", "[", "{", '{"', "{'", '["', "|", "`", "```\n", "*", "~", "_", "#", "9", "\"", "'", "<",
     "<a>", "<td>", "“", "”", "„", "«", "»", "★\n", "{“", "“\n“: ", "\\; ",
-    "Ответ А\n", "А > В", "S tier: ", "S tier\n", "- A: grade B\n", "```dot\nA->B\n", "an arrow is better ",
+    "Ответ А\n", "А > В", "S tier: ", "S tier\n", "- A: grade B\n", "```dot\nA->B\n", "an arrow is better ", "more is ",
+    "....... 9", "Last: A\n", "| A | B |\n", "Rank-", "<ol>", "A is 1st: ", "It is ",
     '<p name="ranking">', "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
     "/*", "…", " ", "\n",
 ]  # fmt: skip

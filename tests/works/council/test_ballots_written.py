@@ -19,7 +19,7 @@ AT_LEAST = {
     "third": 23,
     "fourth": 41,
     "fifth": 39,
-    "sixth": 37,
+    "sixth": 38,
     "seventh": 39,
     "eighth": 40,
     "ninth": 38,
@@ -33,8 +33,8 @@ AT_LEAST = {
     "seventeenth": 39,
     "eighteenth": 39,
     "nineteenth": 40,
-    "twentieth": 31,
-    "twenty-first": 33,
+    "twentieth": 35,
+    "twenty-first": 37,
     "variants": 38,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
