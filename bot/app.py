@@ -77,6 +77,9 @@ next start.
 ASKS_S = 2.0
 """How long a model may take to say whether a message asks something: Slack waits three seconds."""
 
+FORGET = "forget"
+"""What processes tell each other of a run of which nothing more is to be shown."""
+
 LOST = 75
 """The exit code of a process that has lost its lease: a keeper should start it again."""
 
@@ -151,6 +154,8 @@ class App:
             gate=self._gate,
             past=self._past,
         )
+        if lease is not None:
+            lease.hear(FORGET, self._execution.showings.drop)
         self._engine = Engine(
             engine_url,
             self._execution.body,
@@ -660,9 +665,14 @@ class App:
         with in_words():
             had = [run for run in runs if await self._forgotten(space, run)]
             if had:
+                await self.drop_cached(space)
                 await self._engine.scrub()
                 await self.records.database.scrub()
         return bool(had)
+
+    async def drop_cached(self, space: str) -> None:
+        """Keep nothing of the space in memory, in any process, since words of a person were erased."""
+        await self.resources.caches.drop(space)
 
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
@@ -681,6 +691,8 @@ class App:
         else:
             await wait_at_most(self._live.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
         self._execution.showings.drop(run)
+        if self._lease is not None:
+            await self._lease.tell(self.records.database, FORGET, run)
         if live is not None or self._lease is not None:
             await self._past.withdraw(request)
         await self._engine.forget(run)

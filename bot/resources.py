@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bot import untrusted
 from bot.budget import Budget
 from bot.budgets import Budgets
+from bot.caches import Caches
 from bot.conversation import Conversations
 from bot.events import Place, Request, UserError
 from bot.file_store import file_store
@@ -81,6 +82,7 @@ class Resources:
     missing_vectors: MissingVectors
     ledger: Ledger
     budgets: Budgets
+    caches: Caches
     models: Models
     prompts: Prompts
     files: Files
@@ -127,6 +129,8 @@ class Resources:
 
         settings = Settings(kept_settings, config, alone=lease is None, category=category)
         own_prompts = Prompts(prompts, kept_settings)
+        caches = Caches(database)
+        caches.add(settings.changed)
         budgets = Budgets(settings, ledger)
         budget = Budget(ledger, config.budget, allowances=budgets.of)
 
@@ -171,6 +175,7 @@ class Resources:
             ledger=ledger,
             models=Models(config, ledger, instruction=instruction, budget=budget),
             budgets=budgets,
+            caches=caches,
             prompts=own_prompts,
             platforms=platforms,
             files=files,

@@ -152,8 +152,11 @@ class Settings:
             return was
 
     def changed(self, space: str) -> None:
-        """Drop the space's cache: its settings were written without this class."""
-        self._remembered.pop(space, None)
+        """Drop the space's cache, "" for all of them: its settings were written without this class."""
+        if space:
+            self._remembered.pop(space, None)
+        else:
+            self._remembered.clear()
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
         """The locale that the person is answered in: the nearest that is set, else the platform's."""

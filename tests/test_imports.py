@@ -49,6 +49,7 @@ LAYERS = (
         "bot.speech",
         "bot.budget",
         "bot.budgets",
+        "bot.caches",
         "bot.model_process",
         "bot.prompts",
         "bot.retention",

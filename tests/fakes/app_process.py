@@ -7,12 +7,16 @@ asked for.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
 import time
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from bot.app import App
@@ -80,6 +84,30 @@ def text_of(event: Event) -> str:
     return "\n" + "\n".join(words_of) + "\n"
 
 
+def contents(thing: object) -> Iterable[object]:
+    """What a container, or an object with slots, holds itself."""
+    if isinstance(thing, dict):
+        return [*thing, *thing.values()]
+    if isinstance(thing, list | tuple | set | frozenset | deque):
+        return list(thing)
+    if not str(type(thing).__module__).startswith(("bot.", "storage.")):
+        return []
+    names = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [
+        getattr(thing, name, None) for name in names if isinstance(name, str) and not name.startswith("__")
+    ]
+
+
+def owners(thing: object) -> str:
+    """The kinds of things that refer to it, and to these."""
+    first = [owner for owner in gc.get_referrers(thing) if not isinstance(owner, FrameType)]
+    names = []
+    for owner in first[:4]:
+        above = [type(each).__name__ for each in gc.get_referrers(owner) if not isinstance(each, FrameType)]
+        names.append(f"{type(owner).__name__} < {above[:6]}")
+    return str(names)
+
+
 class Served:
     """What can be ordered of the application."""
 
@@ -113,9 +141,14 @@ class Served:
         return {"texts": self.shown.get(run, [])}
 
     async def last(self, seconds: float) -> dict[str, Any]:
-        """Have the last words of each run take so long."""
+        """Have the last words of each run take so long; nothing waits for them longer than two seconds."""
         Shows.lasts_s = seconds
+        self.app._execution.showings.late_s = 2.0
         return {}
+
+    async def showing(self, run: str) -> dict[str, Any]:
+        """Whether something of the run is still being shown."""
+        return {"text": str(self.app._execution.showings.of(run))}
 
     async def read(self, request: str) -> dict[str, Any]:
         """What a request would be answered, if this process executed it; nothing is kept of it."""
@@ -140,6 +173,24 @@ class Served:
     async def plain(self, place: str, author: str) -> dict[str, Any]:
         """What plain words would mean there."""
         return {"text": " ".join(await self.app.plain(Place(**json.loads(place)), author, "Well?"))}
+
+    async def forget(self, space: str, run: str) -> dict[str, Any]:
+        """Its author has taken the request back."""
+        return {"text": str(await self.app.forget(space, run))}
+
+    async def remembers(self, word: str) -> dict[str, Any]:
+        """What holds a text with the word in memory, but for what this view has been shown, single words that were
+        stemmed, and the values with which SQLAlchemy has built a statement.
+        """
+        self.shown.clear()
+        gc.collect()
+        held = []
+        for thing in gc.get_objects():
+            held_texts = [text for text in contents(thing) if isinstance(text, str) and word in text]
+            built = isinstance(thing, dict) and "_orig_key" in thing
+            if any(text != word for text in held_texts) and not built:
+                held.append(f"{type(thing).__name__}: {repr(contents(thing))[:300]} of {owners(thing)}")
+        return {"text": "\n".join(held)}
 
     async def live(self) -> dict[str, Any]:
         """The ids of the runs that this process executes."""

@@ -394,3 +394,62 @@ async def test_a_stop_card_stops_the_scene_that_another_process_writes(line: str
     t.model.queue.append(Reply("The door stays shut."))
     await t.play("/story act I leave it shut.")
     assert "Spiders" not in t.model.prompts[-1]
+
+
+WORD = "zebrawood"
+ASKED = f"/rules ask How long does a {WORD} candle burn?"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("line", [ASKED, f"/story act I knock on the {WORD}."])
+async def test_a_person_is_forgotten_whom_another_process_answers(line: str, house: House) -> None:
+    t = house.table()
+    await t.play(f"/library add {LANTERNS}")
+    await t.play("/story start A door in the sea")
+    if line.startswith("/story"):
+        await t.play(f"/story remember The {WORD} burns.", ANA)
+        for number in (0, 1):
+            assert WORD in await t.read(number, "/story remember")
+    gate = t.model.hold("It burns for a long time, and it burns, and it burns, and it burns.", at=6)
+    run = await t.begin(line, ANA)
+    async with asyncio.timeout(60):
+        await gate.reached.wait()
+    answers = await t.executing(run)
+    await house.processes[answers].order("last", seconds=1.5)
+    try:
+        await t.play("/privacy delete --yes", ANA, process=1 - answers)
+        assert run not in (await house.processes[answers].order("live"))["text"]
+    finally:
+        await house.processes[answers].order("last", seconds=0)
+        gate.set()
+    assert house.tables_with(WORD) == []
+    for process in house.processes:
+        remembered = await process.order("remembers", word=WORD)
+        assert remembered["text"] == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_answer_that_another_process_still_shows_is_forgotten(house: House) -> None:
+    t = house.table()
+    await t.play(f"/library add {LANTERNS}")
+    gate = t.model.hold(f"The {WORD} burns for a long time, and it burns, and it burns, and it burns.", at=6)
+    run = await t.begin(ASKED, ANA)
+    async with asyncio.timeout(60):
+        await gate.reached.wait()
+    answers = await t.executing(run)
+    shows, other = house.processes[answers], house.processes[1 - answers]
+    await shows.order("last", seconds=30)
+    try:
+        gate.set()
+        assert (await other.order("ended", run=run))["ended"] == "done"
+        assert (await shows.order("showing", run=run))["text"] == "True"
+        assert (await other.order("forget", space=t.space, run=run))["text"] == "True"
+        await t.sees(answers, f"showing {run}", lambda text: text == "False")
+    finally:
+        await shows.order("last", seconds=0)
+    assert "[done]" not in await t.shown(run)
+    assert house.tables_with(WORD) == []

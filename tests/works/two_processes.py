@@ -11,6 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from sqlalchemy import create_engine, text
+
 from bot.command_line import parse
 from bot.commands import verb
 from bot.events import Author, File, Place, Request
@@ -25,6 +27,9 @@ WITHIN_S = 1.0
 ANA = Author("ana", "Ana")
 BIA = Author("bia", "Bia", admin=True)
 
+TABLES = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'dbos')"
+HOLDS = "SELECT count(*) FROM {schema}.{name} AS held WHERE held::text ILIKE :like"
+
 Looks = Callable[[str], bool]
 
 
@@ -35,6 +40,20 @@ class House:
     processes: list[AppProcess]
     model: Answerer
     folder: Path
+    url: str
+
+    def tables_with(self, word: str) -> list[str]:
+        """The tables of the database, the engine's included, in which the word is."""
+        engine = create_engine(self.url)
+        with engine.connect() as connection:
+            tables = connection.execute(text(TABLES)).all()
+            found_in = [
+                name
+                for schema, name in tables
+                if connection.scalar(text(HOLDS.format(schema=schema, name=name)), {"like": f"%{word}%"})
+            ]
+        engine.dispose()
+        return found_in
 
     def table(self) -> Table:
         return Table(self)
@@ -97,8 +116,8 @@ class Table:
     async def shown(self, run: str) -> str:
         """What both have shown of a run, in order."""
         texts = [await process.order("texts", run=run) for process in self.house.processes]
-        in_order = sorted(tuple(text) for each in texts for text in each["texts"])
-        return "".join(text for _, text in in_order)
+        in_order = sorted(tuple(shown) for each in texts for shown in each["texts"])
+        return "".join(words for _, words in in_order)
 
     async def read(self, process: int, what: str, by: Author = BIA) -> str:
         """What a process answers: to a line, or to one of the words below and what it is about."""
@@ -114,6 +133,8 @@ class Table:
             return await self.refused(rest, by, process=process)
         if name == "shown":
             return await self.shown(rest)
+        if name == "showing":
+            return str((await order("showing", run=rest))["text"])
         if name == "ended":
             return str((await order("ended", run=rest))["ended"])
         assert name == "plain", what
@@ -149,16 +170,16 @@ class Table:
         ends = time.monotonic() + within_s
         while True:
             began = time.monotonic()
-            text = await self.read(process, what, by)
-            if looks(text):
+            reads = await self.read(process, what, by)
+            if looks(reads):
                 return
-            assert began < ends, f"process {process} still has for {what!r}: {text}"
+            assert began < ends, f"process {process} still has for {what!r}: {reads}"
             await asyncio.sleep(0.05)
 
 
-def found(pattern: str, text: str) -> str:
-    match = re.search(pattern, text)
-    assert match, (pattern, text)
+def found(pattern: str, shown: str) -> str:
+    match = re.search(pattern, shown)
+    assert match, (pattern, shown)
     return match[1]
 
 
@@ -175,4 +196,4 @@ async def opened(folder: Path, url: str, more: str = "") -> AsyncIterator[House]
         for process in processes:
             await process.start()
             stack.push_async_callback(process.leave)
-        yield House(processes, model, folder)
+        yield House(processes, model, folder, url)

@@ -26,7 +26,7 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.privacy.work import Privacy
 
-    return Privacy(resources.people, resources.settings, runs)
+    return Privacy(resources.people, runs)
 
 
 KIND = Kind("privacy", VERBS, make)

@@ -20,7 +20,6 @@ from bot.words import Words, words
 
 if TYPE_CHECKING:
     from bot.kind import Runs
-    from bot.settings import Settings
     from storage.people import People, Rows
 
 FILE: Final = "sutradhar-my-data.json"
@@ -44,9 +43,8 @@ class DeletionPlan:
 class Privacy:
     """The verbs "export" and "delete": only about the asking person, in their space."""
 
-    def __init__(self, people: People, settings: Settings, runs: Runs) -> None:
+    def __init__(self, people: People, runs: Runs) -> None:
         self._people = people
-        self._settings = settings
         self._runs = runs
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -99,7 +97,7 @@ class Privacy:
             # What still runs is stopped first: it would write down more.
             await self._runs.forget(space, *about.runs)
             await self._people.delete(space, person, run.id, without_words)
-            self._settings.changed(space)
+            await self._runs.drop_cached(space)
             await self._runs.forget_steps(space, *about.beside)
             return True
 

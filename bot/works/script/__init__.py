@@ -102,6 +102,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.script.work import Scripts
 
     catalogue = Catalogue(resources.scripts)
+    resources.caches.add(catalogue.drop)
     section = resources.config.section(ScriptConfig)
     likeness = Likeness(resources.scripts, resources.embedding)
     background = BackgroundAnalysis(

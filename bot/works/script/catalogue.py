@@ -72,6 +72,10 @@ class Catalogue:
         self._open: OrderedDict[str, OpenScript] = OrderedDict()
         self._opening = asyncio.Lock()
 
+    def drop(self, space: str) -> None:
+        """Close all scripts: those of the space, "" for all of them, and others that are opened again."""
+        self._open.clear()
+
     async def resolve(self, asker: Reader, name: str = "") -> ScriptRow:
         """The script of this name, title or id; without one the thread's, or the only one that is not a secret.
 

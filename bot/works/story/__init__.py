@@ -70,6 +70,8 @@ def make(resources: Resources, runs: Runs) -> Work:
     logs, settings = logs_of(resources.stories), resources.config.section(StoryConfig)
     recall = resources.config.section(RecallConfig)
     memory = Memory(resources.story_vectors, resources.embedding, recall)
+    resources.caches.add(logs.drop)
+    resources.caches.add(memory.drop)
     scene_verbs = SceneVerbs(
         logs,
         resources.models,

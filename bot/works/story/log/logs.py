@@ -66,6 +66,13 @@ class Logs:
         self._past: OrderedDict[tuple[str, str, int, int], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
+    def drop(self, space: str) -> None:
+        """Drop what is cached of the space, "" for all of them."""
+        for branch in [key for key in self._folded if space in ("", key[0])]:
+            del self._folded[branch]
+        for at in [key for key in self._past if space in ("", key[0])]:
+            del self._past[at]
+
     async def here(self, place: Place, run: str = "", node: str = "") -> PlayedStory | None:
         """What is played in this place; as it was before this run appended to it, since a run is repeated after a
         crash.

@@ -81,6 +81,12 @@ class Memory:
         self._stories: OrderedDict[tuple[str, str], Indexed] = OrderedDict()
         self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
+    def drop(self, space: str) -> None:
+        """Drop what is cached of the space, "" for all of them; of queries all, which are of no space."""
+        for key in [key for key in self._stories if space in ("", key[0])]:
+            del self._stories[key]
+        self._queries.clear()
+
     async def recall(
         self,
         space: str,

@@ -251,6 +251,7 @@ class Safety:
                 )
                 runs.add(row.run_id)
         await stories.erase(space, bodies)
+        await self._runs.drop_cached(space)
         await self._runs.forget_steps(space, *runs)
         return len(bodies)
 
