@@ -26,6 +26,8 @@ RULED: Final = (*GOVERNED, MODELS, BOOKS)
 
 Whose: TypeAlias = Literal["person", "group", "everyone"]
 ALLOW, DENY = "allow", "deny"
+MOST: Final = 200
+"""The most rules of a space: each request reads them."""
 
 
 @dataclass(frozen=True, slots=True)

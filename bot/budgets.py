@@ -5,6 +5,7 @@ Knows no model and no price. `bot.budget` enforces them before each call, throug
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from bot.budget import dollars, refused_by
-from bot.events import Place, Request
+from bot.events import Place, Request, UserError
 from bot.settings import ADMIN_NOTES, ADMINS_EXEMPT, BUDGETS, ON, TIMEZONE, zone_of
 from storage.ledger import Allowance
 from storage.settings import TOLD
@@ -27,6 +28,11 @@ Holder: TypeAlias = Literal["person", "group", "each", "channel", "space"]
 Unit: TypeAlias = Literal["usd", "tokens"]
 PERIODS: Final[tuple[Per, ...]] = ("day", "month")
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
+MOST: Final = 200
+"""The most budgets of a space: each call of a model reads them."""
+_AMOUNT: Final = re.compile(
+    r"\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
+)
 WARNED_AT: Final = Decimal("0.8")
 """The part of a budget at whose use people get a word."""
 
@@ -58,6 +64,18 @@ def setting_of(holder: Holder, of: str, per: Per, unit: Unit) -> str:
 
 def shown(amount: Decimal, unit: Unit) -> str:
     return f"${dollars(amount)}" if unit == "usd" else f"{int(amount)} tokens"
+
+
+def amount_of(text: str) -> tuple[Decimal, Unit]:
+    """The amount and the unit that somebody has typed. Raises UserError."""
+    typed = text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip()
+    match = _AMOUNT.fullmatch(typed)
+    if match is None or Decimal(match[1]) <= 0:
+        raise UserError("budgets.amount", value=text.strip()[:60])
+    unit: Unit = "tokens" if (match[2] or "").casefold().startswith("token") else "usd"
+    if unit == "tokens" and Decimal(match[1]) % 1:
+        raise UserError("budgets.amount", value=text.strip()[:60])
+    return Decimal(match[1]), unit
 
 
 def budget_of(row: SettingRow) -> SetBudget | None:

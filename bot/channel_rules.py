@@ -14,6 +14,7 @@ from bot.events import Place, Request, UserError
 from bot.settings import (
     ANSWERS,
     DEFAULT_WORK,
+    EVERYTHING,
     IN_PRIVATE,
     IN_THREAD,
     LISTENS,
@@ -25,6 +26,7 @@ from bot.settings import (
 from bot.verb import PRIVATE, SHELF
 
 if TYPE_CHECKING:
+    from bot.config import Config
     from bot.settings import Settings
     from bot.verb import Verb
     from storage.sessions import Sessions
@@ -114,6 +116,13 @@ class ChannelRules:
     async def answers_privately(self, verb: Verb, place: Place) -> bool:
         """Whether an answer to this verb goes to the asker alone there, who can share it."""
         return verb.option(PRIVATE.name) is not None and await self.answers(place) == IN_PRIVATE
+
+
+def check_listening(config: Config, platform: str, name: str, value: str) -> None:
+    """Raises UserError where a setting asks for messages that the platform does not show the bot."""
+    unseen = platform == "discord" and not config.discord.free_chat
+    if name == LISTENS and value == EVERYTHING and unseen:
+        raise UserError("settings.listens_intent")
 
 
 def governed(verb: Verb) -> bool:

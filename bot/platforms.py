@@ -166,6 +166,8 @@ class Platform:
     person is; it raises UserError where the platform does not answer. `find` gives the id and the name of a "person" or
     a "group" of the place's space by what somebody typed, None for nobody; without it there are no groups, and people
     are called by their ids.
+    `knows` says whether the place's space has this "channel", "category", "person" or "group", by its id; without it
+    that is not known.
     `private_place` gives the place of a person's private conversation with the bot, in the space of a place.
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
     None where there can be none.
@@ -211,6 +213,7 @@ class Platform:
     channel_name: Callable[[Place], Awaitable[str]] | None = None
     person_name: Callable[[Place, str], Awaitable[str]] | None = None
     standing: Callable[[Place, str, Collection[str]], Awaitable[Standing]] | None = None
+    knows: Callable[[Place, str, str], Awaitable[bool]] | None = None
     find: Callable[[Place, str, str], Awaitable[tuple[str, str] | None]] | None = None
     without_words: Callable[[str], str] | None = None
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None

@@ -139,6 +139,12 @@ class Settings:
             await self.store.set_all(place.space, values, person, scope, owner)
             await self._remember(place.space)
 
+    async def write(self, space: str, person: str, values: Mapping[tuple[Scope, str, str], str]) -> None:
+        """Write all of these, by scope, owner and name, or none."""
+        async with self._turn:
+            await self.store.write(space, values, person)
+            await self._remember(space)
+
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
         """Remove the setting of this scope; whether there was one."""
         return await self.reset_all(place, person, [name], scope)

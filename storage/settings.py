@@ -140,6 +140,25 @@ class SettingsStore:
             await connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
             await self._keep(connection, at, values)
 
+    async def write(self, space: str, values: Mapping[tuple[Scope, str, str], str], author_id: str) -> None:
+        """All of these, by scope, owner and name, or none."""
+        from storage.tables import settings as t
+
+        if not values:
+            return
+        by = {"space": space, "author_id": author_id, "updated_at": datetime.now(UTC)}
+        rows = [
+            by | {"scope": scope, "of": of, "name": name, "value": value}
+            for (scope, of, name), value in values.items()
+        ]
+        async with self._db.write() as connection:
+            for row in rows:
+                new = self._db.insert(t).values(row)
+                changed = {name: new.excluded[name] for name in ("value", "author_id", "updated_at")}
+                key = ["space", "scope", "of", "name"]
+                await connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
+                await self._keep(connection, row, {str(row["name"]): str(row["value"])})
+
     async def reset(
         self, space: str, name: str, scope: Scope = "space", of: str = "", author_id: str = ""
     ) -> bool:

@@ -234,6 +234,8 @@ NAMED = {
         "from bot.works.course.command_line",
         "from bot.works.script.intake",
     },
+    # The table of a file for what is set for everyone.
+    "bot/space_file.py": {"settings"},
     # What Opus is told of the sound.
     "bot/adapters/discord/voice/channels.py": {"voice"},
     # Commands that no direct message offers.

@@ -213,7 +213,7 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
     course = {f"course {name}" for name in ("add", "replace", "remove")}
-    settings = {"settings allow", "settings deny", "settings history"}
+    settings = {f"settings {verb}" for verb in ("allow", "deny", "history", "export", "import")}
     assert admin == library | course | settings | {"models", "prompts edit", "prompts reset", "story prompt"}
 
 

@@ -200,6 +200,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "speech.role_{}": SPEAKING_ROLES,
     "storage.{}": get_args(FaultKind),
     "usage.by_{}": ("work", "model", "person", "channel", "day"),
+    "exchange.no_{}": ("channel", "category", "person", "group"),
     "usage.chart_{}": ("work", "model", "person", "channel", "day"),
     "story.about_{}": ("premise", "genre", "tone", "view", "length", "mode", "note"),
     "story.agreed_{}": AGREED,

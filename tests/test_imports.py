@@ -34,7 +34,7 @@ LAYERS = (
         "bot.runs.showing",
     ),
     ("bot.works",),
-    ("bot.accounts",),
+    ("bot.accounts", "bot.space_file"),
     ("bot.access", "bot.outsiders"),
     ("bot.channel_rules", "bot.command_line", "bot.manual", "bot.names", "bot.runs.requests"),
     ("bot.commands",),

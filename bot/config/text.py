@@ -77,8 +77,8 @@ def nearest(wrong: str, right: list[str]) -> str | None:
     return near[0] if near else None
 
 
-def line_of(text: str, where: tuple[str, ...]) -> int:
-    """The 1-based line on which the key or table at `where` begins.
+def line_of(text: str, where: tuple[str | int, ...]) -> int:
+    """The 1-based line on which the key or table at `where` begins; a number is a place in a list of tables.
 
     The file is read again, line by line: the first beginning of it that is whole TOML and holds
     the key ends with the key's last line, and the whole beginning before that ends above it.
@@ -91,8 +91,14 @@ def line_of(text: str, where: tuple[str, ...]) -> int:
         except tomllib.TOMLDecodeError:
             continue
         for name in where:
-            table = table.get(name) if isinstance(table, dict) else None
+            table = _at(table, name)
         if table is not None:
             break
         whole = count
     return whole + 1
+
+
+def _at(table: Any, name: str | int) -> Any:
+    if isinstance(table, list):
+        return table[name] if isinstance(name, int) and name < len(table) else None
+    return table.get(name) if isinstance(table, dict) else None

@@ -95,6 +95,7 @@ class Sutradhar(Client):
                 person_name=self._person_name,
                 standing=self._standing,
                 find=self._find,
+                knows=self._knows,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
                 take_back=partial(take_back, self),
                 for_one=unseen,
@@ -151,6 +152,25 @@ class Sutradhar(Client):
             raise UserError("access.no_groups") from None
         theirs = member.guild_permissions
         return Standing(groups_of(member) or (), theirs.manage_guild or theirs.administrator)
+
+    async def _knows(self, place: Place, kind: str, id: str) -> bool:
+        """Asks Discord for a member whom the client does not know."""
+        guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
+        if guild is None or not id.isdecimal():
+            return False
+        match kind:
+            case "group":
+                return guild.get_role(int(id)) is not None
+            case "person":
+                try:
+                    return (guild.get_member(int(id)) or await guild.fetch_member(int(id))) is not None
+                except (discord.DiscordException, OSError):
+                    return False
+            case _:
+                channel = guild.get_channel(int(id))
+                return channel is not None and isinstance(channel, discord.CategoryChannel) == (
+                    kind == "category"
+                )
 
     async def _find(self, place: Place, kind: str, typed: str) -> tuple[str, str] | None:
         guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -161,6 +162,7 @@ class Slack:
                 person_name=self._person_name,
                 standing=self._standing,
                 find=self._find,
+                knows=self._knows,
             )
         )
 
@@ -188,6 +190,18 @@ class Slack:
         origin = origin_of(origin_at(place))
         seen = await self.people.of(Location(person, origin.team, place.channel, origin.enterprise))
         return Standing(theirs, seen.admin)
+
+    async def _knows(self, place: Place, kind: str, id: str) -> bool:
+        """Asks Slack; what it does not tell is not there."""
+        match kind:
+            case "channel":
+                return await self._channel_name(replace(place, channel=id)) != ""
+            case "person":
+                return await self._person_name(place, id) != ""
+            case "group":
+                return id in await self.groups.of(place)
+            case _:
+                return False
 
     async def _find(self, place: Place, kind: str, typed: str) -> tuple[str, str] | None:
         name = typed.removeprefix("@").strip().casefold()

@@ -210,7 +210,7 @@ class HouseRulesVerb:
             text = await run.step("remove", lambda: self._house.remove(space, author.id, remove), str)
             yield Text(say("rules.house_removed", n=remove, text=text))
         elif change is not None:
-            text = _checked(request.text)
+            text = checked(request.text)
 
             async def changed() -> bool:
                 await self._house.change(space, author.id, change, text)
@@ -219,7 +219,7 @@ class HouseRulesVerb:
             await run.step("change", changed, bool)
             yield Text(say("rules.house_changed", n=change, text=text))
         elif changes:
-            texts = [_checked(text) for text in await self._typed(run)]
+            texts = [checked(text) for text in await self._typed(run)]
             numbers = await run.step("add", lambda: self._house.add(space, author.id, texts), list[int])
             yield Text(say("rules.house_added", n=len(numbers), numbers=", ".join(map(str, numbers))))
         else:
@@ -264,7 +264,8 @@ def rules_in(text: str) -> list[str]:
     return rules
 
 
-def _checked(text: str) -> str:
+def checked(text: str) -> str:
+    """The words of a rule as they are kept. Raises UserError."""
     rule = " ".join(text.split()).strip('"“”')
     if not rule:
         raise UserError("rules.house_empty")

@@ -103,6 +103,16 @@ VERBS: tuple[Verb, ...] = (
         sets=True,
     ),
     Verb("settings", "history", admin=True, personal=True),
+    Verb("settings", "export", admin=True, personal=True),
+    Verb(
+        "settings",
+        "import",
+        "sutradhar-settings.toml",
+        Argument("paths", "verbs.arg_settings_file", required=False, many=True, completes="path"),
+        (Option("yes", "verbs.option_yes_import", "flag"),),
+        admin=True,
+        personal=True,
+    ),
     Verb("settings", "used", inner=True, tells_admins=True),
 )
 

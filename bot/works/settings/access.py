@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-from bot.access import RULED, Access, setting_of, value_of
+from bot.access import MOST, RULED, Access, setting_of, value_of
 from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.words import words
@@ -14,9 +14,6 @@ from bot.works.settings.whom import called, whom
 
 if TYPE_CHECKING:
     from bot.resources import Resources
-
-MOST = 200
-"""The most rules of a space: each request reads them."""
 
 
 class AccessRules:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
-from bot.budgets import UNITS, Budgets, Holder, SetBudget, Unit, setting_of, shown
+from bot.budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amount_of, setting_of, shown
 from bot.events import Event, Place, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
     from storage.ledger import Per
 
 OFF = "off"
-MOST = 200
-"""The most budgets of a space: each call of a model reads them."""
-_AMOUNT = re.compile(
-    r"\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
-)
 
 
 class BudgetTable:
@@ -58,7 +52,7 @@ class BudgetTable:
             names = [setting_of(holder, of, per, unit) for unit in UNITS]
             was = await self._settings.reset_all(place, author, names, "space")
             return say("budgets.off" if was else "budgets.was_none", whose=whose, per=say(f"budgets.a_{per}"))
-        amount, unit = _amount(request.text)
+        amount, unit = amount_of(request.text)
         setting = setting_of(holder, of, per, unit)
         budgets = await self._budgets.all(place.space)
         if len(budgets) >= MOST and setting not in {budget.setting for budget in budgets}:
@@ -119,15 +113,3 @@ def _concerns(budget: SetBudget, request: Request) -> bool:
             return budget.of == request.place.channel
         case _:
             return True
-
-
-def _amount(text: str) -> tuple[Decimal, Unit]:
-    """Raises UserError."""
-    typed = text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip()
-    match = _AMOUNT.fullmatch(typed)
-    if match is None or Decimal(match[1]) <= 0:
-        raise UserError("budgets.amount", value=text.strip()[:60])
-    unit: Unit = "tokens" if (match[2] or "").casefold().startswith("token") else "usd"
-    if unit == "tokens" and Decimal(match[1]) % 1:
-        raise UserError("budgets.amount", value=text.strip()[:60])
-    return Decimal(match[1]), unit

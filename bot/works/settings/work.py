@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
 
+from bot.channel_rules import check_listening
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
-from bot.settings import EVERYTHING, LISTENS, TIMEZONE
+from bot.settings import TIMEZONE
 from bot.words import Words, words
 from bot.works.settings.access import AccessRules
 from bot.works.settings.budgets import BudgetTable
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable
+from bot.works.settings.exchange import Exchange
 from bot.works.settings.history import History
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class SettingsWork:
         self._names = Names(resources)
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        exchange = Exchange(self._resources)
         verbs = {
             "show": self._show,
             "set": self._set,
@@ -86,6 +89,8 @@ class SettingsWork:
             "budget": self._budgets.run,
             "history": self._history.run,
             "used": self._budgets.used,
+            "export": exchange.give,
+            "import": exchange.take,
         }
         return verbs[run.request.verb](run)
 
@@ -107,9 +112,7 @@ class SettingsWork:
 
         async def changed() -> str:
             value = await checked(self._resources, request)
-            unseen = request.place.platform == "discord" and not self._resources.config.discord.free_chat
-            if setting.name == LISTENS and value == EVERYTHING and unseen:
-                raise UserError("settings.listens_intent")
+            check_listening(self._resources.config, request.place.platform, setting.name, value)
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 

@@ -14,6 +14,7 @@ from bot.budgets import setting_of as budget_setting
 from bot.events import Place
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen
+from tests.fakes.discord import Message
 
 
 @pytest.fixture
@@ -100,3 +101,36 @@ async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
     assert "90 tokens of 100 tokens a day" in private.text
     assert "90 tokens of 100 tokens a month" in posted.text
     assert not on.discord.dm(on.ana).messages
+
+
+async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(on: Line) -> None:
+    text = (
+        f'[channels.{on.channel.id}]\nworks = "rules"\n[channels.99]\nworks = "rules"\n'
+        f'[categories.{on.channel.id}]\nworks = "all"\n'
+        f'[[access]]\nwhat = "story"\ngroup = "{managers(on)}"\nallow = true\n'
+        f'[[access]]\nwhat = "story"\nperson = "{on.ana.id}"\nallow = false\n'
+        '[[access]]\nwhat = "voice"\nperson = "12345"\nallow = false\n'
+    )
+    file = ("sutradhar-settings.toml", text.encode())
+    asked = await on.discord.slash(on.bia, on.channel, "settings import", file=file)
+
+    def offered() -> Message | None:
+        shown = asked.response
+        return shown if shown and "Apply" in [button.label for button in shown.buttons] else None
+
+    message = await on.discord.until(offered)
+    assert message is not None
+    for sentence in (
+        "There is no channel `99` here",
+        f"There is no category `{on.channel.id}` here",
+        "There is no person `12345` here",
+    ):
+        assert sentence in message.text
+    assert await on.app.access.rules(str(on.guild.id)) == []
+    pressed = await on.discord.press(on.bia, message, "Apply")
+
+    await on.discord.until(lambda: "Applied 3 changes." in f"{pressed.text}{pressed.followups}")
+    rules = await on.app.access.rules(str(on.guild.id))
+    assert {rule.of for rule in rules} == {str(on.ana.id), str(managers(on))}
+    place = Place("discord", str(on.guild.id), str(on.channel.id), "")
+    assert [row.value for row in await on.app.settings.nearest(place, "", "works")] == ["rules"]

@@ -161,6 +161,35 @@ async def test_a_chart_of_what_was_spent_comes_in_the_direct_conversation(
         assert not [message for message in channel.everything if message.files]
 
 
+async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    channel, ana = table(slack)
+    bia, group = channel.team.user("Bia", admin=True), channel.team.group("players", [ana])
+    text = (
+        f'[channels.{channel.id}]\nworks = "rules"\n[channels.C0NOWHERE]\nworks = "rules"\n'
+        f'[[access]]\nwhat = "story"\ngroup = "{group.id}"\nallow = true\n'
+        f'[[access]]\nwhat = "story"\nperson = "{ana.id}"\nallow = false\n'
+        '[[access]]\nwhat = "voice"\ngroup = "S0NOBODY"\nallow = false\n'
+    )
+    async with served(tmp_path, slack) as bot:
+        file = ("sutradhar-settings.toml", text.encode())
+        await slack.say(bia, channel, "settings import", mention=True, files=[file])
+        offered = await slack.until(
+            lambda: [message for message in channel.everything if "Apply these changes?" in message.shown]
+        )
+        assert "There is no channel `C0NOWHERE` here" in offered[0].shown
+        assert "There is no role or user group `S0NOBODY` here" in offered[0].shown
+        assert offered[0].ephemeral_to is bia
+        await slack.press(bia, offered[0], "Apply")
+        await slack.until(lambda: [m for m in channel.everything if "Applied 3 changes." in m.shown])
+        rules = await bot.app.access.rules(channel.team.id)
+        assert {rule.of for rule in rules} == {group.id, ana.id}
+        await slack.command(bia, channel, "/settings", "export")
+        direct = channel.team.dm(bia)
+        await slack.until(lambda: [message for message in direct.everything if message.files])
+
+
 async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:
     channel, ana = table(slack)
     before = asyncio.all_tasks()

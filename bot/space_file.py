@@ -1,0 +1,289 @@
+"""A space's settings, access rules and budgets as tables of TOML: read, checked and written.
+
+An exported file has these tables at its top, config.toml under `[spaces."PLATFORM:SPACE"]`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from bot import access, budgets
+from bot.access import RULED, rule_of
+from bot.budgets import PERIODS, amount_of, budget_of
+from bot.channel_rules import check_listening
+from bot.commands import SETTINGS
+from bot.events import UserError
+from bot.settings import OFF, ON
+from storage.settings import Scope, SettingRow
+
+if TYPE_CHECKING:
+    from bot.access import Whose
+    from bot.budgets import Holder
+    from bot.resources import Resources
+    from storage.ledger import Per
+
+EVERYONE, CHANNELS, CATEGORIES, ACCESS, BUDGETS = "settings", "channels", "categories", "access", "budgets"
+TABLES: Final = (EVERYONE, CHANNELS, CATEGORIES, ACCESS, BUDGETS)
+OF_SCOPE: Final[Mapping[Scope, str]] = {"space": EVERYONE, "channel": CHANNELS, "category": CATEGORIES}
+"""The table of each scope."""
+CALLED: Final = "name"
+"""What a channel or category is called, for those who read the file."""
+NAME_CHARS: Final = 100
+_RULE: Final = ("what", "person", "group", "name", "allow")
+_BUDGET: Final = ("amount", "per", "whose", "person", "group", "channel", "name")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+Kind: TypeAlias = Literal["", "channel", "category", "person", "group"]
+Key: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value to store, in the terms of `storage.settings`. `where` is its key in the tables.
+
+    `kind` and `id` are what it is about and has to exist in the space, "" for nothing; `called` is what that is called
+    in the file.
+    """
+
+    scope: Scope
+    of: str
+    name: str
+    value: str
+    where: Key
+    kind: Kind = ""
+    id: str = ""
+    called: str = ""
+
+    def row(self, space: str) -> SettingRow:
+        """As it would be stored, by nobody."""
+        return SettingRow(
+            space, self.scope, self.of, self.name, self.value, "", datetime.fromtimestamp(0, UTC)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at a key of the tables."""
+
+    where: Key
+    error: UserError
+
+
+def read(resources: Resources, platform: str, tables: Mapping[str, Any]) -> tuple[list[Entry], list[Fault]]:
+    """The values of the tables, and everything that is wrong with them. Blocking."""
+    reader = _Reader(resources, platform)
+    reader.read(tables)
+    return reader.entries, reader.faults
+
+
+@dataclass(slots=True)
+class _Reader:
+    resources: Resources
+    platform: str
+    entries: list[Entry] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def read(self, tables: Mapping[str, Any]) -> None:
+        for name in tables:
+            if name not in TABLES:
+                self._wrong((name,), UserError("space_file.unknown", name=name, known=", ".join(TABLES)))
+        self._settings((EVERYONE,), tables.get(EVERYONE, {}), "space", "")
+        scopes: tuple[Scope, Scope] = ("channel", "category")
+        for scope in scopes:
+            owners = tables.get(OF_SCOPE[scope], {})
+            if not isinstance(owners, dict):
+                self._wrong((OF_SCOPE[scope],), UserError("space_file.table", name=OF_SCOPE[scope]))
+                continue
+            for id, values in owners.items():
+                self._settings((OF_SCOPE[scope], id), values, scope, id)
+        for name, parse, most in (
+            (ACCESS, self._rule, access.MOST),
+            (BUDGETS, self._budget, budgets.MOST),
+        ):
+            rows = tables.get(name, [])
+            if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+                self._wrong((name,), UserError("space_file.list", name=name))
+                continue
+            if len(rows) > most:
+                self._wrong((name,), UserError("space_file.many", name=name, limit=most))
+            for n, row in enumerate(rows):
+                try:
+                    self._add(parse((name, n), row))
+                except UserError as error:
+                    self._wrong((name, n), error)
+
+    def _wrong(self, where: Key, error: UserError) -> None:
+        self.faults.append(Fault(where, error))
+
+    def _add(self, entry: Entry) -> None:
+        if any((entry.scope, entry.of, entry.name) == (had.scope, had.of, had.name) for had in self.entries):
+            raise UserError("space_file.twice")
+        self.entries.append(entry)
+
+    def _settings(self, where: Key, values: object, scope: Scope, of: str) -> None:
+        if not isinstance(values, dict):
+            self._wrong(where, UserError("space_file.table", name=str(where[-1])))
+            return
+        called = str(values.get(CALLED, "")) if scope != "space" else ""
+        kind = cast("Kind", scope if scope != "space" else "")
+        for name, value in _flat(values).items():
+            if called and name == CALLED:
+                continue
+            here = (*where, *name.split(".")) if name not in values else (*where, name)
+            try:
+                checked = self._checked(name, value, scope)
+                self._add(Entry(scope, of, name, checked, here, kind, of, called))
+            except UserError as error:
+                self._wrong(here, error)
+            except ValueError:
+                self._wrong(here, UserError("space_file.value", name=name))
+
+    def _checked(self, name: str, value: object, scope: Scope) -> str:
+        """The value to store. Raises UserError, or ValueError."""
+        setting = SETTINGS.get(name)
+        if setting is None:
+            raise UserError("settings.unknown", name=name[:60], names=", ".join(SETTINGS))
+        if setting.platforms and self.platform not in setting.platforms:
+            platforms = ", ".join(setting.platforms).capitalize()
+            raise UserError("settings.elsewhere", name=name, platforms=platforms)
+        if scope not in setting.scopes:
+            tables = [f"`{OF_SCOPE[of]}`" for of in setting.scopes if of in OF_SCOPE]
+            raise UserError("space_file.scope", name=name, tables=", ".join(tables) or "–")
+        typed = _typed(name, value)
+        checked = setting.checked(self.resources, typed, scope)
+        check_listening(self.resources.config, self.platform, name, checked)
+        return checked
+
+    def _rule(self, where: Key, row: dict[str, Any]) -> Entry:
+        _known(row, _RULE)
+        what, allows = row.get("what"), row.get("allow")
+        if what not in RULED:
+            raise UserError("settings.choices", name="what", value=str(what)[:80], choices=", ".join(RULED))
+        if not isinstance(allows, bool):
+            raise UserError("space_file.truth", name="allow")
+        kind, of = _one_of(row, ("person", "group"))
+        whose = cast("Whose", kind or "everyone")
+        name = _name(row)
+        setting = access.setting_of(what, whose, of)
+        return Entry("space", "", setting, access.value_of(allows, name), where, kind, of, name)
+
+    def _budget(self, where: Key, row: dict[str, Any]) -> Entry:
+        _known(row, _BUDGET)
+        amount, unit = amount_of(str(row.get("amount", "")))
+        per = row.get("per", PERIODS[0])
+        if per not in PERIODS:
+            raise UserError("settings.choices", name="per", value=str(per)[:80], choices=", ".join(PERIODS))
+        kind, of = _one_of(row, ("person", "group", "channel"))
+        whose = row.get("whose", "space")
+        if whose not in ("space", "each") or (kind and "whose" in row):
+            raise UserError("space_file.whose")
+        holder, name = cast("Holder", kind or whose), _name(row)
+        setting = budgets.setting_of(holder, of, cast("Per", per), unit)
+        return Entry("space", "", setting, f"{amount} {name}".strip(), where, kind, of, name)
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """With the keys `model.answerer`, say, for what TOML reads as a table `model`."""
+    flat = dict[str, Any]()
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{more}": inner for more, inner in _flat(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _typed(name: str, value: object) -> str:
+    """The value as somebody would type it."""
+    if isinstance(value, bool):
+        return ON if value else OFF
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = ", ".join(value)
+    if not isinstance(value, str | int) or not str(value).strip():
+        raise UserError("space_file.value", name=name)
+    return str(value).strip()
+
+
+def _known(row: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in row:
+        if name not in names:
+            raise UserError("space_file.unknown", name=name[:60], known=", ".join(names))
+
+
+def _one_of(row: Mapping[str, Any], kinds: Sequence[str]) -> tuple[Kind, str]:
+    """The one of these that the row names, and its id; ("", "") for none."""
+    named = [kind for kind in kinds if kind in row]
+    if len(named) > 1:
+        raise UserError("space_file.one", names=", ".join(named))
+    if not named:
+        return "", ""
+    id = row[named[0]]
+    if not isinstance(id, str) or not id.strip():
+        raise UserError("space_file.id", name=named[0])
+    return cast("Kind", named[0]), id.strip()
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return " ".join(str(row.get("name", "")).split())[:NAME_CHARS]
+
+
+def tables(rows: Sequence[SettingRow], called: Mapping[str, str]) -> dict[str, Any]:
+    """The tables of these rows; `called` are the names of channels and categories by their ids. Rows of people and
+    threads, and what is no setting of this release, are left out."""
+    whole: dict[str, Any] = {name: [] if name in (ACCESS, BUDGETS) else {} for name in TABLES}
+    for row in sorted(rows, key=lambda row: (row.scope, row.of, row.name)):
+        if row.scope not in OF_SCOPE:
+            continue
+        if (rule := rule_of(row)) is not None:
+            whose: Mapping[str, str] = {rule.whose: rule.of} if rule.of else {}
+            whole[ACCESS].append({"what": rule.what, **whose, **_named(rule.name), "allow": rule.allows})
+        elif (budget := budget_of(row)) is not None:
+            amount = {"amount": f"{budget.amount} {budget.unit}", "per": str(budget.per)}
+            amount[budget.holder if budget.of else "whose"] = budget.of or budget.holder
+            whole[BUDGETS].append(amount | _named(budget.name))
+        elif (setting := SETTINGS.get(row.name)) is not None:
+            table = whole[OF_SCOPE[row.scope]]
+            if row.scope != "space":
+                name = called.get(row.of, "")
+                table = table.setdefault(row.of, {CALLED: name} if name else {})
+            table[row.name] = setting.shown(row.value)
+    return {name: table for name, table in whole.items() if table}
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"name": name} if name else {}
+
+
+def toml(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
+    """The table as TOML: texts, truths, tables and lists of tables."""
+    lines = [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in table.items()
+        if not isinstance(value, dict | list)
+    ]
+    parts = ["\n".join(lines)] if lines else []
+    for name, value in table.items():
+        where = ".".join(map(_key, (*path, name)))
+        if isinstance(value, dict):
+            inner = toml(value, (*path, name))
+            # A table of tables alone needs no header.
+            only = value and all(isinstance(more, dict) for more in value.values())
+            parts.append(inner if only else f"[{where}]\n{inner}".rstrip())
+        elif isinstance(value, list):
+            parts += [f"[[{where}]]\n{toml(row)}" for row in value]
+    return "\n\n".join(parts)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
