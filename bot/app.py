@@ -50,6 +50,7 @@ from storage.departures import Departures
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 from storage.lease import DatabaseBusy
+from storage.patience import patient_in_a_run, patient_with_an_event
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
@@ -407,12 +408,20 @@ class App:
         self._reporting.add(task)
         task.add_done_callback(self._reporting.discard)
 
+    async def sure(self) -> None:
+        """Return once it is sure that this process's runs are its own: where others share the database, a process that
+        was frozen or cut off may find that they go on with them.
+        """
+        if self._lease is not None:
+            await self._lease.confirmed()
+
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Persist the request, acknowledge it, then start it. A request that was received before starts nothing.
 
         `acknowledge` is awaited for a fresh request only; the run starts whether or not it succeeds. Raises
         UserError when the request is not allowed or could not be persisted: then nothing was begun.
         """
+        patient_with_an_event()
         verb = commands.verb(request.work, request.verb)
         # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
         if verb.inner and not (request.answers or request.parent):
@@ -499,21 +508,40 @@ class App:
         return await self._engine.status(run) == "running"
 
     async def _start_run(self, request: Request, seq: int) -> None:
-        """Start the run of a stored request. Raises StorageFault."""
+        """Start the run of a stored request; where others share the database, as soon as that is there. Raises
+        StorageFault.
+        """
         try:
-            row = commands.verb(request.work, request.verb)
-            if (row.plain or row.holds) and request.text.strip():
-                # Before the run, which may wait: plain text that comes meanwhile belongs to the same session.
-                await session_for(self.records.sessions, request, request.text, over=row.holds)
-            await self._gate.passed()
-            line = line_name(request)
-            if self._lease is not None and line and (ahead := await self._inbox.ahead(line, seq)):
-                await self._execution.show_waiting(request, ahead)
-            await self._engine.start(request.id, request.place.platform, line, seq)
-        except StorageFault:  # it must neither block its line nor begin at the next start
+            await self._try_to_start(request, seq)
+        except StorageFault as fault:
+            if self._lease is not None and fault.away:
+                self._report(self._start_later(request, seq))
+                return
+            # It must neither block its line nor begin at the next start.
             if (live := self._live.get(request.id)) is not None:
                 await self._execution.end(live, "failed")
             raise
+
+    async def _start_later(self, request: Request, seq: int) -> None:
+        patient_in_a_run()
+        while True:
+            try:
+                return await self._try_to_start(request, seq)
+            except StorageFault as fault:
+                if not fault.away:
+                    raise
+                _log.warning("run %s could not be started yet: %s", request.id, fault)
+
+    async def _try_to_start(self, request: Request, seq: int) -> None:
+        row = commands.verb(request.work, request.verb)
+        if (row.plain or row.holds) and request.text.strip():
+            # Before the run, which may wait: plain text that comes meanwhile belongs to the same session.
+            await session_for(self.records.sessions, request, request.text, over=row.holds)
+        await self._gate.passed()
+        line = line_name(request)
+        if self._lease is not None and line and (ahead := await self._inbox.ahead(line, seq)):
+            await self._execution.show_waiting(request, ahead)
+        await self._engine.start(request.id, request.place.platform, line, seq)
 
     async def _begin(self, child: Request, key: str) -> str:
         """Start a run's child, as durably as a person's request; again with the same key it does nothing."""

@@ -22,6 +22,7 @@ from bot.events import Request, Usage, UserError
 from bot.llm.base import Message, Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Allowance, Caps, OverCap, UsedSoFar
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
@@ -339,7 +340,8 @@ class Budget:
             cost = await price(usage)
             if model:
                 _count(model.partition(":")[0], usage, cost)
-            await self._ledger.settle(
+            settled = partial(
+                self._ledger.settle,
                 space,
                 entry,
                 input_tokens=usage.input_tokens,
@@ -349,6 +351,7 @@ class Budget:
                 cost_usd=cost,
                 state=state,
             )
+            await patiently(settled)
 
         writing = asyncio.ensure_future(settle())
         try:

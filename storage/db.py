@@ -6,12 +6,14 @@ Knows no table. SQLite (`sqlite+aiosqlite:///path`) and Postgres (`postgresql+ps
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from storage.faults import FaultKind, StorageFault, fault_of
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Table, UpdateBase
@@ -121,7 +123,7 @@ class Database:
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A read-only transaction: everything in it sees the same moment."""
-        return self._connected(self._reading.begin())
+        return self._connected(self._reading.begin)
 
     @asynccontextmanager
     async def write(self, alone: str = "") -> AsyncGenerator[AsyncConnection, None]:
@@ -130,7 +132,7 @@ class Database:
         None that is `alone` by the same name goes on beside it, and what such a one has committed before is seen.
         Never open one inside another: on SQLite the inner one would wait for the outer.
         """
-        async with self._turn, self._counted(), self._connected(self._writing.begin()) as connection:
+        async with self._turn, self._counted(), self._connected(self._writing.begin) as connection:
             if alone and not self._sqlite:  # SQLite's writers are alone anyway
                 from zlib import crc32
 
@@ -143,8 +145,9 @@ class Database:
 
     @asynccontextmanager
     async def _connected(
-        self, connecting: AbstractAsyncContextManager[AsyncConnection]
+        self, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
     ) -> AsyncGenerator[AsyncConnection, None]:
+        """A connection; where the server is away, as soon as it is back within this task's patience."""
         import sqlite3
 
         from sqlalchemy.exc import DBAPIError
@@ -162,8 +165,8 @@ class Database:
         try:
             async with limit:
                 self._limits.add(limit)
-                async with connecting as connection:
-                    yield connection
+                async with AsyncExitStack() as stack:
+                    yield await patiently(partial(self._entered, stack, connecting))
         except PoolTimeout as error:
             raise StorageFault("locked", str(error)) from error
         except TimeoutError as error:
@@ -178,19 +181,40 @@ class Database:
             if not self._under_way:
                 self._idle.set()
 
+    async def _entered(
+        self, stack: AsyncExitStack, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+    ) -> AsyncConnection:
+        from sqlalchemy.exc import DBAPIError
+
+        if self.lease is not None:
+            self.lease.check()
+        try:
+            return await stack.enter_async_context(connecting())
+        except DBAPIError as error:
+            if (fault := fault_of(error)).away:
+                raise fault from error
+            raise
+
     async def execute(self, statement: Executable, /, **parameters: Any) -> CursorResult[*tuple[Any, ...]]:
         """The result of one statement, which is a transaction by itself: cheaper than `read` and `write`.
 
-        Its rows are there: both drivers fetch them with the statement.
+        Its rows are there: both drivers fetch them with the statement. A query is asked again where the connection
+        broke, within this task's patience.
         """
+        if statement.is_dml or self._sqlite:
+            return await self._executed(statement, parameters)
+        return await patiently(partial(self._executed, statement, parameters))
 
+    async def _executed(
+        self, statement: Executable, parameters: Mapping[str, Any]
+    ) -> CursorResult[*tuple[Any, ...]]:
         def executed(connection: Connection) -> CursorResult[*tuple[Any, ...]]:
             result = connection.execute(statement, parameters)
             connection.commit()
             return result
 
         turn, counted = (self._turn, self._counted()) if statement.is_dml else (nullcontext(), nullcontext())
-        async with turn, counted, self._connected(self._engine.connect()) as connection:
+        async with turn, counted, self._connected(self._engine.connect) as connection:
             return await connection.run_sync(executed)
 
     @asynccontextmanager

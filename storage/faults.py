@@ -24,19 +24,24 @@ _POSTGRES: dict[str, FaultKind] = {
 }
 
 
+_AWAY = ("08", "57P01", "57P02", "57P03", "53300")
+"""Connection failures, a server that ends or begins, and one whose connections are all in use."""
+
+
 class StorageFault(Exception):
     """A store failed; nothing was half-written.
 
     `kind`: "full" (no room), "locked" (somebody else holds it), "damaged" (not readable as what it
     should be), "missing" (not there at all), "newer" (written by a later release), "files" (where
-    files are kept is not reached, or refuses), "other" (unreachable,
-    refused, a broken rule).
+    files are kept is not reached, or refuses), "other" (unreachable, refused, a broken rule). `away`: the database's
+    server was not there, or the connection to it broke; a statement that had been sent may have been done.
     """
 
-    def __init__(self, kind: FaultKind, detail: str = "") -> None:
+    def __init__(self, kind: FaultKind, detail: str = "", *, away: bool = False) -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
         self.kind: FaultKind = kind
         self.detail = detail
+        self.away = away
 
 
 def fault_of(error: BaseException) -> StorageFault:
@@ -52,5 +57,14 @@ def fault_of(error: BaseException) -> StorageFault:
             return StorageFault(_POSTGRES[state], detail)
         if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return StorageFault("full", detail)
+        if type(cause).__module__.startswith("psycopg") and _away(type(cause).__name__, state):
+            return StorageFault("other", detail, away=True)
         cause = getattr(cause, "orig", None) or cause.__cause__
     return StorageFault("other", detail)
+
+
+def _away(name: str, state: object) -> bool:
+    """Whether an error of psycopg's says that the server is away: one of the connection has no SQLSTATE."""
+    if not isinstance(state, str):
+        return name in ("OperationalError", "ConnectionTimeout", "InterfaceError")
+    return state.startswith(_AWAY)

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from storage.db import Database
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -87,12 +88,30 @@ class Inbox:
         An id that is missing there was kept before: the platform delivered it twice.
         """
         values = [{**asdict(row), "state": "received", "process": self._db.process} for row in rows]
+        try:
+            return await self._received(values)
+        except StorageFault as fault:
+            if not fault.away:
+                raise
+        # They may have been kept all the same.
+        fresh = await self._received(values)
+        return fresh | await self._waiting(list({row.id for row in rows} - fresh.keys()))
+
+    async def _received(self, values: Sequence[dict[str, Any]]) -> dict[str, int]:
         if len(values) == 1:  # nearly always; one statement is cheaper than a transaction
             fresh = await self._db.execute(self._receive, **values[0])
             return dict(map(tuple, fresh))
         async with self._db.write() as connection:
             fresh = await connection.execute(self._receive, values)
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
+
+    async def _waiting(self, ids: Sequence[str]) -> dict[str, int]:
+        """`seq` by id of those that this process has received, and that have not begun."""
+        from storage.tables import inbox as t
+
+        ours = (t.c.id.in_(ids), t.c.process == self._db.process, t.c.state == "received")
+        rows = await self._db.execute(t.select().with_only_columns(t.c.id, t.c.seq).where(*ours))
+        return dict(sorted(map(tuple, rows), key=itemgetter(1)))
 
     async def get(self, id: str) -> InboxRow | None:
         return await self._db.row(self._get, InboxRow, of=id)

@@ -190,6 +190,15 @@ class Lease:
         if self._renewed is not None and time.monotonic() - self._renewed > self._lease_s:
             raise LeaseLost
 
+    async def confirmed(self) -> None:
+        """Return as soon as it is sure that no other process has taken over: once the lease was renewed so recently
+        that none can have, even if the connection broke since.
+        """
+        while (  # noqa: ASYNC110 - `keep` renews it
+            self._renewed is not None and time.monotonic() - self._renewed > self._grace_s
+        ):
+            await asyncio.sleep(RETRY_S)
+
     def admit(self, connection: Connection[tuple[Any, ...]], _record: object) -> None:
         """Check a new connection of SQLAlchemy's: others have closed the old ones before they took over.
 

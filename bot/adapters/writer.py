@@ -23,6 +23,7 @@ from bot.adapters.surface import NotSent, SurfaceFault, Unavailable
 from storage.faults import StorageFault
 
 T = TypeVar("T")
+Sure = Callable[[], Awaitable[None]]
 
 MARGIN_S = 0.25
 """Added to the time between posts, because the platform counts them when they arrive."""
@@ -142,8 +143,11 @@ Lane = Literal["post", "edit"]
 class Writer:
     """The writer of one channel. Posts and edits have a lane each: an edit that hangs does not delay new messages."""
 
-    def __init__(self, pace: Pace, clock: Clock, health: _Health | None = None) -> None:
+    def __init__(
+        self, pace: Pace, clock: Clock, health: _Health | None = None, sure: Sure | None = None
+    ) -> None:
         self._pace = pace
+        self._sure = sure
         self._clock = clock
         self._health = health or _Health()
         self._due: dict[Writable, _Due] = {}
@@ -283,6 +287,8 @@ class Writer:
         later = False
         urgency.set(min(rank, Rank.FIRST) if lane == "post" else rank)
         try:
+            if self._sure is not None:
+                await self._sure()
             wrote = await message.write()
             later = wrote is None
             if wrote:
@@ -330,8 +336,10 @@ class Writer:
 class Writers:
     """The writers of all channels; idle ones are dropped."""
 
-    def __init__(self, pace: Pace, clock: Clock | None = None) -> None:
+    def __init__(self, pace: Pace, clock: Clock | None = None, *, sure: Sure | None = None) -> None:
+        """`sure` returns once it is sure that the runs are this process's, and is awaited before each write."""
         self._pace = pace
+        self._sure = sure
         self.clock = clock or LoopClock()
         self._writers: dict[Hashable, Writer] = {}
         self._health = _Health(back=self._try_again)
@@ -347,7 +355,7 @@ class Writers:
 
     def at(self, key: Hashable) -> Writer:
         """The writer of the channel, which all its runs share."""
-        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock, self._health)
+        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock, self._health, self._sure)
         for old, other in list(self._writers.items())[
             :2
         ]:  # the longest unused; two a call are enough for one new writer

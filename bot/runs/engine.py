@@ -33,6 +33,7 @@ from bot import tracing
 from bot.events import Author, Completion, OptionValue, Place, Request, UserError
 from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from dbos import DBOS
@@ -429,7 +430,7 @@ class DurableRun:
             nonlocal called
             called = True
             try:
-                return {"value": adapter.dump_python(await call(), mode="json")}
+                return {"value": adapter.dump_python(await patiently(call), mode="json")}
             except UserError as error:
                 return {"sorry": _sorry_to_json(error)}
 
@@ -453,7 +454,8 @@ class DurableRun:
             called = True
             text: list[str] = []
             result: dict[str, Any] = {}
-            try:
+
+            async def streamed() -> None:
                 async with aclosing(call()) as source:
                     async for piece in source:
                         if isinstance(piece, Completion):
@@ -461,6 +463,19 @@ class DurableRun:
                         else:
                             text.append(piece)
                             pieces.put_nowait(piece)
+
+            async def begun() -> StorageFault | None:
+                try:
+                    await streamed()
+                except StorageFault as fault:
+                    if not text:  # else what was said would be said again
+                        raise
+                    return fault
+                return None
+
+            try:
+                if (fault := await patiently(begun)) is not None:
+                    raise fault
             except UserError as error:
                 result["sorry"] = _sorry_to_json(error)
             return result | {"text": "".join(text)}

@@ -60,6 +60,7 @@ from bot.runs.showing import Showings, note, show_again
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
+from storage.patience import patient_in_a_run
 from storage.unshown import QUOTED, WITHDRAWN, UnshownRow
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Execution:
         """Execute a run once and return its final state. Raises CancelledError where it is to continue later."""
         if self.leaving:
             raise asyncio.CancelledError
+        patient_in_a_run()
         if (
             live := self._live.get(run_id)
         ) is None:  # its end was stored before a crash, or it is another process's

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ from bot.events import Ended, Event, Place, Request
 from bot.runs.requests import ended_as, line_of
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from storage.inbox import Inbox, InboxRow
@@ -200,7 +202,7 @@ class LiveRuns:
         states, self._unwritten = self._unwritten, {}
         try:
             if states:
-                await self._inbox.set_states(states)
+                await patiently(partial(self._inbox.set_states, states))
             self._refused = False
         except BaseException:
             self._unwritten = {**states, **self._unwritten}

@@ -49,7 +49,7 @@ class SharedRuns(LiveRuns):
         self._executed = executed
         self._begun: dict[str, asyncio.Event] = {}
         self._told: set[asyncio.Task[object]] = set()
-        lease.hear(STOP, self._told_to_stop)
+        lease.hear(STOP, self._told_to_stop, self._missed)
         lease.hear(REWORD, self._told_words)
 
     def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
@@ -118,6 +118,18 @@ class SharedRuns(LiveRuns):
     def _told_words(self, run: str) -> None:
         if (live := self.get(run)) is not None:
             self._in_task(self._read_words(live))
+
+    def _missed(self) -> None:
+        """Something may have been told while the connection was broken: look what became of the runs."""
+        for live in self.all():
+            self._in_task(self._look_at(live))
+
+    async def _look_at(self, live: LiveRun) -> None:
+        row = await self._inbox.get(live.request.id)
+        if row is not None and row.state == "stopped":
+            await self.stop_one(live)
+        elif row is not None and (request := readable(row)) is not None and request.text != live.request.text:
+            live.reworded = request.text
 
     async def _read_words(self, live: LiveRun) -> None:
         row = await self._inbox.get(live.request.id)

@@ -73,6 +73,23 @@ async def test_what_changed_while_it_waited_goes_out_in_one_piece(
     assert log == [(0, "a:0"), (0, "a:1"), (1.2, "a:12"), (2.4, "a:24"), (3.6, "a:36"), (4.8, "a:39")]
 
 
+async def test_nothing_is_written_before_it_is_sure_whose_the_runs_are(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    confirmed = asyncio.Event()
+
+    async def sure() -> None:
+        await confirmed.wait()
+
+    writer, note = Writers(PACE, clock, sure=sure).at("c"), Note("a", clock, log, "0")
+    writer.put(note)
+    await clock.advance(5)
+    assert log == []
+    confirmed.set()
+    await clock.advance(0)
+    assert [what for _, what in log] == ["a:0"]
+
+
 async def test_a_message_that_waits_already_costs_nothing_to_queue(log: list[tuple[float, str]]) -> None:
     class Counting(Clock):
         waits = 0

@@ -45,6 +45,9 @@ class NoApplication:
     async def complete(self, *_: object) -> list[str]:
         raise NotImplementedError
 
+    async def sure(self) -> None:
+        raise NotImplementedError
+
 
 @pytest_asyncio.fixture
 async def client(tmp_path: Path) -> Sutradhar:

@@ -95,7 +95,7 @@ class Slack:
         shared = database.lease is not None
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store, self._expiring, shared=shared)
         self.people = People(self.workspaces, settings.admins)
-        self.writers = Writers(PACE)
+        self.writers = Writers(PACE, sure=app.sure)
         self.groups = Groups(self.workspaces)
         self.intake = Intake(app, config, self.workspaces, self.people)
         self.intake.counts = VoteCounts(self.writers)

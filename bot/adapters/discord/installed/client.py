@@ -179,7 +179,7 @@ class Client(commands.AutoShardedBot):
         self.app = app
         self.config = config
         self.settings = config.discord
-        self.writers = Writers(PACE)
+        self.writers = Writers(PACE, sure=app.sure)
         self.counts = VoteCounts(self.writers)
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()

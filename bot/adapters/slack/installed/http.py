@@ -26,6 +26,7 @@ from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Stor
 from bot.adapters.slack.manifest import ASKED_SCOPES
 from bot.events import UserError
 from bot.words import Words, words
+from storage.patience import patient_with_an_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,6 +130,7 @@ class Http:
         except (ValueError, LookupError, AttributeError, TypeError):
             return web.Response(status=400)
         began = time.monotonic()
+        patient_with_an_event()
         answer = await self._bolt.async_dispatch(bolt_request)
         if answer.status == 401:
             return self._refused()

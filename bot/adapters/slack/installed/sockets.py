@@ -27,6 +27,7 @@ from bot.adapters.health import Connections
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import UserError
+from storage.patience import patient_with_an_event
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
@@ -186,6 +187,7 @@ class Sockets:
     async def _handle(self, socket: Socket, envelope: dict[str, Any]) -> None:
         began = time.monotonic()
         metrics.EVENTS.add("Slack")
+        patient_with_an_event()
         try:
             request = SocketModeRequest.from_dict(envelope)
             if request is None or not isinstance(request.payload, dict):
