@@ -97,6 +97,10 @@ the request's author may not read it.
 """
 
 
+ReadPins: TypeAlias = Callable[[Request], Awaitable[list[ThreadMessage]]]
+"""The pinned messages of the channel or thread that the request comes from, the newest first. Raises UserError."""
+
+
 ReadTranscript: TypeAlias = Callable[[Request, str], Awaitable[Transcript | None]]
 """What the platform has heard in a request's recording, by the id that the file has there; None while it listens."""
 
@@ -157,7 +161,7 @@ class Platform:
 
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
     `read_whole_thread` all of them, one by one; `read_last` the newest of a place,
-    `read_linked` those of a thread that a request links.
+    `read_linked` those of a thread that a request links, `read_pins` the pinned ones of its channel.
     `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
     run there; `adults` says whether only adults are let in there.
     `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
@@ -205,6 +209,7 @@ class Platform:
     read_whole_thread: ReadWholeThread | None = None
     read_last: ReadLast | None = None
     read_linked: ReadLinked | None = None
+    read_pins: ReadPins | None = None
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
     private_place: Callable[[Place, str], Place] | None = None

@@ -69,6 +69,7 @@ NEEDS: dict[str, set[str]] = {
     "reactions.add": {"reactions:write"},
     "reactions.remove": {"reactions:write"},
     "team.info": {"team:read"},
+    "pins.list": {"pins:read"},
     "usergroups.list": {"usergroups:read"},
     "users.info": {"users:read"},
     "users.list": {"users:read"},

@@ -120,7 +120,7 @@ async def test_a_section_that_is_looked_up_begins_on_its_first_page(
     run = MemoryRun()
     async with fortress(tmp_path, 160, 160) as resources:
         run.request = replace(run.request, verb="lookup", text=name)
-        rules = Rules(nobody, resources.library, nobody, nobody, nobody)
+        rules = Rules(nobody, resources.library, nobody, nobody, nobody, nobody)
         cited = [event async for event in rules.run(run) if isinstance(event, Citation)]
         passage = (await resources.library.search("local", "rules", name)).passages[0]
         seen = await resources.library.section_of("local", passage.chunk)

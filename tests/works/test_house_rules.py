@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.events import Choices, Citation, Event, Failed, File, Notice, Stage, Text
+from bot.events import Choice, Choices, Citation, Event, Failed, File, Notice, Request, Stage, Text, UserError
+from bot.platforms import ThreadMessage
 from bot.retrieval.intake import Item
 from bot.works.rules.house_rules import MOST, HouseRules, rules_in
 from tests.fakes.chat_completions import ChatService, Reply
@@ -134,9 +136,97 @@ async def test_a_file_brings_several(ask: Asker, tmp_path: Path) -> None:
         "# Our rulings\n\n1. Flanking gives +2,\n   never advantage.\n2. No pets.\n", encoding="utf-8"
     )
     request = ask.request("rules", "house", "", HERE, BIA)
-    events = await ask.perform(replace(request, files=(File(file.name, str(file), file.stat().st_size),)))
-    assert "Added 2 house rules: 1, 2." in "".join(event.text for event in events if isinstance(event, Text))
+    request = replace(request, files=(File(file.name, str(file), file.stat().st_size),))
+    shown, choices = await preview(ask, request)
+    assert "1. Flanking gives +2, never advantage." in shown
+    assert [(choice.label, choice.command) for choice in choices] == [
+        ("Keep these 2 rules", "/rules adopt all")
+    ]
+    assert "no house rules yet" in await rules(ask), "nothing is kept before the press"
+    assert "Added 2 house rules: 1, 2." in await press(ask, request, "all")
     assert "1. Flanking gives +2, never advantage." in await rules(ask)
+    again = await press(ask, request, "all")
+    assert "2 are house rules already" in again
+    assert "nothing new" in again
+
+
+async def preview(ask: Asker, request: Any) -> tuple[str, list[Choice]]:
+    events = await ask.perform(request)
+    shown = "".join(event.text for event in events if isinstance(event, Text | Failed))
+    return shown, [choice for event in events if isinstance(event, Choices) for choice in event.choices]
+
+
+async def press(ask: Asker, shown: Any, which: str, author: Any = BIA, place: Any = HERE) -> str:
+    request = replace(ask.request("rules", "adopt", which, place, author), answers=shown.id)
+    events = await ask.perform(request)
+    return "".join(event.text for event in events if isinstance(event, Text | Failed))
+
+
+async def test_numbers_are_kept_duplicates_are_skipped_and_both_are_said(ask: Asker, tmp_path: Path) -> None:
+    await rules(ask, f"- {RULE}\n- Potions are free.\n- Gone.")
+    await rules(ask, remove=3)
+    file = tmp_path / "rulings.txt"
+    file.write_text(
+        f"2. Falling never kills.\n3) No pets.\n7. No elves.\n- FLANKING gives +2, instead of advantage\n7. No orcs.\n"
+        f"- {'x' * 1_200}\n- Flanking gives +3 instead of advantage.\n",
+        encoding="utf-8",
+    )
+    shown, choices = await preview(ask, ask.request("rules", "house", "", HERE, BIA, file=str(file)))
+    for line in (
+        "7. No elves.",
+        "One is a house rule already",
+        "One has more than 1000",
+        "numbers of 3 belong",
+    ):
+        assert line in shown
+    assert choices[0].label == "Keep these 5 rules"
+    request = ask.request("rules", "house", "", HERE, BIA, file=str(file))
+    await preview(ask, request)
+    assert "Added 5 house rules: 7, 8, 9, 10, 11." in await press(ask, request, "all")
+    kept = (await rules(ask)).splitlines()
+    assert "7. No elves." in kept
+    assert f"1. {RULE}" in kept
+
+
+async def test_only_an_admin_of_the_space_keeps_what_was_shown(ask: Asker, tmp_path: Path) -> None:
+    file = tmp_path / "rulings.txt"
+    file.write_text("First rule.\n\nSecond rule,\nin two lines.\n", encoding="utf-8")
+    request = ask.request("rules", "house", "", HERE, BIA, file=str(file))
+    shown, _ = await preview(ask, request)
+    assert "- Second rule, in two lines." in shown, "one for each paragraph"
+    with pytest.raises(UserError, match=r"app\.admins"):
+        await press(ask, request, "all", ANA)
+    with pytest.raises(UserError, match="unknown_verb"):
+        await ask.perform(ask.request("rules", "adopt", "all", HERE, BIA))
+    assert "Added" not in await press(ask, request, "all", BIA, OTHER)
+    assert "no house rules yet" in await rules(ask, place=OTHER)
+    assert "no house rules yet" in await rules(ask)
+    assert "Only admins" in await rules(ask, author=ANA, pins=True)
+    assert "works in channels" in await rules(ask, pins=True), "a terminal has no pins"
+    file.write_text("# Nothing\n", encoding="utf-8")
+    assert "found no rules there" in await rules(ask, file=str(file))
+
+
+async def test_pinned_messages_are_kept_all_or_one(ask: Asker) -> None:
+    at = datetime(2026, 6, 1, 14, 2, tzinfo=UTC)
+
+    async def pins(request: Request) -> list[ThreadMessage]:
+        return [
+            ThreadMessage("2", "bia", "Bia", "House rules:\n1. No pets.\n2. No elves.", at),
+            ThreadMessage("1", "cai", "Cai", "Next session is on Friday.", at),
+        ]
+
+    ask.app.attach(replace(ask.app.platforms["terminal"], read_pins=pins))
+    request = ask.request("rules", "house", "", HERE, BIA, pins=True)
+    shown, choices = await preview(ask, request)
+    assert "**Bia, 2026-06-01**\n1. No pets.\n2. No elves." in shown
+    assert [choice.label for choice in choices] == [
+        "Keep these 3 rules",
+        "Only those of Bia, 2026-06-01",
+        "Only those of Cai, 2026-06-01",
+    ]
+    assert "Added 2 house rules: 1, 2." in await press(ask, request, "0")
+    assert "Friday" not in await rules(ask)
 
 
 async def test_the_last_place_is_not_taken_twice(ask: Asker) -> None:

@@ -19,7 +19,7 @@ async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> N
     names = [["Fireball"], ["Fire giant"]]
 
     class Library:
-        run = None  # nobody asks
+        run = adopt = None  # nobody asks
 
         async def sections_named(self, space: str, shelf: str | None, name: str) -> list[Any]:
             return []
@@ -32,7 +32,7 @@ async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> N
     offered = []
     for one in (run, run.replay()):
         one.request = replace(one.request, verb="lookup", text="Firewall")
-        events = [event async for event in Rules(library, library, library, library, library).run(one)]
+        events = [event async for event in Rules(*[library] * 6).run(one)]
         offered += [event.choices[0].label for event in events if isinstance(event, Choices)]
     assert offered == ["Fireball", "Fireball"]
 

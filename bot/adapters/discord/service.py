@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("cdn.discordapp.com", "media.discordapp.net")
 _UNREACHABLE: Final = "discord_run.file_unreachable"
+PINS: Final = 50
+"""Pinned messages that are read: a page of them."""
 MESSAGES: Final = 100
 """Messages of one call: the most there are (Discord's documentation, "Get Channel Messages")."""
 _SAID: Final = (discord.MessageType.default, discord.MessageType.reply)
@@ -84,6 +86,7 @@ class Sutradhar(Client):
                 read_whole_thread=partial(whole_thread, self),
                 read_last=partial(last_messages, self),
                 read_linked=partial(linked_thread, self),
+                read_pins=partial(pinned_messages, self),
                 speak=voice.speak,
                 speak_along=voice.speak_along,
                 hush=voice.hush,
@@ -295,15 +298,7 @@ async def last_messages(client: Client, request: Request, most: int) -> list[Thr
     """The newest messages of the channel or thread that the request comes from, which its author may read there."""
     origin = origin_of(request.origin)
     async with faults_as_sorry(client.settings):
-        channel = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
-        if not isinstance(channel, discord.abc.Messageable):
-            raise UserError("thread.no_messages_here")
-        if not origin.member or missing(client, origin.channel, "view_channel", "read_message_history"):
-            raise UserError("discord.history_closed")
-        if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
-            member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
-            if not channel.permissions_for(member).read_message_history:
-                raise UserError("discord.history_yours")
+        channel = await _readable(client, origin)
         before = discord.Object(origin.message) if origin.message is not None else None
         page = [message async for message in channel.history(limit=most, before=before)]
     me = client.user.id if client.user is not None else 0
@@ -311,6 +306,31 @@ async def last_messages(client: Client, request: Request, most: int) -> list[Thr
     if counts and not any(message.content for message in counts):
         raise UserError("discord.history_unseen")
     return [_said(message, me) for message in counts if message.content]
+
+
+async def _readable(client: Client, origin: Origin) -> discord.abc.Messageable:
+    """The channel or thread that a request comes from, if its author and the bot may read what was said there."""
+    channel = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+    if not isinstance(channel, discord.abc.Messageable):
+        raise UserError("thread.no_messages_here")
+    if not origin.member or missing(client, origin.channel, "view_channel", "read_message_history"):
+        raise UserError("discord.history_closed")
+    if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+        member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
+        if not channel.permissions_for(member).read_message_history:
+            raise UserError("discord.history_yours")
+    return channel
+
+
+async def pinned_messages(client: Client, request: Request) -> list[ThreadMessage]:
+    """The pinned messages of the channel or thread that the request comes from, the newest pin first."""
+    async with faults_as_sorry(client.settings):
+        channel = await _readable(client, origin_of(request.origin))
+        pinned = [message async for message in channel.pins(limit=PINS)]
+    if pinned and not any(message.content for message in pinned):
+        raise UserError("discord.history_unseen")
+    me = client.user.id if client.user is not None else 0
+    return [_said(message, me) for message in pinned if message.content]
 
 
 async def linked_thread(client: Client, request: Request, thread: str, most: int) -> LinkedThread:

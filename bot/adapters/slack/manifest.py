@@ -38,8 +38,10 @@ GROUP_DMS: Final = ("mpim:history", "mpim:read")
 """Optional: the bot also answers in direct messages of several people."""
 USER_GROUPS: Final = "usergroups:read"
 """Optional: rules and budgets can name user groups."""
-OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE, USER_GROUPS, *GROUP_DMS)
-ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE, USER_GROUPS, *GROUP_DMS)))
+PINS: Final = "pins:read"
+"""Optional: house rules can be read from pinned messages."""
+OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE, USER_GROUPS, PINS, *GROUP_DMS)
+ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE, USER_GROUPS, PINS, *GROUP_DMS)))
 """The scopes that an installation requests."""
 
 EVENTS: Final = (

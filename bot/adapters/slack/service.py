@@ -149,6 +149,7 @@ class Slack:
                 read_whole_thread=reader.whole,
                 read_last=reader.last,
                 read_linked=reader.linked,
+                read_pins=reader.pins,
                 read_transcript=files.transcript,
                 speak=clips.speak,
                 speaks_again=True,

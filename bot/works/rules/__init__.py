@@ -60,9 +60,12 @@ VERBS: tuple[Verb, ...] = (
         (
             Option("change", "verbs.option_change_rule", "number", most=9_999),
             Option("remove", "verbs.option_remove_rule", "number", most=9_999),
+            Option("file", "verbs.option_house_file", completes="path"),
+            Option("pins", "verbs.option_pins", "flag"),
         ),
         sets=True,
     ),
+    Verb("rules", "adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True),
     Verb(
         "rules",
         "see",
@@ -77,6 +80,7 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
     from bot.works.library.emptiness import why_no_books
+    from bot.works.rules.house_imports import HouseImports
     from bot.works.rules.house_rules import HouseRules, HouseRulesVerb
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
@@ -97,8 +101,9 @@ def make(resources: Resources, runs: Runs) -> Work:
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
     asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots, house)
-    verb = HouseRulesVerb(house, resources.incoming)
-    return Rules(asking, resources.library, resources.records.sessions, why_none, verb)
+    imports = HouseImports(house, resources.incoming, resources.records.offers, resources.platforms)
+    verb = HouseRulesVerb(house, imports)
+    return Rules(asking, resources.library, resources.records.sessions, why_none, verb, imports)
 
 
 async def _checks(resources: Resources, request: Request) -> None:

@@ -7,22 +7,22 @@ import re
 import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Request, Run, Stage, Text, UserError
-from bot.readers.decode import decode
 from bot.retrieval.attached import Attached
 from bot.retrieval.intake import Item
 from bot.retrieval.results import ATTACHED, Passage, SearchResult, SectionText
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.incoming import Incoming
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
     from bot.strategies.base import Searchable
+    from bot.works.rules.house_imports import HouseImports
     from storage.settings import SettingsStore
 
 PREFIX: Final = "house_rule."
@@ -37,7 +37,7 @@ FILE_BYTES = 200_000
 KINDS = (".txt", ".md")
 CACHED = 100
 """Sets of rules whose search is kept in memory."""
-_ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
+ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"(\d+)$")
 
 Rule = tuple[int, str]
@@ -54,18 +54,16 @@ class HouseRules:
 
     async def all(self, space: str) -> list[Rule]:
         """Every rule of the space, by number."""
-        return [(number, text) for number, text in await self._rows(space) if text]
+        return [(number, text) for number, text in await self.rows(space) if text]
 
-    async def _rows(self, space: str) -> list[Rule]:
+    async def rows(self, space: str) -> list[Rule]:
         """With those that were removed, whose words are "": their numbers are not used again."""
         rows = await self._settings.under(space, PREFIX)
         return sorted((int(number), row.value) for number, row in rows.items())
 
     async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:
         """Store these; their numbers. Raises UserError for too many."""
-        rows = await self._rows(space)
-        if sum(text != "" for _, text in rows) + len(texts) > MOST:
-            raise UserError("rules.house_many", limit=MOST)
+        rows = await self._room(space, len(texts))
         number, numbers = max((number for number, _ in rows), default=0), list[int]()
         for text in texts:
             number += 1
@@ -74,6 +72,27 @@ class HouseRules:
                 number += 1
             numbers.append(number)
         return numbers
+
+    async def add_numbered(
+        self, space: str, author: str, rules: Sequence[tuple[int | None, str]]
+    ) -> list[int]:
+        """Store these under their numbers, or under the next one where they have none, or somebody has taken it
+        meanwhile; the numbers. Raises UserError for too many.
+        """
+        await self._room(space, len(rules))
+        numbers, others = list[int](), list[str]()
+        for number, text in rules:
+            if number is not None and await self._settings.add(space, f"{PREFIX}{number}", text, author):
+                numbers.append(number)
+            else:
+                others.append(text)
+        return sorted([*numbers, *(await self.add(space, author, others) if others else ())])
+
+    async def _room(self, space: str, more: int) -> Sequence[Rule]:
+        rows = await self.rows(space)
+        if sum(text != "" for _, text in rows) + more > MOST:
+            raise UserError("rules.house_many", limit=MOST)
+        return rows
 
     async def change(self, space: str, author: str, number: int, text: str) -> None:
         """Raises UserError where there is no such rule."""
@@ -192,19 +211,25 @@ def overrules(passages: Sequence[Passage]) -> str:
 
 
 class HouseRulesVerb:
-    """Answers `rules house`: shows, adds, changes, removes."""
+    """Answers `rules house`: shows, adds, changes, removes, imports."""
 
-    def __init__(self, house: HouseRules, incoming: Incoming) -> None:
+    def __init__(self, house: HouseRules, imports: HouseImports) -> None:
         self._house = house
-        self._incoming = incoming
+        self._imports = imports
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         space, author = request.place.space, request.author
         remove, change = (_number(request, name) for name in ("remove", "change"))
-        changes = remove is not None or change is not None or request.files or request.text.strip()
+        imports = request.files or request.options.get("file") or request.options.get("pins")
+        changes = remove is not None or change is not None or imports or request.text.strip()
         if changes and not author.admin:
             raise UserError("rules.house_admins")
+        if imports:
+            async with aclosing(self._imports.preview(run)) as events:
+                async for event in events:
+                    yield event
+            return
         yield Stage("house", say("rules.house"))
         if remove is not None:
             text = await run.step("remove", lambda: self._house.remove(space, author.id, remove), str)
@@ -219,7 +244,7 @@ class HouseRulesVerb:
             await run.step("change", changed, bool)
             yield Text(say("rules.house_changed", n=change, text=text))
         elif changes:
-            texts = [checked(text) for text in await self._typed(run)]
+            texts = [checked(text) for text in rules_in(request.text)]
             numbers = await run.step("add", lambda: self._house.add(space, author.id, texts), list[int])
             yield Text(say("rules.house_added", n=len(numbers), numbers=", ".join(map(str, numbers))))
         else:
@@ -235,30 +260,16 @@ class HouseRulesVerb:
             raise UserError("rules.house_gone", n=number)
         return SectionText(say("rules.house"), f"{say('rules.house_heading')} {number}", None, text)
 
-    async def _typed(self, run: Run) -> list[str]:
-        """The rules of the text and of the files. Raises UserError."""
-        texts = rules_in(run.request.text)
-        if run.request.files:
-            brought, refused = await self._incoming.bring(run, KINDS, FILE_BYTES)
-            if refused:
-                raise UserError(refused[0].key, **refused[0].values)
-            for file in brought:
-                data = await self._incoming.read(file.path, FILE_BYTES)
-                texts += rules_in(await asyncio.to_thread(decode, file.name, data))
-        if not texts:
-            raise UserError("rules.house_empty")
-        return texts
-
 
 def rules_in(text: str) -> list[str]:
     """The rules of a text: its list items where it has any, else one for all of it."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if not any(_ITEM.match(line) for line in lines):
+    if not any(ITEM.match(line) for line in lines):
         return [" ".join(" ".join(lines).split())] if lines else []
     rules = list[str]()
     for line in lines:
-        if _ITEM.match(line):
-            rules.append(_ITEM.sub("", line).strip())
+        if ITEM.match(line):
+            rules.append(ITEM.sub("", line).strip())
         elif rules:
             rules[-1] = f"{rules[-1]} {line.strip()}"
     return rules

@@ -30,6 +30,7 @@ from bot.works.rules.snapshot import Snapshot
 if TYPE_CHECKING:
     from bot.conversation import Conversations
     from bot.llm.registry import Models
+    from bot.works.rules.house_imports import HouseImports
     from bot.works.rules.house_rules import HouseRules, HouseRulesVerb
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
@@ -52,10 +53,12 @@ class Rules:
         sessions: Sessions,
         why_none: Callable[[Request], Awaitable[str]],
         house: HouseRulesVerb,
+        imports: HouseImports,
     ) -> None:
         """`why_none`: see `bot.works.library.emptiness`."""
         self._asking = asking
         self._house = house
+        self._imports = imports
         self._why_none = why_none
         self._library = library
         self._sessions = sessions
@@ -68,6 +71,7 @@ class Rules:
             "books": self._books,
             "see": self._see,
             "house": self._house.run,
+            "adopt": self._imports.adopt,
         }
         return verbs[run.request.verb](run)
 

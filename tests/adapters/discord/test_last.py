@@ -12,7 +12,7 @@ import pytest
 from discord.abc import _Overwrites
 
 from bot.adapters.discord.received.placing import missing
-from bot.adapters.discord.service import last_messages
+from bot.adapters.discord.service import last_messages, pinned_messages
 from bot.events import Request, UserError
 from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
@@ -46,6 +46,22 @@ async def test_the_newest_messages_before_the_question_are_read_with_names(on: L
         ("Ana", "Message 2."),
         ("Bia", "Message 3."),
     ]
+
+
+async def test_pinned_messages_are_read_the_newest_first(on: Line) -> None:
+    for n in range(3):
+        message = await on.discord.say((on.ana, on.bia)[n % 2], on.channel, f"Message {n}.")
+        message.pinned = n != 1
+    request = await asked(on)
+    pinned = await pinned_messages(on.client, request)
+    assert [(message.name, message.text) for message in pinned] == [
+        ("Ana", "Message 2."),
+        ("Ana", "Message 0."),
+    ]
+    on.channel.deny("read_message_history")
+    await on.discord.until(lambda: missing(on.client, on.channel.id, "read_message_history"))
+    with pytest.raises(UserError, match=r"discord\.history_closed"):
+        await pinned_messages(on.client, request)
 
 
 def overwrite_of(person: int, overwrite: discord.PermissionOverwrite) -> Any:

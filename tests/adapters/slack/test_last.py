@@ -40,6 +40,24 @@ async def test_in_a_thread_they_are_the_threads(at: Table) -> None:
     assert [message.text for message in said] == ["The root.", "A reply."]
 
 
+async def test_pinned_messages_are_read_the_newest_first(at: Table) -> None:
+    channel = at.team.channel("pins")
+    for n in range(3):
+        message = await at.slack.say((at.ana, at.bia)[n % 2], channel, f"Message {n}.")
+        message.pinned = n != 1
+    await at.slack.command(at.bia, channel, "/rules", "house --pins")
+    await at.ended()
+    assert at.asked.options["pins"] is True
+    pinned = await reader(at).pins(at.asked)
+    assert [(message.name, message.text) for message in pinned] == [
+        ("Ana", "Message 2."),
+        ("Ana", "Message 0."),
+    ]
+    at.slack.fail("pins.list", error="missing_scope")
+    with pytest.raises(UserError, match=r"slack_files\.pins_closed"):
+        await reader(at).pins(at.asked)
+
+
 async def test_what_slack_does_not_give_is_said(at: Table) -> None:
     await at.slack.say(at.ana, at.channel, "/rules ask Who? --last 5", mention=True)
     await at.ended()

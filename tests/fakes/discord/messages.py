@@ -104,6 +104,7 @@ class Message:
     # Who alone sees an ephemeral one.
     only_for: User | None = None
     thread: Thread | None = None
+    pinned: bool = False
     reactions: list[str] = field(default_factory=list)
 
     @property

@@ -99,6 +99,17 @@ async def list_messages(ask: Ask) -> Answer:
     return [ask.discord.readable(post) for post in reversed(posts[-int(count) :])]
 
 
+async def pins(ask: Ask) -> Answer:
+    """The newest first (Discord's documentation, "Get Channel Pins")."""
+    channel = access.channel(ask)
+    access.need(channel, "READ_MESSAGE_HISTORY")
+    pinned = [post for post in channel.posts.values() if post.pinned and not post.deleted]
+    items = [
+        {"pinned_at": "2026-06-01T14:02:00+00:00", "message": ask.discord.readable(post)} for post in pinned
+    ]
+    return {"items": items[::-1], "has_more": False}
+
+
 async def get_message(ask: Ask) -> Answer:
     channel = access.channel(ask)
     access.need(channel, "READ_MESSAGE_HISTORY")
@@ -211,6 +222,7 @@ ROUTES = (
     Route("DELETE", "/channels/{channel}", delete_channel, limits.CHANNEL),
     Route("GET", "/channels/{channel}/messages", list_messages, limits.READ),
     Route("POST", "/channels/{channel}/messages", create_message, limits.POST),
+    Route("GET", "/channels/{channel}/messages/pins", pins, limits.READ),
     Route("GET", _ONE, get_message, limits.READ),
     Route("PATCH", _ONE, patch_message, limits.EDIT),
     Route("DELETE", _ONE, delete_message, limits.DELETE),

@@ -46,6 +46,7 @@ class Message:
     # Whether @channel in the text is read as a mention, by `parse` or `link_names`.
     parsed: bool = False
     broadcast: bool = False
+    pinned: bool = False
     edited: str | None = None
     deleted: bool = False
     edits: list[Edit] = field(default_factory=list)

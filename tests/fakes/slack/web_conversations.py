@@ -134,7 +134,18 @@ def enter(ask: Ask, channel: Channel) -> None:
     ask.slack.delivery.event(channel.team, event, "member_joined_channel", channel)
 
 
+async def pins(ask: Ask) -> dict[str, Any]:
+    """The newest first."""
+    channel = ask.channel()
+    if not channel.has_bot:
+        raise Refusal("not_in_channel")
+    pinned = [post for post in channel.everything if post.pinned and not post.deleted]
+    items = [{"type": "message", "channel": channel.id, "message": post.payload()} for post in pinned]
+    return {"items": items[::-1]}
+
+
 METHODS = (
+    Method("pins.list", pins, 2, ("pins:read",)),
     Method("conversations.info", info, 3),
     Method("conversations.members", members, 4),
     Method("conversations.history", history, 3),

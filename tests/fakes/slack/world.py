@@ -32,6 +32,7 @@ SCOPES = (
     "im:write",
     "mpim:history",
     "mpim:read",
+    "pins:read",
     "reactions:write",
     "team:read",
     "users:read",

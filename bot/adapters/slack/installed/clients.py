@@ -60,6 +60,7 @@ REPEATABLE: Final = frozenset(
         "conversations.replies",
         "files.getUploadURLExternal",
         "files.info",
+        "pins.list",
         "team.info",
         "usergroups.list",
         "users.info",
@@ -103,7 +104,7 @@ to one a second.
 """
 # Calls a minute (Slack's documentation, "Rate limits"): tiers 2, 3 and 4.
 _TIERS: Final = {
-    20: "chat.startStream chat.stopStream reactions.remove users.list usergroups.list",
+    20: "chat.startStream chat.stopStream reactions.remove users.list usergroups.list pins.list",
     50: "agents.sessions.rename agents.sessions.setStatus chat.delete chat.update conversations.history "
     "conversations.info conversations.join conversations.open conversations.replies reactions.add team.info",
     100: "assistant.threads.setSuggestedPrompts assistant.threads.setTitle chat.appendStream chat.postEphemeral "

@@ -287,6 +287,19 @@ class ThreadReader:
         name = self._limited_names(location)
         return LinkedThread([await _said(each, name) for each in newest], total)
 
+    async def pins(self, request: Request) -> list[ThreadMessage]:
+        """The pinned messages of the request's channel, in Slack's order, the newest pin first."""
+        origin = origin_of(request.origin)
+        location = Location(origin.user, origin.team, origin.channel, origin.enterprise)
+        try:
+            client = await self._workspaces.client(location.team, location.enterprise)
+            answer: Any = await client.pins_list(channel=origin.channel)
+        except SurfaceFault as fault:
+            raise UserError("slack_files.pins_closed") from fault
+        name = self._limited_names(location)
+        messages = [item.get("message") or {} for item in answer.get("items") or ()]
+        return [await _said(each, name) for each in messages if text_of(each, "text") and text_of(each, "ts")]
+
     async def _pages(self, location: Location) -> AsyncGenerator[list[Mapping[str, Any]], None]:
         cursor = ""
         while True:
