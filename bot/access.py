@@ -39,6 +39,8 @@ class Rule:
     of: str
     allows: bool
     name: str
+    config: bool = False
+    """Whether config.toml sets it."""
 
     @property
     def setting(self) -> str:
@@ -61,7 +63,7 @@ def rule_of(row: SettingRow) -> Rule | None:
     verdict, _, name = row.value.partition(" ")
     if what not in RULED or whose not in get_args(Whose) or verdict not in (ALLOW, DENY):
         return None
-    return Rule(what, whose, of, verdict == ALLOW, name)  # type: ignore[arg-type]
+    return Rule(what, whose, of, verdict == ALLOW, name, row.scope == "config")  # type: ignore[arg-type]
 
 
 class Access:

@@ -45,6 +45,7 @@ from bot.runs.requests import (
 )
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
+from bot.space_file import configured
 from bot.waiting import wait_at_most
 from storage.departures import Departures
 from storage.faults import StorageFault
@@ -188,6 +189,12 @@ class App:
         from bot.resources import Resources
 
         resources = await Resources.open(config, busy_timeout_s=busy_timeout_s)
+        if config.spaces:
+            try:
+                resources.settings.configured = await asyncio.to_thread(configured, resources)
+            except BaseException:
+                await resources.close()
+                raise
         return cls(resources, resources.engine_url, busy_timeout_s=busy_timeout_s)
 
     @property

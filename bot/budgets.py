@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
@@ -47,6 +47,8 @@ class SetBudget:
     unit: Unit
     amount: Decimal
     name: str
+    config: bool = False
+    """Whether config.toml sets it."""
 
     @property
     def setting(self) -> str:
@@ -86,7 +88,8 @@ def budget_of(row: SettingRow) -> SetBudget | None:
     if holder not in get_args(Holder) or per not in PERIODS or unit not in UNITS:
         return None
     try:
-        return SetBudget(holder, of, per, unit, Decimal(amount), name)  # type: ignore[arg-type]
+        config = row.scope == "config"
+        return SetBudget(holder, of, per, unit, Decimal(amount), name, config)  # type: ignore[arg-type]
     except InvalidOperation:
         return None
 
@@ -180,7 +183,7 @@ class Budgets:
             ):
                 continue
             posted = await self._settings.of_channels(place.space, [ADMIN_NOTES])
-            channels = tuple(row.of for row in posted if row.scope == "channel" and row.value == ON)
+            channels = tuple(row.of for row in posted if row.of and row.value == ON)
             values = {"spent": shown(used, budget.unit), "cap": budget.shown}
             notes.append(AdminNote(f"budget.most_{allowance.kind}", values, channels, row.author_id))
         return notes
@@ -207,8 +210,8 @@ class Budgets:
 
     async def _since(self, place: Place) -> dict[Per, datetime]:
         """When the day and the month began, in the space's time zone."""
-        rows = await self._settings.nearest(place, "", TIMEZONE)
-        named = next((row.value for row in rows if row.scope == "space"), "UTC")
+        rows = await self._settings.nearest(replace(place, channel="", thread=""), "", TIMEZONE)
+        named = rows[0].value if rows else "UTC"
         midnight = datetime.now(zone_of(named)).replace(hour=0, minute=0, second=0, microsecond=0)
         return {"day": midnight.astimezone(UTC), "month": midnight.replace(day=1).astimezone(UTC)}
 

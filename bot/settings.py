@@ -105,6 +105,8 @@ class Settings:
         """When the reading of each of these began, by time.monotonic."""
         self._at_hand: frozenset[str] = frozenset()
         self._turn = asyncio.Lock()
+        self.configured: Mapping[str, Sequence[SettingRow]] = {}
+        """What config.toml sets for spaces, by their ids, with the scopes that it names; what is stored goes before."""
 
     def keep_at_hand(self, names: Collection[str]) -> None:
         """Cache these settings, too, since each request asks for them."""
@@ -125,9 +127,20 @@ class Settings:
         return {row.name.removeprefix(prefix): row for row in here}
 
     async def of_space(self, space: str, prefix: str) -> list[SettingRow]:
-        """The space's rows whose names begin with `ACCESS` or `BUDGETS`, in order."""
-        rows = await self._of(space)
-        return [row for row in rows if row.scope == "space" and row.name.startswith(prefix)]
+        """The space's rows whose names begin with `ACCESS` or `BUDGETS`, in order; those of the config under names
+        that are not stored have the scope "config"."""
+        rows = [row for row in await self._of(space) if row.scope == "space" and row.name.startswith(prefix)]
+        stored = {row.name for row in rows}
+        more = [row for row in self.configured.get(space, ()) if row.name.startswith(prefix)]
+        return [*rows, *(replace(row, scope="config") for row in more if row.name not in stored)]
+
+    async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
+        """What is set for the whole space under names that begin so, by the rest of their names."""
+        more = [row for row in self.configured.get(space, ()) if row.scope == "space"]
+        rows = {row.name: replace(row, scope="config") for row in more if row.name.startswith(prefix)}
+        return {name.removeprefix(prefix): row for name, row in rows.items()} | await self.store.under(
+            space, prefix
+        )
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         await self.set_all(place, person, {name: value}, scope)
@@ -213,7 +226,7 @@ class Settings:
         """Who plays each part in the space, where no channel and no person has chosen another model."""
         chosen = {
             role: tuple(models)
-            for row in await self._of(space)
+            for row in (*self.configured.get(space, ()), *await self._of(space))
             if row.scope == "space"
             and row.name.startswith(MODEL)
             and (role := row.name.removeprefix(MODEL)) in ROLES
@@ -251,7 +264,18 @@ class Settings:
             for row in rows
             if row.name == name and row.of in self._owners(row.scope, place, person)
         }
-        return list(filter(None, map(by_scope.get, NEAREST)))
+        held = list(filter(None, map(by_scope.get, NEAREST)))
+        return [*held, *self._of_config(place, name)]
+
+    def _of_config(self, place: Place, name: str) -> list[SettingRow]:
+        """The nearest row of config.toml, or none."""
+        rows = [
+            row
+            for row in self.configured.get(place.space, ())
+            if row.name == name and row.of in self._owners(row.scope, place, "")
+        ]
+        rows.sort(key=lambda row: NEAREST.index(row.scope))
+        return [replace(row, scope="config") for row in rows[:1]]
 
     def _owners(self, scope: Scope, place: Place, person: str) -> tuple[str, ...]:
         """The owner, or none where there is no such owner: a place without a category, a setting of nobody's."""
@@ -269,7 +293,7 @@ class Settings:
                 return place.channel
             case "category":
                 return self._category(place)
-            case "space":
+            case "space" | "config":
                 return ""
 
     def _changed_owner(self, scope: Scope, place: Place, person: str) -> str:
@@ -279,9 +303,11 @@ class Settings:
         return owner
 
     async def of_channels(self, space: str, names: Sequence[str]) -> list[SettingRow]:
-        """What channels, categories and the whole space have set under these names."""
+        """What channels, categories and the whole space have set under these names, then what config.toml has."""
         rows = await self.store.named(space, names)
-        return [row for row in rows if row.scope in ("channel", "category", "space")]
+        more = [row for row in self.configured.get(space, ()) if row.name in names]
+        shared = [row for row in rows if row.scope in ("channel", "category", "space")]
+        return [*shared, *(replace(row, scope="config") for row in more)]
 
 
 UTC: Final = "UTC"

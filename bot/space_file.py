@@ -17,6 +17,7 @@ from bot.access import RULED, rule_of
 from bot.budgets import PERIODS, amount_of, budget_of
 from bot.channel_rules import check_listening
 from bot.commands import SETTINGS
+from bot.config.text import line_of
 from bot.events import UserError
 from bot.settings import OFF, ON
 from storage.settings import Scope, SettingRow
@@ -79,6 +80,20 @@ def read(resources: Resources, platform: str, tables: Mapping[str, Any]) -> tupl
     reader = _Reader(resources, platform)
     reader.read(tables)
     return reader.entries, reader.faults
+
+
+def configured(resources: Resources) -> dict[str, list[SettingRow]]:
+    """What config.toml sets for each space, by its id. Blocking. Raises UserError for the first thing that is wrong."""
+    config, rows = resources.config, dict[str, list[SettingRow]]()
+    for name, tables in config.spaces.items():
+        platform, _, space = name.partition(":")
+        entries, faults = read(resources, platform, tables)
+        if faults and config.file is not None:
+            where, text = faults[0].where, config.file.read_text(encoding="utf-8-sig")
+            line = line_of(text, ("spaces", name, *where))
+            raise UserError("config.space", file=config.file, line=line, reason=faults[0].error)
+        rows[space] = [entry.row(space) for entry in entries]
+    return rows
 
 
 @dataclass(slots=True)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 TOLD: Final = "told."
 """What the names begin with of rows that say that a word on a budget was given."""
-Scope: TypeAlias = Literal["person", "thread", "channel", "category", "space"]
+Scope: TypeAlias = Literal["person", "thread", "channel", "category", "space", "config"]
+"""Whose a setting is; "config" is that of config.toml, which is never stored."""
 
 
 @dataclass(frozen=True, slots=True)

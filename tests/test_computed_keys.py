@@ -49,7 +49,7 @@ from storage.settings import Scope
 
 ENGLISH = words(LOCALES[0]).sentences()
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
-SCOPES = get_args(Scope)
+SCOPES = [scope for scope in get_args(Scope) if scope != "config"]
 VOICE_SCOPES = [scope for scope in SCOPES if scope != "category"]
 NO_KEYS = {"files.{}", "sutradhar.{}"}
 """A host's name, and the name of a span."""
@@ -106,7 +106,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "access.by_{}": get_args(Whose),
     "access.named_{}": ("person", "group"),
     "access.no_{}": ("person", "group"),
-    "access.{}": ("allowed", "denied", "removed", "no_rule"),
+    "access.{}": ("allowed", "denied", "removed", "no_rule", "in_config"),
     "budget.{}": get_args(Capped),
     "budget.most_{}": HELD,
     "budget.over_{}": HELD,
@@ -125,7 +125,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "council.show_{}": ("answers", "ballots", "key", "research"),
     "council.unfinished_{}": ("why", "any"),
     "council.{}": ("best", "likest", "any"),
-    "channels.work_{}": [scope for scope in SCOPES if scope not in ("person", "thread")],
+    "channels.work_{}": ("channel", "category", "space", "config"),
     "council_settings.{}": (
         *("saved", "reset", "was_default", "own", "default"),
         *(row.name for row in TABLE if row.work == "council" and row.sets),

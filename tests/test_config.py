@@ -63,7 +63,7 @@ def refusal(file: Path, text: str) -> str:
 
 def uncommented() -> str:
     """The example with every setting switched on: a setting is a comment that is TOML by itself."""
-    setting = re.compile(r"^# (\[[a-z.]+\]|[a-z_]+ = .+)$", re.MULTILINE)
+    setting = re.compile(r"^# (\[[a-z.]+\]|\[+spaces\..+\]|[a-z_]+ = .+)$", re.MULTILINE)
     return setting.sub(r"\1", EXAMPLE.read_text(encoding="utf-8"))
 
 

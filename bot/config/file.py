@@ -65,6 +65,8 @@ TABLES: Final[Mapping[str, type]] = {
 _KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of an HTTP header (RFC 9110, 5.1)."""
+_SPACE: Final = re.compile(r"(discord|slack|terminal):\w[\w-]*")
+"""The platform and the id of a space."""
 _OURS: Final = ("model", "messages", "input", "instructions", "system", "tools", "stream")
 """What a request holds of its own; a `body` may not change it."""
 _SECRET_FIELD: Final = re.compile(
@@ -107,7 +109,7 @@ class ConfigFile:
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
-        names_allowed = [*TABLES, "providers", "suggested"]
+        names_allowed = [*TABLES, "providers", "suggested", "spaces"]
         of_works = {} if set(names_allowed).issuperset(self.raw) else sections()
         self._check_names((), self.raw, [*names_allowed, *of_works])
         providers = self._providers()
@@ -120,6 +122,7 @@ class ConfigFile:
             self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
             self._check_members(where, models)
             self._check_kinds(where, models, providers)
+        tables_read["spaces"] = self._spaces()
         tables_read["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
@@ -128,6 +131,21 @@ class ConfigFile:
         if (discord := tables_read.get("discord")) is not None:
             self._check_shards(discord)
         return tables_read
+
+    def _spaces(self) -> dict[str, dict[str, Any]]:
+        """The tables of spaces; what is in them is checked at the start, by `bot.space_file`."""
+        for name in self._table(("spaces",)):
+            where = ("spaces", name)
+            if not _SPACE.fullmatch(name):
+                raise self._error("config.space_name", where, value=name)
+            pending: list[Any] = [self._table(where)]
+            while pending:
+                part = pending.pop()
+                if isinstance(part, dict | list):
+                    pending += part.values() if isinstance(part, dict) else part
+                elif isinstance(part, str) and secret("", part):
+                    raise self._error("config.space_secret", where)
+        return self._table(("spaces",))
 
     def _section(self, name: str, kind: type, providers: Mapping[str, ProviderConfig]) -> Any:
         section = self._fill((name,), kind, {})

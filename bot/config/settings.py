@@ -354,7 +354,8 @@ BUILT_IN: Final = {
 class Config:
     """Everything a person has set, or left at its default. `file` is None without a config.toml.
 
-    `sections` are those of the works that it holds, by the class that their Kind declares.
+    `sections` are those of the works that it holds, by the class that their Kind declares. `spaces` are the tables of
+    spaces by "PLATFORM:SPACE", whose values `bot.space_file` checks at the start.
     """
 
     data_dir: Path
@@ -374,6 +375,7 @@ class Config:
     discord: DiscordConfig = DiscordConfig()
     slack: SlackConfig = SlackConfig()
     sections: Mapping[type, Any] = field(default_factory=dict)
+    spaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
     def section(self, of: type[T]) -> T:

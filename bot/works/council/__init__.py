@@ -112,7 +112,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 def _settings(resources: Resources) -> Settings:
     from bot.works.council.settings import Settings
 
-    return Settings(resources.settings.store, resources.models, resources.config)
+    return Settings(resources.settings, resources.models, resources.config)
 
 
 async def _research(resources: Resources, typed: Typed) -> list[str]:

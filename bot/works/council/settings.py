@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from bot.config import Config
     from bot.llm.registry import Models
-    from storage.settings import SettingRow, SettingsStore
+    from bot.settings import Settings as SpaceSettings
+    from storage.settings import SettingRow
 
 OWN = "council."
 """What the names of its settings begin with."""
@@ -44,8 +45,9 @@ CRITERIA_CHARS = 1_000
 class Settings:
     """Looking is for everybody; what the whole space shares is changed by its admins."""
 
-    def __init__(self, store: SettingsStore, models: Models, config: Config) -> None:
-        self._store = store
+    def __init__(self, settings: SpaceSettings, models: Models, config: Config) -> None:
+        self._settings = settings
+        self._store = settings.store
         self._models = models
         self._config = config
 
@@ -55,7 +57,7 @@ class Settings:
         A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
         config's again.
         """
-        return self._seats(await self._store.under(space, OWN))
+        return self._seats(await self._settings.under(space, OWN))
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a setting, or change it first where there is a text. Raises UserError."""
@@ -146,7 +148,7 @@ class Settings:
         )
 
     async def _overview(self, space: str, name: str, say: Words) -> str:
-        stored = await self._store.under(space, OWN)
+        stored = await self._settings.under(space, OWN)
         seats = self._seats(stored)
         whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)
         match name:

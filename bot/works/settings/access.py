@@ -41,6 +41,8 @@ class AccessRules:
         who = called(whose, code(name or of), say)
         if request.options.get("remove"):
             was = await self._settings.reset(place, author, setting, "space")
+            if any(rule.setting == setting for rule in await self._access.rules(place.space)):
+                return what, "", f"in_config {who}"
             return what, "", f"{'removed' if was else 'no_rule'} {who}"
         rules = await self._access.rules(place.space)
         if len(rules) >= MOST and setting not in {rule.setting for rule in rules}:
@@ -62,7 +64,8 @@ class AccessRules:
                 table_row(
                     code(rule.what),
                     called(rule.whose, code(rule.name or rule.of), say),
-                    say("access.yes" if rule.allows else "access.no"),
+                    say("access.yes" if rule.allows else "access.no")
+                    + (f" ({say('settings.for_config')})" if rule.config else ""),
                 )
                 for rule in rules
             ]

@@ -68,14 +68,14 @@ class ChannelTable:
     async def _elsewhere(self, request: Request, say: Words) -> str:
         """What other channels, categories and the whole space have set, "" for nothing."""
         place, names = request.place, dict[str, str]()
-        here = {place.channel, self._settings.owner("category", place, "")}
+        here = {place.channel, self._settings.owner("category", place, "")} - {""}
         order = {setting.name: at for at, setting in enumerate(_shown())}
         rows = [
             row
             for row in await self._settings.of_channels(place.space, SHOWN)
             if row.name in order and row.of not in here
         ]
-        rows.sort(key=lambda row: (row.scope == "space", row.of, order[row.name]))
+        rows.sort(key=lambda row: (not row.of, row.of, order[row.name]))
         if not rows:
             return ""
         lines = [say("channels.header"), "|---|---|---|"]
@@ -83,6 +83,8 @@ class ChannelTable:
             if row.of not in names:
                 names[row.of] = await self._name(place, row, say)
             value = SETTINGS[row.name].shown(row.value)
+            if row.scope == "config":
+                value = f"{value} ({say('settings.for_config')})"
             lines.append(table_row(names[row.of], f"`{row.name}`", _short(value)))
         if len(rows) > ROWS:
             lines += ["", say("channels.more", n=len(rows) - ROWS)]
@@ -90,7 +92,7 @@ class ChannelTable:
 
     async def _name(self, place: Place, row: SettingRow, say: Words) -> str:
         """What people call a channel or a category; its id where the platform does not tell."""
-        if row.scope == "space":
+        if not row.of:
             return say("settings.for_space")
         return code(await self._names.channel(place, row.of) or row.of)
 

@@ -197,6 +197,8 @@ class SettingsWork:
             value = _one_line(setting.shown(row.value)) if row is not None else "–"
             lines.append(table_row(called, value, await self._by(row, reader) if row is not None else ""))
         value, by = self._unset(request, setting)
+        if (row := rows.get("config")) is not None:
+            value, by = setting.shown(row.value), "config"
         called = _strong(say(f"settings.for_{by}"), effective.scope == by)
         lines.append(table_row(called, _one_line(value) or "–", ""))
         notes = []

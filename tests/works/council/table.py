@@ -93,9 +93,10 @@ class Table:
         self.platforms: dict[str, Platform] = {}
         self.conversations = Conversations(self.sessions, self.platforms)
         self.models = Models(config, self.ledger)
-        store = Settings(self.settings_store, self.models, config)
+        place_settings = PlaceSettings(self.settings_store, config)
+        store = Settings(place_settings, self.models, config)
         prompts = Prompts(PromptFile(), self.settings_store)
-        roles = PlaceSettings(self.settings_store, config).roles
+        roles = place_settings.roles
         snapshots = Snapshots(config, self.models, prompts, self.conversations, store, roles)
         records = CouncilRecords(self.councils, self.ledger)
         self.asking = Asking(

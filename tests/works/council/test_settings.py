@@ -12,6 +12,7 @@ import pytest
 from bot.config import load
 from bot.events import Author, Stage, Text, UserError
 from bot.llm.registry import Models
+from bot.settings import Settings as SpaceSettings
 from bot.works.council.settings import CHAIRS, CRITERIA_CHARS, Settings
 from storage.db import Database
 from storage.ledger import Ledger
@@ -48,7 +49,7 @@ class Hall:
         file = self._folder / "config.toml"
         file.write_text(text, encoding="utf-8")
         config = load(file, self._folder, environ={"OPENAI_API_KEY": SECRET, **environ})
-        return Settings(self.store, Models(config, self._ledger), config)
+        return Settings(SpaceSettings(self.store, config), Models(config, self._ledger), config)
 
     def run(self, verb: str, text: str = "", *, space: str = "here", author: Author = ADMIN) -> MemoryRun:
         run = MemoryRun(space)
