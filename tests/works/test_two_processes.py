@@ -187,6 +187,9 @@ async def scene(t: Table, line: str, words: str, **more: Any) -> None:
     "story act",
     "story say",
     "story continue",
+    "story more",
+    "story hide",
+    "story unhide",
     "story end",
     "story undo",
     "story redo",
@@ -207,6 +210,9 @@ async def turns_of_a_story(t: Table) -> None:
     await scene(t, "/story retry", "A heron lands.", no_more="A gull lands.")
     await t.changes("/story flip back", BOOK, "A gull lands.", no_more="A heron lands.")
     await t.changes("/story edit A crow lands.", BOOK, "A crow lands.")
+    await scene(t, "/story more", "It caws.")
+    await t.changes("/story hide 2", "/story show", "hidden from the writer")
+    await t.changes("/story unhide 2", "/story show", no_more="hidden from the writer")
     await scene(t, "/story end", "All sleep.")
     await t.changes("/story undo", BOOK, no_more="All sleep.")
     await t.changes("/story stopcard", BOOK, no_more="A crow lands.")
@@ -338,7 +344,8 @@ NOT_PLAYED = {
         f"script {name}": READS
         for name in ("compare", "drafts", "export", "ideas", "list", "report", "scene", "scenes")
     },
-    **{f"settings {name}": READS for name in ("access", "channels", "history", "show")},
+    **{f"settings {name}": READS for name in ("access", "channels", "export", "history", "show")},
+    "settings import": "sets what `settings set`, `allow` and `budget` set, which are played",
     **{
         f"story {name}": READS
         for name in ("branches", "characters", "context", "export", "ooc", "prompt", "recall")

@@ -43,6 +43,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.versions import Versions
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
     from bot.works.story.turn.recap import Recap
@@ -118,6 +119,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         extraction,
         World(logs, own_names, buttons),
         Questions(logs, scene_verbs, extraction),
+        Longer(logs, scene_verbs),
         Outlines(logs, scene_verbs),
         Imports(
             logs,

@@ -114,6 +114,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         turn=True,
     ),
+    Verb("story", "more", ordered=True, turn=True, brief=True),
     Verb("story", "undo", ordered=True, brief=True),
     Verb("story", "redo", ordered=True, brief=True),
     Verb(
@@ -261,6 +262,24 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
     ),
     Verb("story", "context", options=(PRIVATE,), group="memory"),
+    Verb(
+        "story",
+        "hide",
+        "4",
+        Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS),
+        ordered=True,
+        brief=True,
+        group="memory",
+    ),
+    Verb(
+        "story",
+        "unhide",
+        "4",
+        Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS),
+        ordered=True,
+        brief=True,
+        group="memory",
+    ),
     Verb(
         "story",
         "stopcard",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bot.works.story.table.table import Table
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
     from bot.works.story.turn.recap import Recap
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOVED = ("flip", "edit", "redo", "fork", "switch", "open", "opened", "edited", "reword")
+MOVED = ("flip", "edit", "more", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
 SHORT = 10
 """A story with so few turns is in the prompt as a whole: it needs no vectors."""
@@ -77,6 +78,7 @@ class Stories:
     extraction: Extraction
     world: World
     questions: Questions
+    longer: Longer
     outlines: Outlines
     imports: Imports
     safety: Safety
@@ -121,6 +123,7 @@ class Stories:
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
             "suggest": self.questions.suggest,
+            "more": self.longer.run,
             "prompt": self.questions.prompts,
             "context": self.questions.fullness,
             "branches": self.branches.branches,

@@ -46,6 +46,7 @@ NAMED = {
     "story reword": "names the branch; its question knows the turn, and is answered once",
     "story start": "begins a story of its own",
     "story stopcard": "names the turn",
+    "story unhide": "names the scene",
     "story switch": "names the branch",
     "story whisper": "shows one's own whispers",
     "story zero": "names the question; the message that asks it is known",
@@ -64,6 +65,7 @@ NAMED = {
     "script drop": "names the idea and the script",
     "script scene": "names the scene and the script",
     "sessions resume": "names the conversation",
+    "settings import": "names the file that was read and shown above the button",
     "settings set": "one's own setting, in words that are asked for",
     "voice play": "the recording is known by the run that was answered",
 }
@@ -200,7 +202,7 @@ async def test_no_button_of_a_story_acts_on_another_scene(tmp_path: Path) -> Non
         await talk.say("/story undo")
         await talk.say("/story undo")
         offered = [(run, choice) for run, choice in pressable(talk.events) if goes_on(choice)]
-        assert {choice["command"].split()[1] for _, choice in offered} >= AT_HEAD - {"say", "end"}
+        assert {choice["command"].split()[1] for _, choice in offered} >= AT_HEAD - {"say", "end", "more"}
         assert all(choice["under"] for _, choice in offered), "each knows its scene"
         await talk.say("I turn back.")
         await talk.say("I go home.")

@@ -133,3 +133,102 @@ async def test_a_story_ends_with_its_own_task_and_offers_itself_as_a_book(tmp_pa
         on = await talk.say("I open it again after all.")
         assert "Write the scene." in last([asked for asked in writer.asked if "Write the" in last(asked)][-1])
         assert "Export as EPUB" not in [choice["label"] for choice in choices(on)]
+
+
+async def test_a_hidden_scene_counts_and_is_in_no_prompt_until_it_is_shown_again(tmp_path: Path) -> None:
+    writer = Prompter()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        for line in ("I open the door.", "I sing of herring.", "I go down."):
+            await talk.say(line)
+        hidden = await talk.say("/story hide 3")
+        assert "Scene 3 is hidden" in texts(hidden)
+        assert "Scene 3 · hidden from the writer" in str(hidden)
+        await talk.say("I wait.")
+        asked = str(writer.scenes[-1])
+        assert "herring" not in asked
+        assert "number 3." not in asked
+        assert "number 2." in asked
+        assert "5 scenes" in texts(await talk.say("/story show"))
+        await talk.say("/story ask What did I sing?")
+        assert "herring" not in str(writer.asked[-1]["messages"])
+        writer.asked.clear()
+        assert "reads scene 3 again" in texts(await talk.say("/story unhide 3"))
+        await talk.say("I wait on.")
+        assert "herring" in str(writer.scenes[-1])
+        assert "There is no scene “9”" in str(await talk.say("/story hide 9"))
+        assert "There is no scene" in str(await talk.say("/story hide the lamp"))
+
+
+async def test_another_version_leaves_out_what_was_hidden_since(tmp_path: Path) -> None:
+    writer = Prompter()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I sing of herring.")
+        await talk.say("I go down.")
+        await talk.say("/story hide 2")
+        await talk.say("/story retry")
+        assert "herring" not in str(writer.scenes[-1])
+        _, whole = await out(talk, "/story export --as json")
+        assert [node["body"] for node in json.loads(whole)["nodes"] if node["kind"] == "hidden"] == [
+            {"hidden": True}
+        ]
+        await talk.say("/story fork elsewhere")
+        await talk.say("I go on.")
+        assert "herring" not in str(writer.scenes[-1]), "a branch shares it"
+
+
+class Cutting(Prompter):
+    """Its scenes break off, and it writes on when it is asked to."""
+
+    rest = "lower stairs, and the bell begins to ring."
+
+    def __call__(self, asked: Body) -> Reply:
+        if "Write on." in last(asked):
+            self.asked.append(asked)
+            return Reply(pieces=[self.rest])
+        return super().__call__(asked)
+
+
+async def test_a_scene_that_was_cut_off_is_written_on_in_its_own_message(tmp_path: Path) -> None:
+    writer = Cutting()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply("You go down the", finish="length"))
+        cut = await talk.say("I go down.")
+        assert "Write on" in [choice["label"] for choice in choices(cut)]
+        on = await talk.say("/story more")
+        (changed,) = (event for event in on if event["event"] == "changed")
+        assert changed["run"] == cut[0]["run"], "the message that shows the scene"
+        assert "You go down the lower stairs, and the bell begins to ring." in str(changed)
+        assert "Scene 2 is longer now." in texts(on)
+        assert writer.asked[-1]["messages"][-2]["content"].endswith("You go down the"), "behind what is there"
+        await talk.say("I listen.")
+        assert "go down the lower stairs, and the bell" in str(writer.scenes[-1])
+        assert "3 scenes" in texts(await talk.say("/story show"))
+
+
+async def test_nothing_is_added_by_a_refusal_and_what_was_there_is_a_version(tmp_path: Path) -> None:
+    writer = Cutting()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        for writer.rest in ("I'm sorry, but I can't continue this story.", "…"):
+            before = len(talk.events)
+            if writer.rest == "…":
+                writer.rest = ""
+            await talk.say("/story more")
+            assert not [event for event in talk.events[before:] if event["event"] == "changed"]
+        writer.rest = "And on."
+        await talk.say("/story more")
+        assert "Version 1 of 2" in texts(await talk.say("/story flip back"))
+
+
+async def test_what_is_written_on_stops_before_it_acts_for_a_player(tmp_path: Path) -> None:
+    writer = Cutting()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"{START} --cast 'Mira: a diver'")
+        await talk.say("/story cast Mira --player root")
+        writer.rest = "The bell rings. “I will open it,” says Mira. She opens the hatch."
+        changed = str(await talk.say("/story more"))
+        assert "The bell rings." in changed
+        assert "I will open it" not in changed

@@ -297,3 +297,18 @@ async def test_where_no_extractor_is_set_no_call_is_made(tmp_path: Path) -> None
         assert "quotation marks" in str([event for event in events if event["event"] == "notice"])
         assert len(service.asked) == asked
         assert not service.extracted + service.summed
+
+
+def test_a_hidden_scene_is_in_no_story_so_far() -> None:
+    tale = Tale()
+    turns = [
+        tale.turn(f"I go to room {n}.", f"Room {n} smells of {'herring' if n == 4 else 'dust'}.")
+        for n in range(30)
+    ]
+    told = as_prompt(tale.story, tale.story.current_turns, 20, 1_500)
+    assert "herring" in told
+    tale.add("hidden", {"hidden": True}, turns[4])
+    hidden = tale.story
+    assert "herring" not in as_prompt(hidden, hidden.current_turns, 20, 1_500)
+    tale.add("hidden", {"hidden": False}, turns[4])
+    assert as_prompt(tale.story, tale.story.current_turns, 20, 1_500) == told

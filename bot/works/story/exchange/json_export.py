@@ -94,6 +94,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lines": "whole numbers?",
     },
     "settled": {"scene": "scene"},
+    "hidden": {"hidden": "flag"},
     "ticked": {"event": "key", "happened": "flag"},
     "corrected": {"character": "text", "field": "text", "value": "text"},
     "chapter": {

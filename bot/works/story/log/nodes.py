@@ -40,6 +40,7 @@ Kind: TypeAlias = Literal[
     "corrected",
     "ticked",
     "settled",
+    "hidden",
     "chapter",
     "safety",
     "stopcard",
@@ -74,6 +75,7 @@ corrected what a person says of a character as it stands behind the node's `turn
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
+hidden    whether the node's `turn` is kept out of prompts, though it counts: {hidden}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
 party     somebody has joined or left, or plays a character: {person, name, here, plays?}

@@ -109,6 +109,8 @@ class Story:
     """By node: (name, text) of what players want to do and no turn has included yet."""
     forgotten: set[str] = field(default_factory=set)
     """Nodes that are never recalled again."""
+    hidden: set[str] = field(default_factory=set)
+    """Turns that count and that no prompt tells."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
     """Corrections and ticks by the turn after which they were made."""
@@ -410,6 +412,8 @@ class Story:
             case "settled" if turn is not None:
                 for scene in turn.scenes:
                     scene.settled = scene.settled or scene.id == body["scene"]
+            case "hidden":
+                (self.hidden.add if body["hidden"] else self.hidden.discard)(of)
             case "corrected":
                 correction = Correction(
                     body["character"],

@@ -89,7 +89,11 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     at = story.path.index(turn.id)
     path = story.path[:at]
     before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
-    scenes = [turn_before.scene.text for turn_before in before if turn_before.scene is not None]
+    scenes = [
+        turn_before.scene.text
+        for turn_before in before
+        if turn_before.scene is not None and turn_before.id not in story.hidden
+    ]
     last = scenes[-1][-by.context_chars :] if scenes else ""
     context = "\n".join(scene[: by.context_chars] for scene in scenes)
     chapter = state.title_at(state.titles(story, path), at)
@@ -157,7 +161,7 @@ def _beside(story: Story, path: list[str], at: int, used: Collection[str], aroun
 def _text(story: Story, turns: Collection[str]) -> str:
     """The text of the turns, without forgotten parts."""
     parts = []
-    for turn in (story.turns[id] for id in turns if id in story.turns):
+    for turn in (story.turns[id] for id in turns if id in story.turns and id not in story.hidden):
         if turn.act.text and turn.act.id not in story.forgotten:
             parts.append(f"{turn.act.character or turn.act.name}: {turn.act.text}")
         if turn.scene is not None and turn.scene.text and turn.scene.id not in story.forgotten:

@@ -32,7 +32,7 @@ from bot.works.story.scene.choices import fork_here, under
 if TYPE_CHECKING:
     from storage.stories import NodeRow
 
-AT_HEAD: Final = frozenset(("act", "say", "continue", "end", "retry", "flip", "undo", "redo", "edit"))
+AT_HEAD: Final = frozenset(("act", "say", "continue", "end", "more", "retry", "flip", "undo", "redo", "edit"))
 """The verbs that go on from the present scene: behind a button they are for the scene above it alone."""
 LATE: Final = "late"
 """The verb whose run tells the person who pressed."""

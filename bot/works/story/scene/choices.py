@@ -113,8 +113,10 @@ def played_elsewhere(run: str, branch: str, under: str, say: Words) -> tuple[Eve
     return (Stage(SCENE, ""), Text(say(TAKEN_AWAY)), *link, Choices(say("story.what_now"), ways))
 
 
-def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
-    """The buttons after a scene: the choices, "something else", another version, back, on."""
+def ways(
+    choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False, cut: bool = False
+) -> list[Choices]:
+    """The buttons after a scene: the choices, "something else", another version, back, on; its rest if it was cut."""
     groups, of = [], under_turn(turn)
     own, card = something_else(say, of), (stopcard(turn.id, say),) if turn is not None else ()
     if turn is not None and turn.act.mode == "end" and turn.scene is not None:
@@ -137,6 +139,8 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
             Choice(f"◀ {at}/{count}", "/story flip back", under=of),
             Choice(f"{at}/{count} ▶", "/story flip next", under=of),
         ]
+    if cut:
+        buttons.append(Choice(say("story.button_more"), "/story more", under=of))
     buttons += [
         Choice(say("story.button_continue"), "/story continue", under=of),
         Choice(say("story.button_retry"), "/story retry", under=of),
@@ -170,6 +174,8 @@ def scene_changed(
     scene, at = turn.scene, _number(story, turn) - 1
     assert scene is not None
     title, last = say("story.scene", n=at + 1), story.head is turn
+    if turn.id in story.hidden:
+        title = f"{title} · {say('story.is_hidden')}"
     card = Choices("", (stopcard(turn.id, say),))
     text = below_dice(turn, scene.text)
     if turn.id not in story.path[: story.length]:
@@ -180,7 +186,8 @@ def scene_changed(
     notices += [say("story.hinted", hint=scene.hint)] if scene.hint else []
     groups: Sequence[Choices]
     if last:
-        groups = ways(scene.choices, turn, say, votes=story.settings.get("mode") == "vote")
+        votes = story.settings.get("mode") == "vote"
+        groups = ways(scene.choices, turn, say, votes=votes, cut=scene.stopped)
     else:
         groups = (*_taken(scene, story.turns[story.path[at + 1]].act, say), card)
     contents = (text, *map(Notice, notices), *flagged(scene, at + 1, say, last=last), *groups)

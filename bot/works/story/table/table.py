@@ -62,6 +62,7 @@ class Table:
             "redo": self._versions.redo,
             "flip": self._versions.flip,
             "edit": self._versions.edit,
+            **dict.fromkeys(("hide", "unhide"), self._versions.hide),
             "fork": self._branches.fork,
             "switch": self._branches.switch,
             "cast": self._notes.cast,
@@ -196,6 +197,8 @@ class Table:
             ),
         ]
         about += agreed_lines(story, say)
+        if numbers := [str(n) for n, id in enumerate(story.path[: story.length], 1) if id in story.hidden]:
+            about.append(f"**{say('story.about_hidden')}:** {', '.join(numbers)}")
         if story.cast:
             about.append(cast.lines(story, say))
         ideas = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]

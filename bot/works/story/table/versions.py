@@ -11,6 +11,9 @@ from bot.works.story.log.logs import Logs
 from bot.works.story.log.turn import SCENE
 from bot.works.story.table.outcome import Messages, Outcome, hush_of
 
+DIGITS = 7
+"""A number with as many is of no scene."""
+
 
 @dataclass(frozen=True, slots=True)
 class Versions:
@@ -58,6 +61,22 @@ class Versions:
         hush = hush_of(turn) if chosen != now else None
         turns = await self._messages.changed(request, played.story, turn)
         return Outcome("story.flipped", values, turns=turns, hush=hush, posts=not turn.shown_by)
+
+    async def hide(self, request: Request, say: Words) -> Outcome:
+        """Keep a scene, the last one unless its number is given, out of all prompts, or (`unhide`) no longer."""
+        played = await self._logs.writable(request)
+        story, number, hides = played.story, request.text.strip(), request.verb == "hide"
+        if not story.length:
+            raise UserError("story.nothing_yet")
+        at = int(number) if number.isdecimal() and len(number) < DIGITS else 0 if number else story.length
+        if not 1 <= at <= story.length:
+            raise UserError("story.no_scene_number", n=number, count=story.length)
+        turn = story.turns[story.path[at - 1]]
+        if (turn.id in story.hidden) is not hides:
+            await self._logs.record(played, request, "hidden", {"hidden": hides}, turn=turn.id)
+        turns = await self._messages.changed(request, story, turn)
+        back = [[say("story.button_unhide"), f"/story unhide {at}"]] if hides else []
+        return Outcome("story.hidden" if hides else "story.unhidden", {"n": at}, choices=back, turns=turns)
 
     async def edit(self, request: Request, say: Words) -> Outcome:
         """A version of the last scene in a person's own words."""

@@ -158,9 +158,9 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
         frame.system,
         "\n".join(part for part in (foundation, styles) if part),
         past,
-        [message for turn in turns[first:count] for message in _turn(turn)],
+        _history(story, turns[first:count]),
         focus,
-        [message for turn in turns[max(first, count) :] for message in _turn(turn)],
+        _history(story, turns[max(first, count) :]),
         _listed("lore", frame.lore[passed_over:]),
         frame.recalled,
         changed,
@@ -187,7 +187,11 @@ def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     """The prompt for the demo model, which continues a text and understands little else."""
     turns = story.current_turns
     before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
-    scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
+    scenes = [
+        earlier.scene.text.strip()
+        for earlier in before
+        if earlier.scene is not None and earlier.id not in story.hidden
+    ]
     premise = untrusted.data(str(story.settings.get("premise", "")))
     player = untrusted.data(turn.act.character or turn.act.name or "The hero")
     done = untrusted.data(turn.act.text)
@@ -230,7 +234,7 @@ def _sums(story: Story, count: int) -> list[int]:
     same = min(story.unchanged_since(seq), len(of_lore), len(turns))
     del sums[same + 1 :], of_lore[same:]
     for turn in turns[same:]:
-        sums.append(sums[-1] + _tokens(turn))
+        sums.append(sums[-1] + (0 if turn.id in story.hidden else _tokens(turn)))
         of_lore.append(turn.lore_tokens)
     story.kept[SUMS] = story.seq
     return list(sums[: count + 1])
@@ -303,6 +307,11 @@ def _tokens(turn: Turn) -> int:
             _counts.clear()
         tokens = _counts[key] = sum(text_tokens(told.text) + MESSAGE_TOKENS for told in _messages(*words))
     return tokens
+
+
+def _history(story: Story, turns: Sequence[Turn]) -> list[Message]:
+    """The messages of these turns, without hidden ones."""
+    return [message for turn in turns if turn.id not in story.hidden for message in _turn(turn)]
 
 
 def _turn(turn: Turn) -> tuple[Message, Message]:
@@ -406,7 +415,11 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
     """
     if not story.presets:
         return ""
-    scenes = [(n, turn.scene.text) for n, turn in enumerate(settled, 1) if turn.scene is not None]
+    scenes = [
+        (n, turn.scene.text)
+        for n, turn in enumerate(settled, 1)
+        if turn.scene is not None and turn.id not in story.hidden
+    ]
     lines = []
     for (first, second), preset in story.presets.items():
         sentences = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]

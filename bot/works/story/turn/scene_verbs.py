@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.story.config import RecallConfig, StoryConfig
+    from bot.works.story.log.turn import Turn
     from bot.works.story.table.safety import Adults
     from storage.buttons import Votes
     from storage.sessions import Sessions
@@ -55,6 +56,7 @@ PROMPTS = (
     "story_ideas",
     "story_suggest",
     "story_ending",
+    "story_more",
     "story_recap",
     "story_parts",
 )
@@ -235,20 +237,9 @@ class SceneVerbs:
         head = played.story.head
         if head is None:
             raise UserError("story.nothing_yet")
-        at = head.scene.at if head.scene is not None else None
-        if at is not None:
-            then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
-            same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
-            same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
-            # A safety agreement made since applies to the new version, too.
-            same = same and agreed(then) == agreed(played.story)
-            at = at if same and head.act == then.turns[head.id].act else None
-        plan = await self.plan(request, played, head.id, at or played.story.seq)
+        plan = await self.again(request, played, head)
         plan = replace(plan, soften=bool(request.options.get("soften")), hint=request.text.strip())
         scene = head.scene
-        if at is not None and scene is not None:
-            recalled, lore = await self._logs.searched(played.row.space, scene.id)
-            plan = replace(plan, recalled=recalled, lore=lore or [])
         if scene is None or head.shown_by == request.id:
             return plan
         by = request.author.name
@@ -256,6 +247,26 @@ class SceneVerbs:
             head.shown_by, scene.text, head.stage, plan.speaker, head.id, plan.n, again=True, by=by
         )
         return replace(plan, before=before)
+
+    async def again(self, request: Request, played: PlayedStory, head: Turn) -> TurnPlan:
+        """A plan for the last turn's scene once more, from the same prompt unless the turn or the state has changed.
+
+        Raises UserError where the story may not be told.
+        """
+        at = head.scene.at if head.scene is not None else None
+        if at is not None:
+            then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+            same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
+            same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
+            same = same and played.story.hidden & then.turns.keys() == then.hidden
+            # A safety agreement made since applies to the new version, too.
+            same = same and agreed(then) == agreed(played.story)
+            at = at if same and head.act == then.turns[head.id].act else None
+        plan = await self.plan(request, played, head.id, at or played.story.seq)
+        if at is not None and head.scene is not None:
+            recalled, lore = await self._logs.searched(played.row.space, head.scene.id)
+            plan = replace(plan, recalled=recalled, lore=lore or [])
+        return plan
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""

@@ -137,7 +137,8 @@ class SceneWriter:
             )
         story_now = await self._logs.story(space, plan.story, plan.branch)
         turn = story_now.turns.get(plan.turn)
-        for group in ways(offered, turn, say, votes=plan.votes):
+        cut = bool(text) and (completion is None or completion.finish in ("length", "cut"))
+        for group in ways(offered, turn, say, votes=plan.votes, cut=cut):
             yield group
 
     async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[LoreEntry]) -> Prompt:
@@ -162,7 +163,7 @@ class SceneWriter:
         space = run.request.place.space
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         turn = story.turns[plan.turn]
-        without = {turn.id, *told}
+        without = {turn.id, *told, *story.hidden}
         if turn.act.speaker:  # a character knows only what it was present for
             without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)

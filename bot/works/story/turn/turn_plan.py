@@ -144,7 +144,11 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
     contents = tuple(entry.content for entry in lore)
     frame = replace(frame, lore=contents, recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
     scenes = (
-        [earlier.scene.text for earlier in turns[-plan.phrase_scenes :] if earlier.scene]
+        [
+            earlier.scene.text
+            for earlier in turns[-plan.phrase_scenes :]
+            if earlier.scene and earlier.id not in story.hidden
+        ]
         if plan.phrase_scenes
         else []
     )
@@ -205,6 +209,8 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
     ]
     texts = [turn.act.text]
     for earlier in reversed(turns[-plan.lore_depth :] if plan.lore_depth else []):
+        if earlier.id in story.hidden:
+            continue
         texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]
     return entries, texts, lore_timing(entries, turns, turn)
 

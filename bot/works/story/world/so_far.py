@@ -133,7 +133,7 @@ class Tiers:
             if text
         )
         lines = [line.act.id for line in self.turns[max(0, at - found.turns + 1) : at]] if found else []
-        if not forgotten.isdisjoint((*of, *lines)):
+        if turn.id in self.story.hidden or not forgotten.isdisjoint((*of, *lines)):
             return Part(at, 1, "", ())
         if of and (made := self.story.summaries.get(of)) is not None:
             return Part(at, 1, made.text, of, made.id)

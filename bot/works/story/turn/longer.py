@@ -1,0 +1,99 @@
+"""Writes on where a scene breaks off, as a further version of it in the same message."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.events import Event, Notice, Request, Run, Speaker, Stage, Status, Text, UserError
+from bot.words import words
+from bot.works.story.extraction.attribution import WatchedScene
+from bot.works.story.log.logs import node
+from bot.works.story.log.turn import SCENE
+from bot.works.story.scene.choices import scene_changed, words_of
+from bot.works.story.turn import context
+from bot.works.story.turn.refusal import is_refusal
+from bot.works.story.turn.turn_plan import TurnPlan, players
+
+if TYPE_CHECKING:
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+
+ENDS = (".", "!", "?", "…", '"', "”", "»", "*")
+"""How a scene ends that does not break off in the middle of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The version of a scene that is written on: its `text`, the `run` whose message shows it, and its `speaker`."""
+
+    plan: TurnPlan
+    text: str
+    run: str
+    stage: str
+    speaker: Speaker | None = None
+
+
+class Longer:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
+        self._logs = logs
+        self._scene_verbs = scene_verbs
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        begun = await run.step("turn", lambda: self._begun(request), Beginning)
+        plan = begun.plan
+        yield Stage("more", "")
+        if plan.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        yield Status(say("story.lengthening", n=plan.n))
+        added = await run.step("written", lambda: self._written(run, begun), str)
+        if not added:
+            yield Text(say("story.nothing_added", n=plan.n))
+            return
+        yield Text(say("story.longer", n=plan.n))
+        if not begun.run:
+            await run.begin("posted", "posted", for_all=True)
+        story = await self._logs.story(request.place.space, plan.story, plan.branch)
+        turn = story.turns.get(plan.turn)
+        if turn is not None and turn.scene is not None and turn.shown_by and turn.id not in story.carded:
+            yield scene_changed(story, turn, words_of(story, request), begun.speaker)
+
+    async def _begun(self, request: Request) -> Beginning:
+        """Raises UserError where there is no scene."""
+        played = await self._logs.writable(request)
+        head = played.story.head
+        if head is None or (scene := head.scene) is None:
+            raise UserError("story.nothing_yet")
+        plan = await self._scene_verbs.again(request, played, head)
+        return Beginning(plan, scene.text, head.shown_by, head.stage, plan.speaker)
+
+    async def _written(self, run: Run, begun: Beginning) -> str:
+        """Ask for the rest of the scene, and keep the whole as a version; the rest, "" for none."""
+        plan, space, writer = begun.plan, run.request.place.space, self._scene_verbs.writer
+        asked = await writer.prompt_of(space, plan, await writer.lore_of(space, plan))
+        task = "\n".join(plan.prompts["story_more"].fill(words=str(plan.words)))
+        later = context.then(asked, begun.text, task, answer=plan.answer)
+        models = self._scene_verbs.models.with_roles(plan.roles)
+        answer = await models.ask(run, "writer", "more", later)
+        rest = answer.text.strip()
+        if not rest or answer.finish == "refusal" or is_refusal(rest):
+            return ""
+        story = await self._logs.story(space, plan.story, plan.branch)
+        rest = WatchedScene(players(story, plan), stop=True).feed(rest, last=True).strip()
+        if not rest:
+            return ""
+        between = "\n\n" if begun.text.rstrip().endswith(ENDS) else " "
+        body: dict[str, Any] = {"text": f"{begun.text.rstrip()}{between}{rest}", "at": plan.at}
+        body |= {"run": begun.run or run.id}
+        if plan.recalled is not None:
+            body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
+        if plan.lore is not None:
+            body["lore"] = plan.lore
+        if begun.stage != SCENE:
+            body["stage"] = begun.stage
+        scene = node(run.id, "scene", "scene", body, turn=plan.turn)
+        await self._logs.stories.append(space, plan.story, plan.branch, [scene])
+        return rest
