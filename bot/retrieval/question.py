@@ -23,6 +23,7 @@ from bot.retrieval.language import (
 )
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
+from bot.retrieval.titles import plain
 
 _ROOT = 4  # letters at least of what a prefix stands before
 _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
@@ -89,7 +90,12 @@ class QuestionTerms:
 def question_terms(
     question: str, language: str | None, languages: Sequence[str], postings: Postings
 ) -> QuestionTerms:
-    """Read a question in every language of the shelf; `language` is its own, where known."""
+    """Read a question in every language of the shelf; `language` is its own, where known.
+
+    Of a name neither its number nor what stands in parentheses counts: passages do not say them.
+    """
+    if not question.rstrip().endswith(_ASKS) and len((bare := plain(question)).split()) <= _NAME_WORDS:
+        question = bare or question
     if UNSPACED.search(question):  # a function word ends the word before it, where no space does
         question = re.sub(_CHINESE, " ", question)
     question = respelt_prefixes(question, languages, postings)

@@ -41,7 +41,8 @@ class Options:
     k1: float = 1.2
     b: float = 0.6
     head_weight: float = 2.0
-    neighbour_weight: float = 0.5
+    head_of_others: float = 0.5  # the same for a name that no heading bears
+    neighbour_weight: float = 0.25
     dense_weight: float = 0.8
     bridge_weight: float = 1.2
     within: tuple[Part, ...] | None = None

@@ -212,7 +212,8 @@ class Shelf:
             question.weights,
             k1=options.k1,
             b=options.b,
-            head_weight=options.head_weight,
+            # A heading that bears a part of the name bears another thing's.
+            head_weight=options.head_of_others if neighbours else options.head_weight,
             rows=not neighbours,
         )
         if neighbours and self.size > 1:

@@ -171,6 +171,14 @@ def normal(title: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=\w)", "", fold(title))).split())
 
 
+def plain(name: str) -> str:
+    """A name without the number before it and what stands in parentheses: "Step 8: Passions", "Craft (DEX+INT)"."""
+    number = _NUMBERING.match(name)
+    if number and any(map(str.isdigit, number[0])):  # "CD: …" is no number
+        name = name[number.end() :]
+    return " ".join(_EDGE.sub("", _ASIDE.sub(" ", name)).split())
+
+
 def aliases(title: str, language: str) -> list[str]:
     """Other names of a title: without article, numbering, aside, what stands on a colon's other side; and its stems."""
     bare = _EDGE.sub("", title)

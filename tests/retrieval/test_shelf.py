@@ -219,6 +219,41 @@ def test_a_name_is_found_beside_where_it_is_mentioned_and_scores_still_fall() ->
         assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
 
 
+def test_a_heading_that_bears_a_part_of_a_name_stands_behind_a_text_that_says_the_other() -> None:
+    text = """# Spells
+
+## Hammer of Dawn
+
+A glowing tool of force strikes where you point. It stays for a minute and hits as hard as a mason does.
+
+## Blessings
+
+Priests ask for a floating shape of light, a spiritual help that stays beside them and fights on its own.
+"""
+    shelf = Shelf([shelved("one", text)])
+    assert shelf.search("Spiritual Hammer").hits[0].section == 2
+    assert shelf.search("Hammer of Dawn").hits[0].by == "exact"
+
+
+def test_neither_a_names_number_nor_what_stands_in_parentheses_is_searched() -> None:
+    text = """# Steps
+
+## Beginnings
+
+At step 8 of all steps take dice, STR 8 and DEX 8 and INT 8: each step has its own dice.
+
+## Feelings
+
+A passion is what drives a hero. Passions have a percentage, and each passion may clash with another.
+"""
+    shelf = Shelf([shelved("one", text)])
+    plain = shelf.search("Passions of heroes")
+    for name in ("Step 8: Passions of heroes", "Passions of heroes (DEX+INT)"):
+        asked = shelf.search(name)
+        assert [hit.section for hit in asked.hits] == [hit.section for hit in plain.hits], name
+        assert asked.evidence == plain.evidence, name
+
+
 def test_what_a_good_passage_names_by_its_title_is_a_bridge() -> None:
     book = """# People
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.retrieval.titles import Titles, aliases
+from bot.retrieval.titles import Titles, aliases, plain
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,21 @@ def test_a_title_is_known_without_what_numbers_it() -> None:
     ):
         assert alias in aliases(title, "en"), title
     assert "tireless" not in aliases("Tireless Steps: 10", "en")
+
+
+def test_a_name_is_plain_without_its_number_and_what_stands_in_parentheses() -> None:
+    for name, expected in (
+        ("Step 8: Passions", "Passions"),
+        ("Capítulo 7: Sistema de Jogo", "Sistema de Jogo"),
+        ("11. Introduce Your Character", "Introduce Your Character"),
+        ("Craft (DEX+INT)", "Craft"),
+        ("Engodo (INT+CAR)", "Engodo"),
+        ("Bag (large) of Holding", "Bag of Holding"),
+        ("CD: lending", "CD: lending"),
+        ("7 Towers of Glass", "7 Towers of Glass"),
+        ("(DEX+INT)", ""),
+    ):
+        assert plain(name) == expected, name
 
 
 def test_what_stands_in_a_titles_parentheses_is_another_name() -> None:
