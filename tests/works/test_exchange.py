@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.command_line import parse
 from bot.events import Attachment, Author, Choices, Event, Failed, File, Notice, Place, Text, UserError
 from bot.platforms import Platform
 from tests.works.test_settings import ANA, BIA, ELSEWHERE, HERE, Asker, opened
@@ -239,9 +240,13 @@ async def test_only_admins_export_and_import_and_a_file_is_needed(ask: Asker, tm
         with pytest.raises(UserError, match=r"app\.admins"):
             await ask.perform(ask.request("settings", verb, "", HERE, ANA))
     assert "Attach one file" in said(await ask.perform(ask.request("settings", "import", "", HERE, BIA)))
-    named = tmp_path / "named.toml"
+    named = tmp_path / "a name.toml"
     named.write_text('[settings]\ntimezone = "UTC"\n', encoding="utf-8")
-    request = ask.request("settings", "import", "", HERE, BIA, paths=[str(named)], yes=True)
+    request = ask.request("settings", "import", "", HERE, BIA, paths=[str(named)])
+    (choices,) = [event for event in await ask.perform(request) if isinstance(event, Choices)]
+    parsed = parse(choices.choices[0].command)
+    assert parsed.options == {"paths": [str(named)], "yes": True}, "what somebody at a terminal types"
+    request = replace(request, id="again", options=parsed.options)
     assert "Applied 1 change." in said(await ask.perform(request))
     discord = replace(request, id="d", place=replace(HERE, platform="discord"))
     assert "Attach one file" in said(await ask.perform(discord)), "a path there would be one of this machine"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot import access, budgets, space_file
 from bot.access import rule_of
 from bot.budgets import budget_of
+from bot.command_line import escaped
 from bot.commands import SETTINGS
 from bot.config.text import line_of
 from bot.events import Attachment, Choice, Choices, Event, File, Place, Request, Run, Stage, Text, UserError
@@ -108,7 +109,10 @@ class Exchange:
             offers = self._resources.records.offers
             await offers.keep(request.place.space, run.id, OFFER, [text], author_id=request.author.id)
             yield Text("\n\n".join(filter(None, parts)))
-            apply = Choice(say("exchange.apply"), "/settings import --yes")
+            # Where paths are named, people type the line themselves.
+            named = " ".join(map(escaped, named_paths(request)))
+            line = f"/settings import {named} --yes" if named else "/settings import --yes"
+            apply = Choice(say("exchange.apply"), line)
             yield Choices(
                 say("exchange.sure"), (apply, Choice(say("exchange.leave"), "")), only=request.author.id
             )
