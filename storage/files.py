@@ -96,7 +96,10 @@ class Folder:
         await _done(lambda: path.parent.mkdir(parents=True, exist_ok=True))
         try:
             yield part
-            await _done(lambda: part.replace(path))
+            try:
+                await _done(lambda: part.replace(path))
+            except FileNotFoundError as error:  # the folder was cleared meanwhile
+                raise StorageFault("files", fault_of(error).detail) from error
         except BaseException:
             with suppress(StorageFault):
                 await _done(lambda: part.unlink(missing_ok=True))  # its space may be needed

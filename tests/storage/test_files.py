@@ -100,6 +100,19 @@ async def test_a_folder_that_cannot_be_written_is_a_fault_of_the_files(tmp_path:
     assert raised.value.kind == "files"
 
 
+async def test_a_folder_that_is_cleared_meanwhile_is_a_fault_of_the_files(tmp_path: Path) -> None:
+    files = Folder(tmp_path)
+
+    async def cleared() -> None:
+        async with files.writing("incoming/run/file-0.md") as path:
+            await asyncio.to_thread(path.write_bytes, b"one")
+            await files.clear("incoming/run")
+
+    with pytest.raises(StorageFault) as raised:
+        await cleared()
+    assert raised.value.kind == "files"
+
+
 async def test_a_connection_that_is_lost_at_each_call_is_tried_again(
     tmp_path: Path, weak: type[WeakStore]
 ) -> None:

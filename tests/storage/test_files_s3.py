@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
+from bot.config import load
+from bot.file_store import file_store
 from storage import objects
 from storage.faults import StorageFault
-from storage.files import TooLarge
+from storage.files import TooLarge, probe
 from storage.objects import Objects
 from tests.fakes.s3 import FakeS3, serving
 
@@ -57,6 +60,22 @@ async def test_books_go_to_the_bucket_and_come_back(s3: FakeS3, tmp_path: Path) 
     await files.delete([KEY, "originals/never.md"])
     assert s3.objects == {}
     assert await files.list("originals") == []
+
+
+async def test_the_keys_may_be_in_the_file_of_variables_beside_the_settings(
+    s3: FakeS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in s3.environ:
+        monkeypatch.delenv(name)
+    variables = "".join(f"{name}={value}\n" for name, value in s3.environ.items())
+    (tmp_path / ".env").write_text(f"{variables}OTHER_SECRET=other\n", encoding="utf-8")
+    config = tmp_path / "config.toml"
+    config.write_text('[storage]\nfiles = "s3://bucket/bot"\n', encoding="utf-8")
+    files = file_store(load(config, tmp_path / "data", environ={}))
+    await probe(files)
+    assert s3.asked
+    assert s3.objects == {}
+    assert "OTHER_SECRET" not in os.environ
 
 
 async def test_a_large_book_comes_in_parts_and_is_there_once_all_have_come(

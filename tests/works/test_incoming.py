@@ -171,6 +171,16 @@ async def test_a_prompts_wording_comes_as_an_attachment(tmp_path: Path) -> None:
     assert "rag.exe: I can't read" in said(recorder, "r3")
 
 
+async def test_a_path_that_an_earlier_release_has_stored_is_still_read(tmp_path: Path) -> None:
+    attachments = Attachments(one=TOWN)
+    async with running(tmp_path, Recorder(), attachments) as app:
+        assert await (await app.perform(adds("r1", attachments.file("town.md", "one")))).wait() == "done"
+        (row,) = await app.resources.records.documents.list("guild")
+        of_then = tmp_path / "originals" / f"{row.id}.md"
+        for path in (str(of_then), app.resources.intake.original(row.id, row.source)):
+            assert await app.resources.intake.bytes_of(path, 1_000) == TOWN
+
+
 async def test_what_a_kill_has_left_half_written_goes_at_the_next_start(tmp_path: Path) -> None:
     attachments = Attachments(one=TOWN)
     async with running(tmp_path, Recorder(), attachments) as app:
