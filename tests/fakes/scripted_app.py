@@ -108,7 +108,7 @@ async def open_scripted(
                 resources.settings.zone,
             ),
             "settings": SettingsWork(resources),
-            "privacy": Privacy(resources.people, runs),
+            "privacy": Privacy(resources, runs),
             "voice": VoiceWork(resources, runs),
             "house": ConversationWork(
                 resources.records.sessions, runs.stop, accounts, ModelChoice(resources)

@@ -131,3 +131,4 @@ async def test_a_section_that_is_looked_up_begins_on_its_first_page(
 
 class _Silent:
     run: Any = None
+    adopt: Any = None

@@ -350,7 +350,8 @@ NOT_PLAYED = {
         f"story {name}": READS
         for name in ("branches", "characters", "context", "export", "ooc", "prompt", "recall")
     },
-    **dict.fromkeys(("story share", "story show", "sessions list", "schedule list", "privacy export"), READS),
+    **dict.fromkeys(("story share", "story show", "sessions list", "schedule list"), READS),
+    **dict.fromkeys(("privacy export", "privacy policy"), READS),
     **dict.fromkeys(("help", "usage", "voice doctor"), READS),
 }
 """The verbs that are not played, and why."""

@@ -20,13 +20,14 @@ VERBS: tuple[Verb, ...] = (
         personal=True,
         outside="always",
     ),
+    Verb("privacy", "policy", personal=True, outside="always"),
 )
 
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.privacy.work import Privacy
 
-    return Privacy(resources.people, runs)
+    return Privacy(resources, runs)
 
 
 KIND = Kind("privacy", VERBS, make)

@@ -1,4 +1,4 @@
-"""`privacy export|delete`: all that is kept about whoever asks, in the space where they ask.
+"""`privacy export|delete|policy`: all that is kept about whoever asks, in the space where they ask.
 
 What that is, the tables say themselves (`storage.ownership`). Knows no platform but the terminal, which has a file of
 its own.
@@ -17,10 +17,12 @@ from bot.events import Attachment, Author, Choice, Choices, Event, Place, Reques
 from bot.runs.engine import KEEP_DAYS
 from bot.runs.requests import request_from_json, request_to_json
 from bot.words import Words, words
+from bot.works.privacy import policy
 
 if TYPE_CHECKING:
     from bot.kind import Runs
-    from storage.people import People, Rows
+    from bot.resources import Resources
+    from storage.people import Rows
 
 FILE: Final = "sutradhar-my-data.json"
 COUNTED: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
@@ -41,14 +43,15 @@ class DeletionPlan:
 
 
 class Privacy:
-    """The verbs "export" and "delete": only about the asking person, in their space."""
+    """The verbs "export" and "delete", only about the asking person, in their space; and "policy"."""
 
-    def __init__(self, people: People, runs: Runs) -> None:
-        self._people = people
+    def __init__(self, resources: Resources, runs: Runs) -> None:
+        self._resources = resources
+        self._people = resources.people
         self._runs = runs
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        verbs = {"export": self._export, "delete": self._delete}
+        verbs = {"export": self._export, "delete": self._delete, "policy": self._policy}
         return verbs[run.request.verb](run)
 
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -68,6 +71,17 @@ class Privacy:
         counts = {name: len(rows_by_name[name]) for name in COUNTED}
         yield Text(f"{say('privacy.exported', file=FILE)}\n\n{_counted(counts, say)}")
         yield Attachment(FILE, "application/json", data)
+
+    async def _policy(self, run: Run) -> AsyncGenerator[Event, None]:
+        place, say = run.request.place, words(run.request.locale)
+        known = await run.step(
+            "facts", lambda: policy.facts(self._resources, place.space, place.platform), policy.Facts
+        )
+        text = policy.page(known, say)
+        yield Stage("privacy", say("policy.title"))
+        words_below = text.partition("\n")[2].strip()  # the stage has the page's title
+        yield Text(f"{words_below}\n\n---\n\n{say('policy.file', file=policy.FILE)}")
+        yield Attachment(policy.FILE, "text/markdown", f"{text}\n".encode())
 
     async def _delete(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

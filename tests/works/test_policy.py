@@ -1,0 +1,75 @@
+"""The page on privacy: filled in from the configuration, in both languages, and as the guide shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.config import load
+from bot.events import Attachment, Text
+from bot.words import words
+from bot.works.privacy.policy import FILE, facts_of, page
+from scripts.documented_commands import ROOT
+from tests.works.test_settings import ANA, BIA, HERE, opened
+
+CONFIG = """
+[providers.house]
+kind = "openai-compatible"
+base_url = "https://models.example.org:8443/hush/v1"
+[providers.near]
+kind = "openai-compatible"
+base_url = "http://127.0.0.1:9/v1"
+[roles]
+answerer = "house:large"
+extractor = "near:small"
+[embedding]
+model = "openai:text-embedding-3-small"
+[storage]
+url = "postgresql+psycopg://db.internal/hush"
+files = "s3://hush-bucket/files"
+keep_days = 30
+grace_days = 0
+[tracing]
+endpoint = "https://traces.example.org/hush"
+"""
+
+
+def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(CONFIG, encoding="utf-8")
+    config = load(file, tmp_path / "data", environ={})
+    text = page(facts_of(config, "slack", config.roles.models), words("en"))
+    for told in (
+        "Postgres", "file store of the operator (s3)",
+        "house (models.example.org), openai.", "Models on the operator's",
+        "go to traces.example.org", "for 30 days. Stories", "stays until the operator deletes it", "Slack carries",
+    ):  # fmt: skip
+        assert told in text
+    assert "hush" not in text
+    assert "internal" not in text
+
+
+@pytest.mark.parametrize("locale", ["en", "pt-BR"])
+def test_the_guide_shows_it_as_it_is_without_settings(tmp_path: Path, locale: str) -> None:
+    config = load(data=tmp_path, environ={})
+    text = page(facts_of(config, "discord", []), words(locale))
+    assert f"```markdown\n{text}\n```" in (ROOT / "docs/privacy.md").read_text(encoding="utf-8")
+
+
+async def test_everybody_can_have_it_and_it_names_what_a_channel_has_chosen(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ask:
+        await ask.app.settings.set(HERE, "bia", "model.answerer", "mistral:small", "channel")
+        for author, place in (
+            (ANA, HERE),
+            (replace(BIA, outside=True), HERE),
+            (ANA, replace(HERE, space="other")),
+        ):
+            events = await ask.perform(ask.request("privacy", "policy", "", place, author))
+            (file,) = [event for event in events if isinstance(event, Attachment)]
+            assert file.name == FILE
+            assert file.data.decode().startswith("# Privacy of this bot\n")
+            assert ("mistral" in file.data.decode()) == (place == HERE)
+            shown = "".join(event.text for event in events if isinstance(event, Text))
+            assert "`/privacy delete` deletes it" in shown
