@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.confidence import DOUBTFUL, margin
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.ranking import Options, Ranked
@@ -36,8 +37,9 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
 
     Function words are no part of a phrase. Of a name of one word something is about it only where it is all of an
     item, as a monster is in a list of them: many a sentence begins with any word. It is a phrase where it stands in
-    parentheses behind its long form: "Federal University (FU)". Beside words with its initials it is both: "CPU
-    (central processing unit)", "International Business Machines, or IBM".
+    parentheses behind its long form: "Federal University (FU)". It is both as a heading of the passage, however many
+    sections bear it, and beside words with its initials: "CPU (central processing unit)", "International Business
+    Machines, or IBM".
     """
     phrase = about = False
     name = _ASIDE.sub(" ", name)
@@ -48,6 +50,8 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
             *content_terms(breadcrumb, language),
         }:
             continue
+        if any(content_terms(heading, language) == wanted for heading in breadcrumb.split(SEPARATOR)):
+            return True, True
         if len(wanted) > 1:
             for sentence in _BREAK.split(text):
                 at = _place(wanted, content_terms(sentence, language))

@@ -17,10 +17,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Book:
-    """One file on a shelf of its own, with the texts of its chunks."""
+    """One file, an example unless its text is given, on a shelf of its own, with the texts of its chunks."""
 
-    def __init__(self, name: str) -> None:
-        document = read(name, (EXAMPLES / name).read_bytes())
+    def __init__(self, name: str, text: str = "") -> None:
+        document = read(name, text.encode() or (EXAMPLES / name).read_bytes())
         made = chunks(document, child_chars=800, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
         places = [chunk.section for chunk in made]
@@ -62,6 +62,17 @@ def test_a_phrase_that_no_heading_bears_is_found_where_it_stands_in_a_row() -> N
         assert not lanterns.ask(name).confident, f"{name}: its words stand there, the phrase does not"
 
 
+def test_a_heading_that_many_sections_bear_answers() -> None:
+    trades = ("Mason", "Ferryman", "Cooper", "Smith", "Weaver", "Baker")
+    sections = (
+        f"## {trade}\n\n### Tools\n\nA {trade.lower()} begins with a chest of these.\n" for trade in trades
+    )
+    book = Book("trades.md", "# Trades\n\n" + "\n".join(sections))
+    assert book.ask("Tools").confident
+    assert book.ask("What are tools?").confident
+    assert not book.ask("Horses").confident
+
+
 def test_how_a_passage_mentions_a_name() -> None:
     spells = ("Magic › Spells", "Druids know *speak with animals*, wall of fire, and walls of thorns.", "en")
     prose = (
@@ -95,7 +106,8 @@ def test_how_a_passage_mentions_a_name() -> None:
         assert mentioned(name, [("Mills", mills, "en")]) == (False, False), name
     crea = ("", "Registro no sistema do CREA (Conselho Regional de Engenharia e Agronomia) do estado.", "pt")
     assert mentioned("CREA", [crea]) == (True, True)
-    assert mentioned("The Spells", [spells]) == (False, False)
+    assert mentioned("The Spells", [spells]) == (True, True), "a heading of the passage"
+    assert mentioned("Mágias", [("Magia", "Fogo.", "pt")]) == (True, True), "inflected, accents aside"
     assert mentioned("the of", [spells]) == (False, False)
     assert mentioned("Wall of Fire", []) == (False, False)
 
