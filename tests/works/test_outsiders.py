@@ -18,7 +18,7 @@ from bot.verb import Verb
 from tests.works.test_settings import ELSEWHERE, HERE, Asker, opened
 
 EVA = Author("eva", "Eva", outside=True)
-ALWAYS = {"stop", "story stopcard", "privacy export", "privacy delete"}
+ALWAYS = {"stop", "story stopcard", "privacy export", "privacy delete", "privacy policy"}
 QUESTIONS = {row.path for row in TABLE if asks(row)}
 
 
