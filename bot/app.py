@@ -583,9 +583,9 @@ class App:
     async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
         """Whether a message that does not address the bot asks it something, where it listens to everything.
 
-        Decided by the words, and in doubt by the extractor, within ASKS_S; else by a question mark.
+        Decided by the words, and in doubt by the extractor, within ASKS_S; else by the words alone.
         """
-        from bot.asking import Overhearing, asks_with_model
+        from bot.asking import Overhearing, asks, asks_with_model, by_words
 
         models = self.resources.models.with_roles(await self.settings.roles(request))
         wording = (await self.prompts.wording(request.place.space, "asks_bot")).text
@@ -597,7 +597,8 @@ class App:
             async with asyncio.timeout(ASKS_S):
                 asked = await answer
         except TimeoutError:
-            asked = "?" in request.text
+            verdict = asks(request.text, mentions_people=mentions_people, replies=replies)
+            asked = by_words(verdict, request.text)
         return asked and (not await self.channel_rules.silent(request.place) or await self._knows(request))
 
     async def _knows(self, request: Request) -> bool:

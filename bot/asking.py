@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import PromptText
 
-Verdict = Literal["yes", "no", "unsure"]
+Verdict = Literal["yes", "likely", "unsure", "no"]
+"""Whether it asks the bot. "likely": it has the shape of a question, and may as well be to the other people."""
 
 _END: Final = 1_500
 """Characters that are read of each end of a message."""
@@ -52,7 +53,16 @@ def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> 
         if "yes" in verdicts:
             return "yes"
         before = plain(match[1])
-    return "unsure" if "unsure" in verdicts else "no"
+    verdict: Verdict
+    for verdict in ("likely", "unsure"):
+        if verdict in verdicts:
+            return verdict
+    return "no"
+
+
+def by_words(verdict: Verdict, text: str) -> bool:
+    """What a verdict means where no model is asked: a question mark decides what is unsure."""
+    return verdict in ("yes", "likely") or (verdict == "unsure" and "?" in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +94,12 @@ async def asks_with_model(
     mentions_people: bool = False,
     replies: bool = False,
 ) -> bool:
-    """As `asks`; where that is unsure, what the extractor says. Without one, a question mark counts as a question.
+    """As `asks`; where that is likely or unsure, what the extractor says. Without one, the words alone count.
 
     `wording` is the prompt "asks_bot" of the space.
     """
     verdict = asks(text, mentions_people=mentions_people, replies=replies)
-    if verdict != "unsure":
+    if verdict in ("yes", "no"):
         return verdict == "yes"
     from bot import untrusted
     from bot.events import UserError
@@ -97,13 +107,13 @@ async def asks_with_model(
 
     capabilities = models.capabilities("extractor")
     if capabilities is None or capabilities.demo:
-        return "?" in text
+        return by_words(verdict, text)
     system, user = wording.fill(talk=untrusted.data(_ends(text)))
     prompt = Prompt(system, (Message("user", user),), max_tokens=room(10, "low"), temperature=0, effort="low")
     try:
         return (await models.json(run, "extractor", "asks", prompt, AsksReply)).asks_bot == "yes"
     except UserError:
-        return "?" in text
+        return by_words(verdict, text)
 
 
 def _ends(text: str) -> str:
@@ -145,14 +155,14 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
         return "yes"
     shapes = (words.REQUEST, words.NEED, words.INTERROGATIVE)
     if any(shape.match(clause) for clause in clauses for shape in shapes):
-        return "yes"
+        return "likely"
     if (words.SOUGHT.match(whole) or words.GOES_ON.match(said)) and not words.STATES.search(whole):
-        return "yes"
+        return "likely"
     if words.IN_THE_MIDDLE.search(whole) and (marked or _CONDITION.match(whole)):
-        return "yes"
+        return "likely"
     stated = words.STATED.fullmatch(whole) is not None
     if stated and " ou " in whole:
-        return "yes"
+        return "likely"
     return "unsure" if marked or stated else "no"
 
 

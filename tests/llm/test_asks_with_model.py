@@ -14,6 +14,7 @@ from tests.fakes.run import MemoryRun
 from tests.llm.table import Set, Table
 
 OPEN = "bárbaro pode conjurar em fúria"
+TO_OTHERS = "how many dice did we roll last time"
 OPEN_AND_MARKED = "fighters get a third attack at level 11?"
 WORDING = PromptFile(BUNDLED).read()["asks_bot"]
 
@@ -34,9 +35,21 @@ async def test_the_model_decides_what_the_words_leave_open(table: Set) -> None:
     assert not await asks_with_model(at.models, at.run, WORDING, OPEN_AND_MARKED)
 
 
+async def test_the_model_looks_at_a_question_that_may_be_to_the_others(table: Set) -> None:
+    at = extracting(await table([says("no")]))
+    assert asks(TO_OTHERS) == "likely"
+    assert not await asks_with_model(at.models, at.run, WORDING, TO_OTHERS)
+    assert at.calls == [1]
+    at = await table()
+    assert await asks_with_model(at.models, at.run, WORDING, TO_OTHERS), "without a model the words count"
+    at = extracting(await table([Reply(status=402), Reply(status=402)]))
+    at.run = MemoryRun()
+    assert await asks_with_model(at.models, at.run, WORDING, TO_OTHERS), "and where the model fails"
+
+
 async def test_what_the_words_say_costs_no_call(table: Set) -> None:
     at = extracting(await table([says("no")]))
-    assert await asks_with_model(at.models, at.run, WORDING, "how does grappling work")
+    assert await asks_with_model(at.models, at.run, WORDING, "does anyone know how grappling works")
     assert not await asks_with_model(at.models, at.run, WORDING, "thanks!")
     assert not await asks_with_model(at.models, at.run, WORDING, OPEN_AND_MARKED, replies=True)
     assert at.calls == [0]

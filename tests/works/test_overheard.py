@@ -11,6 +11,7 @@ from tests.fakes.chat_completions import ChatService, Reply
 from tests.works.test_settings import ANA, BIA, CONFIG, HERE, opened
 
 DOUBTFUL = "lantern?"
+TO_OTHERS = "How long did the last session take?"
 
 
 async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path) -> None:
@@ -31,11 +32,14 @@ async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path) -> None:
             request = ask.request("rules", "ask", text, HERE, ANA)
             return await ask.app.asks(request, mentions_people=False, replies=False)
 
-        assert await overheard("How long does a candle burn?")
+        assert await overheard("Does anyone know how long a candle burns?")
         assert not await overheard("Thanks, that helped!")
         assert service.requests == []
         assert asks(DOUBTFUL) == "unsure"
         assert [await overheard(DOUBTFUL), await overheard(DOUBTFUL)] == [False, True]
+        said += ["no", "yes"]
+        assert asks(TO_OTHERS) == "likely"
+        assert [await overheard(TO_OTHERS), await overheard(TO_OTHERS)] == [False, True]
         assert "<talk>" in str(service.requests[0]["messages"])
 
 
@@ -61,5 +65,6 @@ async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: P
 
 async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
-        request = ask.request("rules", "ask", DOUBTFUL, HERE, ANA)
-        assert await ask.app.asks(request, mentions_people=False, replies=False)
+        for text in (DOUBTFUL, TO_OTHERS):
+            request = ask.request("rules", "ask", text, HERE, ANA)
+            assert await ask.app.asks(request, mentions_people=False, replies=False)

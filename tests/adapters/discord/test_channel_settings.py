@@ -12,9 +12,21 @@ from bot.budget import unknown
 from bot.budgets import setting_of
 from bot.events import Place, Usage
 from bot.runs.requests import event_id
-from bot.settings import ANSWERS, EVERYTHING, IN_CHANNEL, IN_PRIVATE, INSTRUCTION, LISTENS, MENTIONS, WORKS
+from bot.settings import (
+    ANSWERS,
+    EVERYTHING,
+    IN_CHANNEL,
+    IN_PRIVATE,
+    INSTRUCTION,
+    LISTENS,
+    MENTIONS,
+    SILENT,
+    UNANSWERED,
+    WORKS,
+)
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen, texts
+from tests.adapters.slack.test_channel_settings import shelve
 from tests.fakes.discord import Channel
 
 
@@ -110,3 +122,19 @@ async def test_every_question_in_a_channel_is_answered_where_that_is_set(on: Lin
     await on.discord.until(lambda: len(answers(on.channel)) > 1)
     await on.app.idle()
     assert len(answers(on.channel)) == 2
+
+
+async def test_where_nothing_is_found_it_stays_silent_if_that_is_set(on: Line, tmp_path: Path) -> None:
+    await put(on, LISTENS, EVERYTHING)
+    await shelve(tmp_path, on.app, str(on.guild.id))
+    await on.discord.say(on.ana, on.channel, "Does anyone know how submarines dive?")
+    await on.discord.until(lambda: len(answers(on.channel)) == 1)
+    await put(on, UNANSWERED, SILENT)
+    await on.discord.say(on.ana, on.channel, "Does anyone know how submarines surface?")
+    await on.discord.say(on.ana, on.channel, "Does anyone know how long a candle burns?")
+    await on.discord.until(lambda: len(answers(on.channel)) == 2)
+    await on.discord.say(on.ana, on.channel, "How do submarines turn?", mention=True)
+    await on.discord.until(lambda: len(answers(on.channel)) == 3)
+    await on.app.idle()
+    assert len(answers(on.channel)) == 3
+    assert not any("surface" in thread.name for thread in on.channel.threads)

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from bot.adapters.slack.placing import PLATFORM
+from bot.app import App
 from bot.budget import unknown
 from bot.budgets import setting_of
 from bot.events import Place, Usage
-from bot.settings import ANSWERS, EVERYTHING, IN_PRIVATE, INSTRUCTION, LISTENS, MENTIONS, WORKS
+from bot.retrieval.intake import Item
+from bot.settings import (
+    ANSWERS,
+    EVERYTHING,
+    IN_PRIVATE,
+    INSTRUCTION,
+    LISTENS,
+    MENTIONS,
+    SILENT,
+    UNANSWERED,
+    WORKS,
+)
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
 
@@ -92,6 +105,33 @@ async def test_a_private_answer_has_the_channels_voice_and_uses_its_budget(at: T
     await at.slack.command(at.ana, other, "/rules", "ask Who? --private")
     await at.ended(2)
     assert await models._instruction(at.requests[-1]) == ""
+
+
+async def test_where_nothing_is_found_it_stays_silent_if_that_is_set(at: Table, tmp_path: Path) -> None:
+    channel = at.team.channel("books")
+    place = Place(PLATFORM, at.space, channel.id, "")
+    await at.app.settings.set(place, at.bia.id, LISTENS, EVERYTHING, "channel")
+    await shelve(tmp_path, at.app, at.space)
+    await at.slack.say(at.ana, channel, "Does anyone know how submarines dive?")
+    await at.ended()
+    await at.app.settings.set(place, at.bia.id, UNANSWERED, SILENT, "channel")
+    said = await at.slack.say(at.ana, channel, "Does anyone know how submarines surface?")
+    await at.slack.until(partial(acknowledged, said))
+    await at.slack.say(at.ana, channel, "Does anyone know how long a candle burns?")
+    await at.slack.say(at.ana, channel, "How do submarines turn?", mention=True)
+    await at.ended(3)
+    assert [request.text for request in at.requests] == [
+        "Does anyone know how submarines dive?",
+        "Does anyone know how long a candle burns?",
+        "How do submarines turn?",
+    ], "who asks the bot by name is told that nothing is found"
+    assert at.whispers(at.ana, channel) == []
+
+
+async def shelve(folder: Path, app: App, space: str) -> None:
+    (folder / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n", encoding="utf-8")
+    item = Item("book.md", str(folder / "book.md"))
+    assert (await app.resources.intake.take(space, "rules", item, "k", replace=False)).key == ""
 
 
 async def test_every_question_in_a_channel_is_answered_where_that_is_set(at: Table) -> None:
