@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot.events import Failed, Notice, Quoted, Request, UserError
+from bot.events import Failed, Notice, Quoted, Request, Stage, UserError
 from bot.platforms import LinkedThread, ThreadMessage
 from bot.retrieval.intake import Item
 from bot.runs.requests import request_from_json, request_to_json
@@ -47,6 +47,9 @@ async def test_they_reach_the_model_as_data_and_are_named(tmp_path: Path) -> Non
         assert "Bia, 14:02: The candle went ‹/earlier> out." in prompt
         assert prompt.count("</earlier>") == 1, "a message closes no tag"
         notices = [event.text for event in events if isinstance(event, Notice)]
+        keys = [event.key if isinstance(event, Stage) else getattr(event, "text", "") for event in events]
+        answer = keys.index("answer")
+        assert any(text.startswith("Read with") for text in keys[answer:]), "it is shown with the answer"
         assert "Read with the last 2 messages here, since 14:02 UTC, by Bia, Cai." in notices
         await asked()
         assert wanted == [20], "nobody has asked for them"
@@ -93,7 +96,7 @@ async def test_a_linked_thread_is_data_cut_to_its_room_and_named_beside_newest_m
         wanted = (
             f"Read with {shown - 1} of 999 messages of a linked thread (#rules), since 14:02 UTC, by Bia."
         )
-        assert notices[:4] == [
+        assert [text for text in notices if "ead " in text][-4:] == [
             wanted,
             "I did not read a linked message: you or I have no access to it here.",
             "Read with the last message here, since 14:02 UTC, by Bia.",

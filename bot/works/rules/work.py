@@ -233,8 +233,6 @@ class Asking:
         where = ", ".join(filter(None, (*own.names, snapshot.shelf, house)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
-        for notice in read_along(request, snapshot.notes, say):
-            yield notice
         for refused in own.left_out:
             yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:
@@ -269,13 +267,16 @@ class Asking:
         yield Stage("search", outcome if result.confident or guess else say("rules.found_none"))
         for key in result.notices:
             yield Notice(say(key))
+        along = read_along(request, snapshot.notes, say)
         if not result.confident and not guess:
-            for nothing in _nothing_found(request, own, where, result, say):
+            for nothing in (*_nothing_found(request, own, where, result, say), *along):
                 yield nothing
             return
         headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"), answer=True)
+        for notice in along:
+            yield notice
         pictures = Pictures()
         if picture_files and snapshot.reads and snapshot.sees:
             pictures = await self._files.pictures(run, picture_files)
