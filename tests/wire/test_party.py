@@ -133,10 +133,11 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
     await over(d)
     await d.command(ANA, "story join", talk=talk)
     await d.until(lambda: count(talk.said(), "is at the table") == 1)
-    masters: tuple[tuple[str, str, dict[str, str], str], ...] = (
+    who = {name: name if hasattr(d, "slack") else d.people[name] for name in (ANA, BIA)}
+    masters: tuple[tuple[str, str, dict[str, Any], str], ...] = (
         (ANA, "pass", {}, "turn is passed; next is"),
-        (ANA, "gm", {"who": BIA}, f"{BIA} is the game master now"),
-        (BIA, "gm", {"who": ANA}, f"{ANA} is the game master now"),
+        (ANA, "gm", {"who": who[BIA]}, f"{BIA} is the game master now"),
+        (BIA, "gm", {"who": who[ANA]}, f"{ANA} is the game master now"),
         (BIA, "missed", {}, "A candle burns"),
     )
     for n in range(ROUNDS):
