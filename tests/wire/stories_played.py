@@ -84,6 +84,7 @@ async def played(d: Driver, turns: int, seed: str) -> None:
         await d.rest(1)
         strikes = sorted({*range(min(turns // 3, A_START), turns, A_START), *range(A_START, turns, A_START)})
         for n in range(1, turns + 1):
+            await seen(lambda: d.states().count("") <= WAITING)
             await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
             # A platform may bring two messages on two ways: the one that was kept first comes first.
             await seen(lambda n=n: len(d.runs()) == n + 1)  # type: ignore[misc]
@@ -143,6 +144,7 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
                 "after the scene": "choices",
                 "during choices": "choices",
             }.get(instant, "")
+            await seen(lambda: d.states().count("") <= WAITING)
             await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
             match instant:
                 case "taken":
