@@ -86,6 +86,12 @@ _EQUAL = re.compile(
     rf"|share)",
     re.IGNORECASE,
 )
+_OUT = re.compile(
+    rf"{_ONE} (?:is|was|gets|goes|drops)[ ](?:\w+ )?(?:eliminated|knocked out|voted off|sent home|home|out)"
+    r"(?=\s*(?:$|[.,;!]))",
+    re.IGNORECASE,
+)
+"""Said of the weakest that is left."""
 _DUEL = re.compile(
     rf"^[\s-]*{_ONE}\s*(?:vs?\.?|versus|x|contra|gegen|contre|/|–|×)\s*{_TWO}\s*(?::|→|=+>|—|-+>)\s*⟦(?P<wins>[A-Z])⟧"
     r"(?=\s*(?:$|[.,;:(—–-]|is better|wins|is stronger|vence|gana|gewinnt|besser|melhor|mejor|meilleure|by\b))",
@@ -189,6 +195,7 @@ class _Facts:
     places: dict[str, int] = field(default_factory=dict)
     above: set[tuple[str, str]] = field(default_factory=set)
     equal: set[tuple[str, str]] = field(default_factory=set)
+    out: list[str] = field(default_factory=list)
     clash: bool = False
     rest_equal: bool = False
 
@@ -221,6 +228,9 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
             said.search(sentence) for said in (_AFTER, _BEFORE, _BETTER, _PREFERRED, _EQUAL)
         ) or _READ.search(sentence):
             return []
+    if n - 2 <= len(facts.out) < n and facts.out:
+        for at, letter in enumerate(facts.out):
+            facts.put(letter, n - at)
     if facts.clash or not {*facts.places, *(letter for pair in facts.above for letter in pair)} <= set(
         letters
     ):
@@ -264,6 +274,8 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
 def _without_reason(sentence: str) -> str:
     """ "In second place comes ⟦C⟧, which lacks an exercise" without what explains the place."""
     said = _REASON.sub("", sentence)
+    if any(told.search(sentence, len(said)) for told in (SAYS, REPORTED, HEDGED)):
+        return sentence
     match = _AFTER.search(said) or _BEFORE.search(said)
     nth = match and not re.match(rf"{BESTS}|{WORSTS}", match["place"], re.IGNORECASE)
     return said if nth and said.count("⟦") == 1 else sentence
@@ -284,6 +296,7 @@ def _note(facts: _Facts, sentence: str, n: int) -> None:
     facts.above.update((match["two"], match["one"]) for match in _WORSE.finditer(sentence))
     if (duel := _DUEL.match(sentence)) and duel["wins"] in (pair := (duel["one"], duel["two"])):
         facts.above.add(pair if duel["wins"] == pair[0] else pair[::-1])
+    facts.out += [match["one"] for match in _OUT.finditer(sentence)]
     for match in _EQUAL.finditer(sentence):
         one, two = filter(None, match.groups())
         facts.equal.add((one, two))

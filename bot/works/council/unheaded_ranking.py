@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from bot.works.council.ballot_lists import inline_items, item_of, table_items, with_number
 from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, VERDICTS
@@ -23,7 +24,7 @@ from bot.works.council.final_ranking import (
     is_introduced,
     too_early,
 )
-from bot.works.council.judge_text import QUOTED, SAYS, before, marked, named
+from bot.works.council.judge_text import QUOTED, SAYS, before, marked, named, plain
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
@@ -55,6 +56,8 @@ _FAULTS = re.compile(
 )
 _SCHOOL = re.compile(r"\b(?:schul)?noten?\b", re.IGNORECASE)
 """Grades, of which a legend says which is the best."""
+_RUNNING = re.compile(r"^[\s#-]*(?P<head>[^\W\d_][\w ]{0,30}):\s*(?P<list>[A-L](?:\s*[,>]\s*[A-L])*)[\s.]*$")
+"""A list of letters that may grow."""
 _SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
 
 
@@ -62,7 +65,7 @@ def unheaded(lines: Sequence[str], n: int) -> Groups:
     """The order that the judge's own words say without a header: by places or scores beside each response, by a
     table of them, or by signs on a line of its own. [] if two of these contradict each other.
     """
-    found = [groups for read in (_by_figures, _by_table, _by_signs) if (groups := read(lines, n))]
+    found = [groups for read in (_by_figures, _by_table, _by_signs, _by_growth) if (groups := read(lines, n))]
     orders = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in found]
     return found[0] if found and all(order == orders[0] for order in orders) else []
 
@@ -86,7 +89,15 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
             starts.append(at)
         elif sections and line.strip():
             sections[-1].remark += "\n" + marked(line)
-    placed = [at for at, item in enumerate(sections) if item.numbers and EXPLICIT.match(lines[starts[at]])]
+    placed = [
+        at for at, item in enumerate(sections) if item.numbers and EXPLICIT.match(marked(lines[starts[at]]))
+    ]
+    if rest := _above(lines, [sections[at] for at in placed], letters):
+        first, end = starts[placed[0]], starts[placed[-1]]
+        unclear = (
+            inside_quotes(lines, first, end) or is_introduced(lines, first) or _around(lines, first, end)
+        )
+        return [] if unclear else [rest, *(sections[at].letters for at in reversed(placed))]
     if (
         sorted(letter for at in placed for letter in sections[at].letters) == letters
     ):  # and what follows is prose
@@ -158,6 +169,17 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     if any(_inverted(way, ways[0]) for way in ways) or not ways or len(ways[0]) < 2:
         return []
     return ways[0]
+
+
+def _above(lines: Sequence[str], placed: Sequence[Item], letters: Sequence[str]) -> list[str]:
+    """The responses above those that have their places from the last on, where the text breaks off; [] else."""
+    below = [letter for item in placed for letter in item.letters]
+    rest = [letter for letter in letters if letter not in below]
+    counted = [item.numbers[0] for item in placed] == list(range(len(letters), len(rest), -1)) and len(
+        below
+    ) > 1
+    broken = not re.search(r"[.!?)\]*…]\s*$", "\n".join(lines).rstrip())
+    return rest if counted and broken and len(rest) == len(letters) - len(below) else []
 
 
 def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
@@ -269,3 +291,24 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
                 return []
             orders.append([item.letters for item in items])
     return orders[0] if orders and all(order == orders[0] for order in orders) and len(orders[0]) > 1 else []
+
+
+def _by_growth(lines: Sequence[str], n: int) -> Groups:
+    """By a list that the judge writes down once more for each response that it puts into it, with the best first."""
+    found = [
+        (at, match["head"], re.findall("[A-L]", match["list"]))
+        for at, line in enumerate(lines)
+        if len(line) < DIRECTED_CHARS and (match := _RUNNING.match(plain(line)))
+    ]
+    if len(found) < 3 or sorted(found[-1][2]) != [chr(ord("A") + at) for at in range(n)]:
+        return []
+    grown = all(
+        head == found[-1][1]
+        and len(longer) == len(shorter) + 1
+        and [one for one in longer if one in shorter] == shorter
+        for (_, head, shorter), (_, _, longer) in pairwise(found)
+    )
+    start, end = found[0][0], found[-1][0]
+    ways = {direction(line) for line in lines} - {""}
+    quoted = is_introduced(lines, start) or inside_quotes(lines, start, end) or _around(lines, end, end)
+    return [[letter] for letter in found[-1][2]] if grown and ways == {"down"} and not quoted else []

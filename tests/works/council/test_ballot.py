@@ -768,3 +768,32 @@ GRADES = "Antwort A: Note 2\nAntwort B: Note 4\nAntwort C: Note 1"
 )
 def test_figures_count_as_the_judge_explains_them(text: str, order: str) -> None:
     assert by_words(text) == order
+
+
+GROWING = "List: A\nNow B.\nList: A, B\nNow C.\nList: C, A, B"
+COUNTDOWN = (
+    "4th place: Response B. It is wrong.\n\n**3rd place:** Response D. It is thin.\n\n2nd place: here I wav"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        (f"I keep a list from best to worst.\n{GROWING}", "CAB"),
+        (f"I keep a list from worst to best.\n{GROWING}", ""),
+        (f"I keep a list.\n{GROWING}", ""),
+        ("I keep a list from best to worst.\nList: A, B\nList: B\nList: C, A, B", ""),
+        (f"Response B keeps a list from best to worst, and writes:\n{GROWING}", ""),
+        ("C is fine. First, B is eliminated.\n\nThen Response A drops out. C wins.", "CAB"),
+        ("A criticises that B is out of date. A is out.", ""),
+        ("First place goes to Response B, which is what it demands. A is second. C is last.", ""),
+    ],
+)
+def test_orders_that_come_about_step_by_step(text: str, order: str) -> None:
+    assert letters(read(text, 3)[0]) == order
+
+
+def test_a_countdown_that_breaks_off_leaves_the_rest_above_it() -> None:
+    assert letters(read(COUNTDOWN, 4)[0]) == "A=CDB"
+    assert read(f"{COUNTDOWN}er between the two.", 4)[0] == Reading()
+    assert read(f"Response A writes:\n{COUNTDOWN}", 4)[0] == Reading()

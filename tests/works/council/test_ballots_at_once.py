@@ -30,7 +30,8 @@ SIGNS = [
     "rank 1 ", "(", ")", "[", "{", '{"', "{'", '["', "|", "`", "```\n", "*", "~", "_", "#", "9", "\"", "'", "<",
     "<a>", "<td>", "“", "”", "„", "«", "»", "★\n", "{“", "“\n“: ", "\\; ",
     "Ответ А\n", "А > В", "S tier: ", "S tier\n", "- A: grade B\n", "```dot\nA->B\n", "an arrow is better ", "more is ",
-    "....... 9", "Last: A\n", "| A | B |\n", "Rank-", "<ol>", "A is 1st: ", "It is ",
+    "....... 9", "Last: A\n", "| A | B |\n", "Rank-", "<ol>", "A is 1st: ", "It is ", "List: A, B\n",
+    "A is out. ", "3rd place: A\n",
     '<p name="ranking">', "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
     "/*", "…", " ", "\n",
 ]  # fmt: skip
