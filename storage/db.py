@@ -34,6 +34,17 @@ CLOSE_S = 5.0
 SCRUBS, SCRUB_MS = 10, 200
 """How often a log that others read is tried to be emptied, and how long each try waits for them."""
 
+_NETWORK = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 15_000,
+}
+"""Seconds, but for a count and the last, which is in milliseconds. By default a dead connection is waited for for two
+hours.
+"""
+
 # Any number will do as long as every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
 
@@ -312,6 +323,14 @@ class Database:
         await self._engine.dispose()
 
 
+def network_limits(url: str) -> dict[str, int]:
+    """For how long libpq bears a server whose machine or network is gone, but for what the URL itself says."""
+    from sqlalchemy.engine import make_url
+
+    query = make_url(url).query
+    return {name: value for name, value in _NETWORK.items() if name not in query}
+
+
 def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: Lease | None) -> AsyncEngine:
     from sqlalchemy import event
     from sqlalchemy.engine import make_url
@@ -327,7 +346,8 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
             hide_parameters=True,
             pool_pre_ping=True,
             pool_timeout=busy_timeout_s,
-            connect_args={"application_name": lease.name} if lease is not None else {},
+            connect_args=network_limits(url)
+            | ({"application_name": lease.name} if lease is not None else {}),
         )
         if lease is not None:
             event.listen(engine.sync_engine, "connect", lease.admit)

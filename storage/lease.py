@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from storage.db import new_id
+from storage.db import network_limits, new_id
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Lease:
         self.id = new_id()
         self.name = f"{application_name(self.id)} {platform.node()}"[:63]
         """What the server calls the connections of this process; all of them must be opened under it."""
+        self._network: dict[str, Any] = dict(network_limits(url))
         self._address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._beat_s = beat_s
         self._lease_s = lease_s
@@ -260,7 +261,7 @@ class Lease:
         from psycopg import AsyncConnection
 
         self._connection = connection = await AsyncConnection.connect(
-            self._address, autocommit=True, application_name=self.name, connect_timeout=10
+            self._address, autocommit=True, application_name=self.name, **self._network
         )
         self._connected = time.monotonic()
         for setting in _KEEPALIVE:

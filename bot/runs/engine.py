@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
 from bot.events import Author, Completion, OptionValue, Place, Request, UserError
-from storage.db import SCRUB_MS, SCRUBS
+from storage.db import SCRUB_MS, SCRUBS, network_limits
 from storage.faults import StorageFault, fault_of
 from storage.patience import patiently
 
@@ -342,7 +342,11 @@ def _server_engine(url: str, lease: Lease) -> SqlEngine:
     """Its connections close with the lease."""
     from sqlalchemy import create_engine, event
 
-    named = {"application_name": lease.name, "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}"}
+    named: dict[str, Any] = {
+        "application_name": lease.name,
+        "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}",
+    }
+    named |= network_limits(url)
     engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
     event.listen(engine, "connect", lease.admit)
     return engine

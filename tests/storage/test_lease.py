@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
 from zlib import crc32
 
 import pytest
 from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
 
+from bot.runs.engine import _server_engine
 from storage.db import Database
 from storage.faults import StorageFault
-from storage.lease import Lease, LeaseLost
+from storage.lease import LEASE_S, Lease, LeaseLost
 from tests.fakes.postgres import created
+from tests.fakes.proxy import Proxy
 
 PATIENCE_S = 60.0
 
@@ -188,3 +195,37 @@ async def test_a_server_that_is_away_is_a_fault(tmp_path: object) -> None:
     with pytest.raises(StorageFault) as caught:
         await Lease(f"postgresql+psycopg://nobody@/none?host={tmp_path}").take()
     assert caught.value.kind == "other"
+
+
+def bears_s(connection: Any) -> float:
+    """For how many seconds the kernel bears that nobody acknowledges what this connection sends."""
+    with socket.socket(fileno=os.dup(connection.pgconn.socket)) as its_socket:
+        assert its_socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        return its_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
+
+
+async def test_no_connection_waits_for_hours_for_a_server_whose_network_is_gone(server: str) -> None:
+    url = make_url(server)
+    path = f"{url.query['host']}/.s.PGSQL.5432"
+    with Proxy(partial(asyncio.open_unix_connection, path)) as proxy:
+        await bears_little(f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}/{url.database}")
+
+
+async def bears_little(through: str) -> None:
+    lease = Lease(through)
+    database = await Database.open(through, lease=lease)
+    await lease.take()
+    async with database.read() as connection:
+        raw = await connection.get_raw_connection()
+        assert 5 <= bears_s(raw.driver_connection) <= LEASE_S
+    assert 5 <= bears_s(lease._connection) <= LEASE_S
+    engine = _server_engine(through, lease)
+    with await asyncio.to_thread(engine.connect) as connected:
+        assert 5 <= bears_s(connected.connection.driver_connection) <= LEASE_S
+    await asyncio.to_thread(engine.dispose)
+    own = await Database.open(f"{through}?tcp_user_timeout=7000")
+    async with own.read() as connection:
+        assert bears_s((await connection.get_raw_connection()).driver_connection) == 7
+    await own.close()
+    await lease.release()
+    await database.close()
