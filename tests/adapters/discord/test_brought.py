@@ -14,8 +14,8 @@ import pytest
 from simcord.builders import ChannelHandle
 
 from bot.adapters.discord.received.brought import LINKS
+from bot.adapters.discord.received.history import linked_thread
 from bot.adapters.discord.received.placing import origin_of
-from bot.adapters.discord.service import linked_thread
 from bot.config import DiscordConfig
 from bot.conversation import read_along
 from bot.events import Event, Request, Run, Text, UserError

@@ -11,8 +11,8 @@ import discord
 import pytest
 from discord.abc import _Overwrites
 
+from bot.adapters.discord.received.history import last_messages, pinned_messages
 from bot.adapters.discord.received.placing import missing
-from bot.adapters.discord.service import last_messages, pinned_messages
 from bot.events import Request, UserError
 from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
@@ -45,6 +45,18 @@ async def test_the_newest_messages_before_the_question_are_read_with_names(on: L
         ("Bia", "Message 1."),
         ("Ana", "Message 2."),
         ("Bia", "Message 3."),
+    ]
+
+
+async def test_embeds_are_read_too(on: Line) -> None:
+    await on.discord.say(on.bia, on.channel, "Look:")
+    post = await on.discord.say(on.bia, on.channel, "https://rules.example")
+    post.embeds.append({"title": "Grappled", "description": "Its speed is 0."})
+    request = await asked(on)
+    said = await last_messages(on.client, request, 2)
+    assert [message.text for message in said] == [
+        "Look:",
+        "https://rules.example\n\nGrappled\n\nIts speed is 0.",
     ]
 
 

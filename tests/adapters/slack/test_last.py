@@ -30,6 +30,21 @@ async def test_the_newest_messages_before_the_question_are_read_with_names(at: T
     ]
 
 
+async def test_what_a_message_shares_and_what_programs_attach_is_read_too(at: Table) -> None:
+    channel = at.team.channel("posts")
+    rule = await at.slack.say(at.bia, at.channel, "The regent never dies.")
+    await at.slack.say(at.ana, channel, "Look at this", shares=rule)
+    post = await at.slack.say(at.bia, channel, "News:")
+    post.attachments.append({"title": "Ferry", "fields": [{"title": "Fare", "value": "2 gp"}]})
+    await at.slack.say(at.ana, channel, "/rules ask Who is right? --last 2", mention=True)
+    await at.ended()
+    said = await reader(at).last(at.asked, 2)
+    assert [message.text for message in said] == [
+        "Look at this\n\nThe regent never dies.",
+        "News:\n\nFerry\nFare\n2 gp",
+    ]
+
+
 async def test_in_a_thread_they_are_the_threads(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The root.")
     await at.slack.say(at.bia, at.channel, "A reply.", thread=root)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.invocation import NOTHING, Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
-from bot.adapters.slack.received.line import text_without_mention
+from bot.adapters.slack.received.line import text_without_mention, words_of
 from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import Gone, PlaceClosed, Refused, SurfaceFault
 from bot.events import Quoted
@@ -73,7 +73,8 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
         author = text_of(message, "author_id") or text_of(message, "user")
         if me.user == author:
             continue
-        text, attached = await text_without_mention(words_of(message), "", name), files_of(message)
+        text = await text_without_mention(words_of(message), "", name)
+        attached = [file for part in (message, *_shared(message)) for file in files_of(part)]
         if not (text or attached):
             continue
         quotes.append(quotation(text))
@@ -87,19 +88,6 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
             quoted.append(Quoted(where, thread=f"{channel}:{text_of(message, 'ts')}"))
     quoted += [Quoted(refused=key) for key in refused]
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
-
-
-def words_of(message: Body) -> str:
-    """All text of a message: its own, and that of its attachments, as programs write them, in Slack's markup."""
-    attachments = message.get("attachments")
-    texts = [text_of(message, "text")]
-    for each in attachments if isinstance(attachments, list) else []:
-        if isinstance(each, dict) and not each.get("is_share"):
-            fields = [field for field in each.get("fields") or () if isinstance(field, dict)]
-            parts = [text_of(each, key) for key in ("pretext", "title", "text")]
-            parts += [f"{text_of(field, 'title')}\n{text_of(field, 'value')}".strip() for field in fields]
-            texts.append("\n".join(filter(None, parts)) or text_of(each, "fallback"))
-    return "\n\n".join(filter(None, texts))
 
 
 def _time(ts: str) -> datetime:

@@ -20,7 +20,7 @@ from yarl import URL
 
 from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Body, Location, Origin, origin_of, parted, text_of
-from bot.adapters.slack.received.line import Name, text_without_mention
+from bot.adapters.slack.received.line import Name, text_without_mention, words_of
 from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, UserError
@@ -250,12 +250,12 @@ class ThreadReader:
         messages = [
             message
             for message in answer.get("messages") or ()
-            if text_of(message, "text")
+            if words_of(message)
             and not (message.get("hidden") or _is_ours(message, me))
             and (not origin.message or text_of(message, "ts") < origin.message)
         ]
         messages.sort(key=lambda message: float(text_of(message, "ts") or 0))
-        return [await _said(message, name) for message in messages[-most:]]
+        return [await _said(message, name, words_of(message)) for message in messages[-most:]]
 
     async def linked(self, request: Request, thread: str, most: int) -> LinkedThread:
         """The newest replies of a linked thread, if the request's author is in its channel."""
@@ -277,7 +277,7 @@ class ThreadReader:
                 newest.extend(
                     each
                     for each in replies
-                    if text_of(each, "text") and not (each.get("hidden") or _is_ours(each, me))
+                    if words_of(each) and not (each.get("hidden") or _is_ours(each, me))
                 )
                 cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
                 if not cursor:
@@ -285,7 +285,7 @@ class ThreadReader:
         except SurfaceFault:
             raise closed from None
         name = self._limited_names(location)
-        return LinkedThread([await _said(each, name) for each in newest], total)
+        return LinkedThread([await _said(each, name, words_of(each)) for each in newest], total)
 
     async def pins(self, request: Request) -> list[ThreadMessage]:
         """The pinned messages of the request's channel, in Slack's order, the newest pin first."""
@@ -298,7 +298,11 @@ class ThreadReader:
             raise UserError("slack_files.pins_closed") from fault
         name = self._limited_names(location)
         messages = [item.get("message") or {} for item in answer.get("items") or ()]
-        return [await _said(each, name) for each in messages if text_of(each, "text") and text_of(each, "ts")]
+        return [
+            await _said(each, name, words_of(each))
+            for each in messages
+            if words_of(each) and text_of(each, "ts")
+        ]
 
     async def _pages(self, location: Location) -> AsyncGenerator[list[Mapping[str, Any]], None]:
         cursor = ""
@@ -321,9 +325,10 @@ def _is_ours(message: Mapping[str, Any], me: Installed) -> bool:
     return text_of(message, "user") == me.user or text_of(message, "bot_id") == me.bot != ""
 
 
-async def _said(message: Mapping[str, Any], name: Name) -> ThreadMessage:
+async def _said(message: Mapping[str, Any], name: Name, text: str = "") -> ThreadMessage:
+    """`text` is what counts of it, in Slack's markup, if not its own text alone."""
     ts, user = text_of(message, "ts"), "" if text_of(message, "bot_id") else text_of(message, "user")
-    words = await text_without_mention(text_of(message, "text"), "", name)
+    words = await text_without_mention(text or text_of(message, "text"), "", name)
     return ThreadMessage(ts, user, await _who(message, name), words, datetime.fromtimestamp(float(ts), UTC))
 
 

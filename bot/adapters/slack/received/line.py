@@ -14,6 +14,7 @@ from typing import Final
 
 from bot.adapters import invocation
 from bot.adapters.slack.manifest import COMMAND
+from bot.adapters.slack.placing import Body, text_of
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
 from bot.events import File, UserError
@@ -156,3 +157,18 @@ def _house_names() -> dict[str, str]:
 @cache
 def _topics() -> frozenset[str]:
     return frozenset(WORKS) | {row.path for row in TABLE} | {row.name for row in TABLE}
+
+
+def words_of(message: Body) -> str:
+    """All text of a message in Slack's markup: its own, that of messages that it shares, and that of attachments, as
+    programs write them.
+    """
+    attachments = message.get("attachments")
+    texts = [text_of(message, "text")]
+    for each in attachments if isinstance(attachments, list) else []:
+        if isinstance(each, dict):
+            fields = [field for field in each.get("fields") or () if isinstance(field, dict)]
+            parts = [text_of(each, key) for key in ("pretext", "title", "text")]
+            parts += [f"{text_of(field, 'title')}\n{text_of(field, 'value')}".strip() for field in fields]
+            texts.append("\n".join(filter(None, parts)) or text_of(each, "fallback"))
+    return "\n\n".join(filter(None, texts))

@@ -1,0 +1,151 @@
+"""What was said in a channel or thread, fetched when a work asks for it, where the asker and the bot may read it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Final
+
+import discord
+
+from bot.adapters.discord.installed.client import Client, faults_as_sorry
+from bot.adapters.discord.received.placing import Origin, missing, origin_of, text_of, text_without_mention
+from bot.adapters.markdown import clean
+from bot.events import Request, UserError
+from bot.platforms import LinkedThread, ThreadMessage, WholeThread
+
+PINS: Final = 50
+"""Pinned messages that are read: a page of them."""
+MESSAGES: Final = 100
+"""Messages of one call: the most there are (Discord's documentation, "Get Channel Messages")."""
+_SAID: Final = (discord.MessageType.default, discord.MessageType.reply)
+
+
+async def whole_thread(client: Client, request: Request) -> WholeThread | None:
+    """The thread's messages. Discord tells what they say only to bots with the message content intent."""
+    origin = origin_of(request.origin)
+    if not origin.member or origin.private:
+        return None
+    async with faults_as_sorry(client.settings):
+        thread = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+    if not isinstance(thread, discord.Thread):
+        return None
+    if missing(client, thread.id, "view_channel", "read_message_history"):
+        raise UserError("discord.history_closed")
+    by_bot = client.user is not None and thread.owner_id == client.user.id
+    starter = "" if by_bot else str(thread.owner_id)
+    return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
+
+
+async def last_messages(client: Client, request: Request, most: int) -> list[ThreadMessage]:
+    """The newest messages of the channel or thread that the request comes from, which its author may read there."""
+    origin = origin_of(request.origin)
+    async with faults_as_sorry(client.settings):
+        channel = await _readable(client, origin)
+        before = discord.Object(origin.message) if origin.message is not None else None
+        page = [message async for message in channel.history(limit=most, before=before)]
+    me = client.user.id if client.user is not None else 0
+    counts = [message for message in reversed(page) if _counts(message, me, origin)]
+    return _read(counts, me)
+
+
+async def _readable(client: Client, origin: Origin) -> discord.abc.Messageable:
+    """The channel or thread that a request comes from, if its author and the bot may read what was said there."""
+    channel = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+    if not isinstance(channel, discord.abc.Messageable):
+        raise UserError("thread.no_messages_here")
+    if not origin.member or missing(client, origin.channel, "view_channel", "read_message_history"):
+        raise UserError("discord.history_closed")
+    if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+        member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
+        if not channel.permissions_for(member).read_message_history:
+            raise UserError("discord.history_yours")
+    return channel
+
+
+async def pinned_messages(client: Client, request: Request) -> list[ThreadMessage]:
+    """The pinned messages of the channel or thread that the request comes from, the newest pin first."""
+    async with faults_as_sorry(client.settings):
+        channel = await _readable(client, origin_of(request.origin))
+        pinned = [message async for message in channel.pins(limit=PINS)]
+    return _read(pinned, client.user.id if client.user is not None else 0)
+
+
+async def linked_thread(client: Client, request: Request, thread: str, most: int) -> LinkedThread:
+    """The newest messages of a linked thread, if the request's author may read it."""
+    origin, closed = origin_of(request.origin), UserError("thread.link_closed", n=1)
+    async with faults_as_sorry(client.settings):
+        try:
+            channel = client.get_channel(int(thread)) or await client.fetch_channel(int(thread))
+        except (discord.NotFound, discord.Forbidden):
+            raise closed from None
+        if not isinstance(channel, discord.Thread) or channel.guild.id != origin.guild:
+            raise closed
+        if channel.is_private() or missing(client, channel.id, "view_channel", "read_message_history"):
+            raise closed
+        member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
+        may = channel.permissions_for(member)
+        if not (may.view_channel and may.read_message_history):
+            raise closed
+        page = [message async for message in channel.history(limit=most)]
+        # What the client has kept of a thread does not count later messages.
+        fresh = await client.fetch_channel(channel.id) if len(page) == most else channel
+    me = client.user.id if client.user is not None else 0
+    counts = [message for message in reversed(page) if _counts(message, me, origin)]
+    said = _read(counts, me)
+    return LinkedThread(said, max(len(said), getattr(fresh, "message_count", 0)))
+
+
+def _read(messages: Sequence[discord.Message], me: int) -> list[ThreadMessage]:
+    """What messages say, forwarded ones and embeds included; those without words are left out."""
+    read = []
+    for message in messages:
+        own, all_text = message.content.strip(), text_of(message)
+        said = _said(message, me)
+        text = "\n\n".join(filter(None, (said.text, all_text.removeprefix(own).strip())))
+        read += [replace(said, text=text)] if text else []
+    if messages and not read and not any(message.attachments for message in messages):
+        raise UserError("discord.history_unseen")
+    return read
+
+
+async def _pages(
+    client: Client, thread: discord.Thread, origin: Origin
+) -> AsyncGenerator[list[ThreadMessage], None]:
+    me, seen = client.user.id if client.user is not None else 0, False
+    blank = False
+    after: discord.abc.Snowflake = discord.Object(0)
+    while True:
+        async with faults_as_sorry(client.settings):
+            page = [
+                message async for message in thread.history(limit=MESSAGES, after=after, oldest_first=True)
+            ]
+        counts = [message for message in page if _counts(message, me, origin)]
+        seen = seen or any(message.content for message in counts)
+        blank = blank or any(
+            not (message.content or message.attachments or message.stickers) for message in counts
+        )
+        yield [_said(message, me) for message in counts if message.content]
+        if len(page) < MESSAGES:
+            break
+        after = page[-1]
+    if blank and not seen:
+        raise UserError("discord.history_unseen")
+
+
+def _counts(message: discord.Message, me: int, origin: Origin) -> bool:
+    if message.type not in _SAID or message.author.id == me:
+        return False
+    return origin.message is None or message.id < origin.message
+
+
+def _said(message: discord.Message, me: int) -> ThreadMessage:
+    program = message.webhook_id is not None or message.author.bot
+    return ThreadMessage(
+        str(message.id),
+        "" if program else str(message.author.id),
+        clean(message.author.display_name),
+        text_without_mention(message, me),
+        message.created_at.astimezone(UTC),
+    )
