@@ -51,7 +51,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.scene_writer import SceneWriter
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.work import Stories
-    from bot.works.story.world.presets import Presets
+    from bot.works.story.world.presets import PROSE, Presets
     from bot.works.story.world.world import World
 
     async def own_names(request: Request) -> bool:
@@ -86,13 +86,14 @@ def make(resources: Resources, runs: Runs) -> Work:
         recall,
         adults,
     )
-    presets = Presets(*settings.presets)
-    if settings.presets:
-        presets.read()  # a bot should not start with a broken file
+    presets, prose = Presets(*settings.presets), Presets(*settings.prose, bundled=PROSE)
+    for own, files in ((presets, settings.presets), (prose, settings.prose)):
+        if files:
+            own.read()  # a bot should not start with a broken file
     buttons = Buttons(logs)
     messages = Messages(own_names)
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
-    table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets), messages)
+    table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets, prose), messages)
     extraction = Extraction(
         logs,
         resources.models,
@@ -188,13 +189,13 @@ async def _checks(resources: Resources, request: Request) -> None:
     from bot.works.story.log.logs import Unwritten
     from bot.works.story.table.notes import Notes
     from bot.works.story.table.party_verbs import PartyVerbs
-    from bot.works.story.world.presets import Presets
+    from bot.works.story.world.presets import PROSE, Presets
 
     logs, settings = Unwritten(resources.stories), resources.config.section(StoryConfig)
-    notes = Notes(logs, Presets(*settings.presets))
+    notes = Notes(logs, Presets(*settings.presets), Presets(*settings.prose, bundled=PROSE))
     if request.verb in ("leave", "play", "gm", "deadline", "whisper"):
         await PartyVerbs(logs, settings).outcome(request)
-    elif request.verb in ("cast", "direct", "remember", "lore", "relation"):
+    elif request.verb in ("cast", "direct", "remember", "lore", "relation", "prose"):
         await getattr(notes, request.verb)(request, words(request.locale))
 
 
@@ -214,6 +215,7 @@ KIND = Kind(
         "character": _completion("character"),
         "location": _completion("location"),
         "version": _completion("version"),
+        "prose": _completion("prose"),
         "step": _completion("step"),
     },
     settings=(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bot.works.story.config import StoryConfig
 from bot.works.story.log.logs import logs_of
 from bot.works.story.turn.session_zero import STEPS
+from bot.works.story.world.presets import PROSE, Presets
 from bot.works.story.world.state import chapters, characters
 
 if TYPE_CHECKING:
@@ -51,6 +53,11 @@ async def version(resources: Resources, typed: Typed) -> list[str]:
     story = await _story(resources, typed)
     count = len(story.head.versions) if story is not None and story.head is not None else 0
     return _fitting(["next", "back", *map(str, range(1, count + 1))], typed)
+
+
+async def prose(resources: Resources, typed: Typed) -> list[str]:
+    styles = Presets(*resources.config.section(StoryConfig).prose, bundled=PROSE)
+    return _fitting(await styles.all(), typed)
 
 
 async def step(resources: Resources, typed: Typed) -> list[str]:

@@ -20,7 +20,8 @@ class StoryConfig:
     batches of `batch`, or of a few more (`aligned`), so that its beginning stays the same for as many turns. `choices`
     are offered after a scene if they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people
     write, in characters.
-    `presets` are files of one's own in the form of presets.yml, laid over it.
+    `presets` are files of one's own in the form of presets.yml, laid over it; `prose` are those in the form of
+    prose.yml.
     Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
     scenes, and out of the last `extract_lines` lines of a chat log that was imported.
     `plot_check_mode` is how many of a chapter's open events are looked for: the next, the next three, or more as the
@@ -59,6 +60,7 @@ class StoryConfig:
     phrase_times: int = within(4, 2, 200)
     ask_again: bool = True
     presets: tuple[Path, ...] = ()
+    prose: tuple[Path, ...] = ()
 
     @property
     def aligned(self) -> int:

@@ -23,7 +23,7 @@ from bot.works.story.limits import (
     TURN_CHARS,
     WHEN_CHARS,
 )
-from bot.works.story.log.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
+from bot.works.story.log.nodes import CHECKS, LENGTHS, MODES, RATINGS, TENSES, VIEWS
 
 AGREED: Final = (
     Option("rating", "verbs.option_rating", choices=RATINGS),
@@ -225,6 +225,19 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         asks=True,
         guarded=True,
+    ),
+    Verb(
+        "story",
+        "prose",
+        "sparse --view third --tense past",
+        Argument("name", "verbs.arg_prose", required=False, completes="prose"),
+        (
+            Option("view", "verbs.option_view", choices=VIEWS),
+            Option("tense", "verbs.option_tense", choices=TENSES),
+        ),
+        ordered=True,
+        brief=True,
+        group="world",
     ),
     Verb("story", "prompt", admin=True, personal=True, group="memory"),
     Verb(

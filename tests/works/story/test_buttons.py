@@ -58,6 +58,7 @@ NAMED = {
     "course finish": "the quiz is known by the run that was answered",
     "course outline": "names the course",
     "privacy delete": "one's own data",
+    "rules adopt": "names the house rules that stand above the button",
     "rules lookup": "names the section",
     "schedule follow": "names the schedule",
     "schedule remove": "names the schedule",

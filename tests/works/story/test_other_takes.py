@@ -232,3 +232,37 @@ async def test_what_is_written_on_stops_before_it_acts_for_a_player(tmp_path: Pa
         changed = str(await talk.say("/story more"))
         assert "The bell rings." in changed
         assert "I will open it" not in changed
+
+
+async def test_how_a_story_is_told_changes_from_the_next_scene_on(tmp_path: Path) -> None:
+    writer = Prompter()
+    own = tmp_path / "own.yml"
+    own.write_text(OWN_STYLE, encoding="utf-8")
+    async with playing(tmp_path, writer, toml=f'[story]\nprose = ["{own}"]\n') as talk:
+        await talk.say(START)
+        assert "`fairy-tale`:" in texts(await talk.say("/story prose"))
+        told = texts(await talk.say("/story prose Fairy tale --view third --tense past"))
+        assert told == "From the next scene on: third, past, fairy-tale."
+        await talk.say("/story chapter The sea")
+        await talk.say("I wait.")
+        asked = str(writer.scenes[-1])
+        assert "<prose>" in asked
+        assert "view: third" in asked
+        assert "tense: past" in asked
+        await talk.say("/story retry")
+        assert writer.scenes[-1]["messages"] == writer.scenes[-2]["messages"]
+        await talk.say("/story prose harbour")
+        await talk.say("I wait on.")
+        assert "Everything smells of the harbour." in str(writer.scenes[-1])
+        await talk.say("/story prose none")
+        await talk.say("I go.")
+        assert "<prose>" not in str(writer.scenes[-1])
+        assert "There is no style" in str(await talk.say("/story prose baroque"))
+
+
+OWN_STYLE = """
+harbour:
+  title: {en: Harbour, pt-BR: Porto}
+  description: {en: Salt and tar., pt-BR: Sal e piche.}
+  guidance: [Everything smells of the harbour.]
+"""

@@ -61,9 +61,11 @@ class Writer:
 
 
 @asynccontextmanager
-async def playing(tmp_path: Path, writer: Writer, *, wire: str = "chat") -> AsyncIterator[Talk]:
+async def playing(
+    tmp_path: Path, writer: Writer, *, wire: str = "chat", toml: str = ""
+) -> AsyncIterator[Talk]:
     async with WIRES[wire].service(writer) as service:
-        config = settings(tmp_path / "data", service)
+        config = settings(tmp_path / "data", service, toml=toml)
         async with talking(config) as talk:
             yield talk
 

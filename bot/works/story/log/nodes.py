@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LENGTHS: Final = ("short", "medium", "long")
 VIEWS: Final = ("first", "second", "third")
+TENSES: Final = ("past", "present")
 RATINGS: Final = ("everyone", "teen", "mature")
 MODES: Final = ("free", "round-robin", "vote", "gm")
 CHECKS: Final = ("1", "3", "all")
@@ -58,7 +59,8 @@ choices   what is offered under a scene: {scene, choices}
 hint      what somebody wished for a version of a scene, which was written by it: {scene, text}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
-set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, language?, …}
+set       settings by name: {title?, premise?, genre?, tone?, view?, tense?, length?, prose?, prose_lines?, mode?,
+          note?, language?, …}; `prose` is the name of a style, `prose_lines` are what the writer is told of it
 cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
           behind that version of the node's `turn`, and it counts as long as that does
 lore      an entry of the lorebook by id, or None: {id, entry}

@@ -27,6 +27,7 @@ LISTED = 40
 class Notes:
     _logs: Logs
     _presets: Presets
+    _prose: Presets
 
     async def cast(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
@@ -133,6 +134,34 @@ class Notes:
         body, count = {"id": request.id, "entry": entry}, len(lore) + 1
         await self._logs.record(played, request, "lore", body)
         return Outcome("story.lore_kept", {"n": count})
+
+    async def prose(self, request: Request, say: Words) -> Outcome:
+        """The style of prose, the point of view and the tense from the next scene on; "none" takes the style away."""
+        played = await self._logs.writable(request)
+        styles, settings = await self._prose.all(), played.story.settings
+        name = "-".join(request.text.casefold().split())
+        options = {
+            part: str(request.options[part]) for part in ("view", "tense") if request.options.get(part)
+        }
+        if not name and not options:
+            now = [
+                f"**{say(f'story.about_{part}')}:** {settings[part]}"
+                for part in ("prose", "view", "tense")
+                if settings.get(part)
+            ]
+            described = [f"- `{style.name}`: {style.description[say.locale]}" for style in styles.values()]
+            text = "\n".join([*now, *([""] if now else []), say("story.presets"), *described])
+            return Outcome(text=text, title=say("story.prose"))
+        body: dict[str, Any] = {**options}
+        if name in ("none", "nada", "nenhum", "off"):
+            body |= {"prose": "", "prose_lines": []}
+        elif name in styles:
+            body |= {"prose": name, "prose_lines": list(styles[name].guidance)}
+        elif name:
+            raise UserError("story.no_prose", name=request.text.strip(), names=", ".join(styles))
+        await self._logs.record(played, request, "set", body)
+        values = ", ".join(str(value) for part, value in body.items() if part != "prose_lines" and value)
+        return Outcome("story.prose_set" if values else "story.prose_gone", {"values": values})
 
     async def relation(self, request: Request, say: Words) -> Outcome:
         """How two characters deal with each other, by a preset; "none" for nothing said."""

@@ -70,6 +70,7 @@ class Table:
             "remember": self._notes.remember,
             "lore": self._notes.lore,
             "relation": self._notes.relation,
+            "prose": self._notes.prose,
             "mode": self._mode,
             "pass": self._pass,
             "show": self._show,
@@ -192,7 +193,7 @@ class Table:
             ),
             *(
                 f"**{say(f'story.about_{name}')}:** {story.settings[name]!s}"
-                for name in ("premise", "genre", "tone", "view", "length", "mode", "note")
+                for name in ("premise", "genre", "tone", "view", "tense", "length", "prose", "mode", "note")
                 if story.settings.get(name)
             ),
         ]

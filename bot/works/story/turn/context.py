@@ -349,7 +349,7 @@ def _name(text: str) -> str:
 
 
 def _foundation(story: Story, begins: str) -> str:
-    names = ("title", "premise", "genre", "tone", "view", "length", *AGREED)
+    names = ("title", "premise", "genre", "tone", "view", "tense", "length", *AGREED)
     lines = [
         f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
     ]
@@ -372,6 +372,8 @@ def _foundation(story: Story, begins: str) -> str:
         for position in ("before", "after")
     )
     parts = [begins, "<foundation>", *lines, "</foundation>", _listed("lore", before)]
+    if prose := [untrusted.data(str(line)) for line in story.settings.get("prose_lines") or ()]:
+        parts += ["<prose>", *prose, "</prose>"]
     if cast:
         parts += ["<cast>", *cast, "</cast>"]
     return "\n".join(part for part in (*parts, _listed("lore", after)) if part)

@@ -1,4 +1,4 @@
-"""Presets of how two characters deal with each other: presets.yml, and the user's own files over it.
+"""Presets of how two characters deal with each other (presets.yml) and of prose (prose.yml), and own files over them.
 
 Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import yaml
 
 BUNDLED = Path(__file__).parents[1] / "presets.yml"
+PROSE = BUNDLED.with_name("prose.yml")
 LARGEST_KB = 200
 """Of a file of one's own; the one that comes along has a tenth of it."""
 FIRST, SECOND = "{first}", "{second}"
@@ -36,9 +37,10 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One way of dealing with each other. `title` and `description` are for people, by locale (`bot.words.LOCALES`).
+    """One way of dealing with each other, or one style of prose.
 
-    `guidance` is for the writer, line by line, with {first} and {second} for the two.
+    `title` and `description` are for people, by locale (`bot.words.LOCALES`). `guidance` is for the writer, line by
+    line; of a pair, with {first} and {second} for the two.
     """
 
     name: str
@@ -55,8 +57,8 @@ class Preset:
 class Presets:
     """The presets that can be chosen: those that come along, and over them those of files of one's own, last on top."""
 
-    def __init__(self, *own: Path) -> None:
-        self._files = (BUNDLED, *own)
+    def __init__(self, *own: Path, bundled: Path = BUNDLED) -> None:
+        self._files = (bundled, *own)
         self._presets: dict[str, Preset] | None = None
         self._as_of: tuple[int, ...] = ()
 
