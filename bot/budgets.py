@@ -199,7 +199,7 @@ class Budgets:
             old = [r.name for r in earlier if (r.scope, r.of) == (scope, allowance.of)]
             gone = [old_name for old_name in old if old_name != f"{name}.{stamp}"]
             if gone:
-                await store.reset_all(space, gone, scope, allowance.of)
+                await store.reset_all(space, gone, "", scope, allowance.of)
             return True
         row = await store.get(space, f"{name}.{stamp}", scope, allowance.of)
         return row is not None and row.value == request.id  # it is shown again after a crash

@@ -179,10 +179,10 @@ class Prompts:
         await self._settings.set(space, OWN + name, as_yaml(prompt), author)
         return prompt
 
-    async def reset(self, space: str, name: str) -> bool:
+    async def reset(self, space: str, name: str, author: str) -> bool:
         """Restore the file's wording; whether there was another. Raises UserError for an unknown prompt."""
         _ = self._file.read()[name]  # raises where there is none
-        return await self._settings.reset(space, OWN + name)
+        return await self._settings.reset(space, OWN + name, author)
 
 
 def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:

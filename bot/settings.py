@@ -166,7 +166,7 @@ class Settings:
         """Remove these settings of this scope; whether there was any. Raises UserError as `set_all`."""
         owner = self._changed_owner(scope, place, person)
         async with self._turn:
-            was = await self.store.reset_all(place.space, names, scope, owner, person)
+            was = await self.store.reset_all(place.space, names, person, scope, owner)
             await self._remember(place.space)
             return was
 

@@ -161,13 +161,13 @@ class SettingsStore:
                 await self._keep(connection, row, {str(row["name"]): str(row["value"])})
 
     async def reset(
-        self, space: str, name: str, scope: Scope = "space", of: str = "", author_id: str = ""
+        self, space: str, name: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
         """Keep nothing of it there; whether there was anything."""
-        return await self.reset_all(space, [name], scope, of, author_id)
+        return await self.reset_all(space, [name], author_id, scope, of)
 
     async def reset_all(
-        self, space: str, names: Sequence[str], scope: Scope = "space", of: str = "", author_id: str = ""
+        self, space: str, names: Sequence[str], author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
         """Keep nothing of them there; whether there was anything."""
         from storage.tables import settings as t

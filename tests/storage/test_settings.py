@@ -21,8 +21,8 @@ async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> No
         "members": ("council.members", "p:three", "bia"),
     }
     assert kept["members"].updated_at.tzinfo == UTC
-    assert await settings.reset("local", "council.members")
-    assert not await settings.reset("local", "council.members")
+    assert await settings.reset("local", "council.members", "bia")
+    assert not await settings.reset("local", "council.members", "bia")
     assert list(await settings.under("local", "council.")) == ["criteria"]
 
 
@@ -38,8 +38,8 @@ async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Databa
         ("channel", "c"): ("pt-BR", "ana"),
         ("person", "bia"): ("pt-BR", "bia"),
     }
-    assert not await settings.reset("local", "language", "person", "ana")
-    assert await settings.reset("local", "language", "person", "bia")
+    assert not await settings.reset("local", "language", "ana", "person", "ana")
+    assert await settings.reset("local", "language", "bia", "person", "bia")
     assert await settings.get("local", "language", "person", "bia") is None
     found = await settings.get("local", "language", "channel", "c")
     assert found is not None
@@ -57,8 +57,8 @@ async def test_changes_of_what_is_shared_are_kept_in_their_space(db: Database) -
     settings = SettingsStore(db)
     await settings.set("one", "works", "rules" * 200, "ana", "channel", "hall")
     await settings.set("one", "language", "en", "ana", "person", "ana")
-    assert await settings.reset("one", "works", "channel", "hall", "bia")
-    assert not await settings.reset("one", "works", "channel", "hall", "bia"), "there is nothing any more"
+    assert await settings.reset("one", "works", "bia", "channel", "hall")
+    assert not await settings.reset("one", "works", "bia", "channel", "hall"), "there is nothing any more"
     changes = await settings.changes("one", 10)
     assert [(change.author_id, change.of, change.name, change.value) for change in changes] == [
         ("bia", "hall", "works", None),

@@ -221,7 +221,7 @@ async def test_settings_do_not_cross(db: Database) -> None:
     assert await settings.under("one", "council.") == {}
     assert await settings.named("one", ["language"]) == []
     assert await settings.get("one", "council.members") is None
-    assert not await settings.reset("one", "council.members")
-    assert not await settings.reset("one", "language", "person", "ana")
+    assert not await settings.reset("one", "council.members", "bia")
+    assert not await settings.reset("one", "language", "ana", "person", "ana")
     await settings.set("one", "council.members", "p:n", "ana")
     assert (await settings.under("two", "council."))["members"].value == "p:m"

@@ -72,6 +72,8 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     assert "this space's own" in await say("list")
     assert "this space's own" not in await say("list", space="there")
     assert "again as it came" in await say("reset", "rag")
+    newest = (await say.app.settings.store.changes("here", 9))[0]
+    assert (newest.name, newest.value, newest.author_id) == ("prompt.rag", None, "a")
     assert "as it came already" in await say("reset", "rag")
     assert await say("show", "rag") == before
 

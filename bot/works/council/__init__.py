@@ -154,12 +154,23 @@ def _models(resources: Resources) -> list[str]:
     return choosable(resources.config)
 
 
+def _checked(name: str) -> Callable[[Resources, str], str]:
+    """A check for one of the council's settings."""
+
+    def check(resources: Resources, value: str) -> str:
+        from bot.works.council.settings import Checks
+
+        return Checks(resources.config).checked(name, value)
+
+    return check
+
+
 SETTINGS = (
     Setting(
         "council.members",
         "verbs.council_members",
         ("space",),
-        check=lambda resources, value: _settings(resources).checked("members", value),
+        check=_checked("members"),
         default=lambda resources: ", ".join(resources.config.roles.council),
         values=_models,
         shown=_listed,
@@ -168,7 +179,7 @@ SETTINGS = (
         "council.chair",
         "verbs.council_chair",
         ("space",),
-        check=lambda resources, value: _settings(resources).checked("chair", value),
+        check=_checked("chair"),
         default=lambda resources: ", ".join(resources.config.roles.chain("chair")),
         values=_models,
         shown=_listed,
@@ -177,7 +188,7 @@ SETTINGS = (
         "council.criteria",
         "verbs.council_criteria",
         ("space",),
-        check=lambda resources, value: _settings(resources).checked("criteria", value),
+        check=_checked("criteria"),
         default=lambda resources: resources.config.section(CouncilConfig).criteria,
     ),
 )

@@ -42,44 +42,11 @@ CRITERIA_CHARS = 1_000
 """Several times a good list of criteria: every judge reads it."""
 
 
-class Settings:
-    """Looking is for everybody; what the whole space shares is changed by its admins."""
+class Checks:
+    """What a space may set for its council, by the config alone."""
 
-    def __init__(self, settings: SpaceSettings, models: Models, config: Config) -> None:
-        self._settings = settings
-        self._store = settings.store
-        self._models = models
+    def __init__(self, config: Config) -> None:
         self._config = config
-
-    async def seats(self, space: str) -> Seats:
-        """The space's council as it stands now: its own settings, else the config's ("" for no criteria).
-
-        A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
-        config's again.
-        """
-        return self._seats(await self._settings.under(space, OWN))
-
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show a setting, or change it first where there is a text. Raises UserError."""
-        request, say = run.request, words(run.request.locale)
-        name, value = request.verb, request.text.strip()
-        if value:
-            if not request.author.admin:
-                raise UserError("council_settings.admins", name=name)
-            changed = await run.step("set", lambda: self._set(run, name, value), str)
-        text = await run.step("show", lambda: self._overview(request.place.space, name, say), str)
-        yield Stage("council", say(f"council_settings.{name}"))
-        if value:
-            yield Text(f"{say(f'council_settings.{changed}')}\n\n")
-        yield Text(text)
-
-    async def _set(self, run: Run, name: str, value: str) -> str:
-        """Store the setting; returns the outcome: "saved", "reset" or "was_default"."""
-        space = run.request.place.space
-        if value.casefold() == RESET:
-            return "reset" if await self._store.reset(space, OWN + name) else "was_default"
-        await self._store.set(space, OWN + name, self.checked(name, value), run.request.author.id)
-        return "saved"
 
     def checked(self, name: str, typed: str) -> str:
         """The value as it is stored. Raises UserError."""
@@ -134,6 +101,46 @@ class Settings:
 
     def _members(self) -> list[ModelSpec]:
         return [model_spec.parse(member_text) for member_text in self._config.roles.council]
+
+
+class Settings(Checks):
+    """Looking is for everybody; what the whole space shares is changed by its admins."""
+
+    def __init__(self, settings: SpaceSettings, models: Models, config: Config) -> None:
+        self._settings = settings
+        self._store = settings.store
+        self._models = models
+        super().__init__(config)
+
+    async def seats(self, space: str) -> Seats:
+        """The space's council as it stands now: its own settings, else the config's ("" for no criteria).
+
+        A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
+        config's again.
+        """
+        return self._seats(await self._settings.under(space, OWN))
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Show a setting, or change it first where there is a text. Raises UserError."""
+        request, say = run.request, words(run.request.locale)
+        name, value = request.verb, request.text.strip()
+        if value:
+            if not request.author.admin:
+                raise UserError("council_settings.admins", name=name)
+            changed = await run.step("set", lambda: self._set(run, name, value), str)
+        text = await run.step("show", lambda: self._overview(request.place.space, name, say), str)
+        yield Stage("council", say(f"council_settings.{name}"))
+        if value:
+            yield Text(f"{say(f'council_settings.{changed}')}\n\n")
+        yield Text(text)
+
+    async def _set(self, run: Run, name: str, value: str) -> str:
+        """Store the setting; returns the outcome: "saved", "reset" or "was_default"."""
+        space, author = run.request.place.space, run.request.author.id
+        if value.casefold() == RESET:
+            return "reset" if await self._store.reset(space, OWN + name, author) else "was_default"
+        await self._store.set(space, OWN + name, self.checked(name, value), author)
+        return "saved"
 
     def _seats(self, stored: Mapping[str, SettingRow]) -> Seats:
         sitting = [member for member in _own_members(stored) if self._may_sit(member.model)]

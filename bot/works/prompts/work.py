@@ -88,7 +88,8 @@ class PromptsWork:
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say, name = run.request, words(run.request.locale), run.request.text.strip()
-        removed = await run.step("reset", lambda: self._prompts.reset(request.place.space, name), bool)
+        space, author = request.place.space, request.author.id
+        removed = await run.step("reset", lambda: self._prompts.reset(space, name, author), bool)
         yield Stage("prompt", name)
         yield Text(say("prompts.reset" if removed else "prompts.was_bundled", name=name))
 

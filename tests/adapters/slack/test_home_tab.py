@@ -220,7 +220,7 @@ async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
         shown = (await home(at, at.ana)).shown
         assert "Reworded here: the prompt `rag`" in shown
     finally:
-        await prompts.reset(at.space, "rag")
+        await prompts.reset(at.space, "rag", at.bia.id)
 
 
 async def reworded(at: Table, name: str) -> str:

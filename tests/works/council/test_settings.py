@@ -114,6 +114,8 @@ async def test_a_chair_with_those_who_stand_in_and_criteria_are_set_the_same_way
     assert "> Is it true, and kind?" in await hall("criteria")
     await hall("criteria", "reset")
     assert "> accuracy first" in await hall("criteria")
+    newest = (await hall.store.changes("here", 9))[0]
+    assert (newest.name, newest.value, newest.author_id) == ("council.criteria", None, ADMIN.id)
 
 
 async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
