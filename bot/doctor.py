@@ -82,6 +82,7 @@ def examine(
         yield Check(True, say("doctor.config", file=settings.file))
     else:
         yield Check(None, say("doctor.config_none"))
+    yield from _spaces(settings, say)
     yield from _folder(settings, say)
     yield from _files(settings, say)
     yield from _database(settings, say)
@@ -96,6 +97,19 @@ def examine(
             yield from kind.examine(settings, say)
     yield from _discord(settings, say)
     yield from _slack(settings, say)
+
+
+def _spaces(settings: Config, say: Words) -> Iterator[Check]:
+    """Whether the values of `[spaces]` may be set."""
+    if not settings.spaces:
+        return
+    from bot import space_file
+
+    for name, values, faults in space_file.examine(settings):
+        if not faults:
+            yield Check(True, say("doctor.space", name=name, n=values))
+        for fault in faults:
+            yield Check(False, say(fault.key, **fault.values))
 
 
 def _folder(settings: Config, say: Words) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
@@ -25,7 +25,9 @@ from storage.settings import Scope, SettingRow
 if TYPE_CHECKING:
     from bot.access import Whose
     from bot.budgets import Holder
+    from bot.config import Config
     from bot.resources import Resources
+    from bot.speech.speech import Speech
     from storage.ledger import Per
 
 EVERYONE, CHANNELS, CATEGORIES, ACCESS, BUDGETS = "settings", "channels", "categories", "access", "budgets"
@@ -84,16 +86,51 @@ def read(resources: Resources, platform: str, tables: Mapping[str, Any]) -> tupl
 
 def configured(resources: Resources) -> dict[str, list[SettingRow]]:
     """What config.toml sets for each space, by its id. Blocking. Raises UserError for the first thing that is wrong."""
-    config, rows = resources.config, dict[str, list[SettingRow]]()
-    for name, tables in config.spaces.items():
-        platform, _, space = name.partition(":")
-        entries, faults = read(resources, platform, tables)
-        if faults and config.file is not None:
-            where, text = faults[0].where, config.file.read_text(encoding="utf-8-sig")
-            line = line_of(text, ("spaces", name, *where))
-            raise UserError("config.space", file=config.file, line=line, reason=faults[0].error)
+    rows = dict[str, list[SettingRow]]()
+    for name, entries, faults in _spaces(resources):
+        for fault in faults:
+            raise fault
+        space = name.partition(":")[2]
         rows[space] = [entry.row(space) for entry in entries]
     return rows
+
+
+def examine(config: Config) -> Iterator[tuple[str, int, list[UserError]]]:
+    """For the doctor: each space of config.toml, how many values it sets, and everything that is wrong with them."""
+    from bot.speech.speech import Speech
+
+    resources = cast("Resources", _ForChecks(config, Speech(config)))
+    for name, entries, faults in _spaces(resources):
+        yield name, len(entries), faults
+
+
+@dataclass(frozen=True, slots=True)
+class _ForChecks:
+    """The parts of `Resources` that checks of values (`Setting.check`) read. It opens no database."""
+
+    config: Config
+    speech: Speech
+
+
+def _spaces(resources: Resources) -> Iterator[tuple[str, list[Entry], list[UserError]]]:
+    """Each space of config.toml by its name there, its values, and its mistakes with their lines."""
+    config = resources.config
+    text = config.file.read_text(encoding="utf-8-sig") if config.spaces and config.file is not None else ""
+    for name, tables in config.spaces.items():
+        entries, faults = read(resources, name.partition(":")[0], tables)
+        yield (
+            name,
+            entries,
+            [
+                UserError(
+                    "config.space",
+                    file=config.file,
+                    line=line_of(text, ("spaces", name, *fault.where)),
+                    reason=fault.error,
+                )
+                for fault in faults
+            ],
+        )
 
 
 @dataclass(slots=True)

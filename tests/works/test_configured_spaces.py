@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot import doctor
 from bot.app import App
 from bot.config import load
 from bot.events import UserError
@@ -164,3 +165,31 @@ async def test_the_example_can_be_used(tmp_path: Path) -> None:
         assert len(await ask.app.access.rules(place.space)) == 1
         assert [kept.shown for kept in await ask.app.resources.budgets.all(place.space)] == ["$20.00"]
         assert ANA.admin is False
+
+
+BAD = """
+[spaces."slack:T1".settings]
+timezone = "Mars/Olympus"
+council.chair = "nobody:x"
+voices = "gramophone:brass"
+[[spaces."slack:T1".access]]
+what = "poems"
+allow = true
+"""
+
+
+def test_the_doctor_checks_each_value_and_names_every_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(BASE + SPACES + BAD, encoding="utf-8")
+    told = [check.line for check in doctor.examine(file, tmp_path / "data", {}, words("en"))]
+    assert "✓ [spaces] terminal:local: 9 values, checked" in told
+    first = file.read_text(encoding="utf-8").splitlines().index('timezone = "Mars/Olympus"') + 1
+    wrong = [line for line in told if line.startswith(f"✗ {file}, line ")]
+    assert len(wrong) == 4
+    assert f"line {first}: I know no time zone" in wrong[0]
+    for part in ("Mars/Olympus", "nobody", "gramophone", "poems"):
+        assert any(part in line for line in wrong), part
+    file.write_text(BASE + BAD, encoding="utf-8")
+    told = [check.line for check in doctor.examine(file, tmp_path / "data", {}, words("pt-BR"))]
+    assert len([line for line in told if line.startswith(f"✗ {file}, linha ")]) == 4
+    assert not list((tmp_path / "data").glob("*.db"))
