@@ -546,8 +546,8 @@ class App:
             await session_for(self.records.sessions, request, request.text, over=row.holds)
         await self._gate.passed()
         line = line_name(request)
-        if self._lease is not None and line and (ahead := await self._inbox.ahead(line, seq)):
-            await self._execution.show_waiting(request, ahead)
+        if self._lease is not None and line:
+            await self._execution.show_waiting(request, line, seq)
         await self._engine.start(request.id, request.place.platform, line, seq)
 
     async def _begin(self, child: Request, key: str) -> str:

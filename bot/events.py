@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 
@@ -519,6 +519,15 @@ class View(Protocol):
 
     async def close(self, status: Ended) -> None:
         """The run's end, as `status`, is stored."""
+        ...
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A view that can show that its run waits, before another view, perhaps in another process, shows the run."""
+
+    async def settle(self, seconds: float) -> None:
+        """Return once what was taken is on the screen; what is not there within so many seconds never is."""
         ...
 
 

@@ -240,6 +240,19 @@ class Inbox:
         )
         return int((await self._db.execute(query)).scalar_one())
 
+    async def unseen(self, line: str, seq: int) -> bool:
+        """Whether one that waits or goes on in the line before the request of this number has no message yet."""
+        from sqlalchemy import exists
+
+        from storage.tables import inbox, outbox
+
+        seen = exists().where(
+            outbox.c.space == inbox.c.space, outbox.c.run_id == inbox.c.id, outbox.c.message_id.is_not(None)
+        )
+        before = (inbox.c.state.in_(("received", "running")), inbox.c.line == line, inbox.c.seq < seq)
+        query = inbox.select().with_only_columns(inbox.c.seq).where(*before, ~seen).limit(1)
+        return (await self._db.execute(query)).first() is not None
+
     async def children(self, space: str, run: str) -> list[InboxRow]:
         """What the run has begun, in order."""
         from storage.tables import inbox

@@ -182,6 +182,16 @@ class Composer(Generic[AnyPage]):
             raise
         self._home.ended()
 
+    async def settle(self, seconds: float) -> None:
+        """See Waiting."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._messages.written()
+        except TimeoutError:
+            _log.info("run %s: that it waits is not shown", self._run)
+        finally:
+            self._messages.drop()
+
     async def _told_alone(self) -> bool:
         """Show an end to the asker alone, if nothing is shown to everybody yet, or no more of a refused press than that
         it waits: then this is taken back. Whether that was possible.

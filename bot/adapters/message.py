@@ -74,6 +74,8 @@ class Message(Generic[AnyPage]):
     _unsure: bool = False
     """Whether a post may have succeeded without a response."""
     _since: datetime = field(default_factory=partial(datetime.now, UTC))
+    _waited_since: datetime | None = None
+    """When a message that this one replaces was claimed, of which nobody knows whether it was posted."""
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -132,6 +134,8 @@ class Message(Generic[AnyPage]):
         elif before is not None and before.message_id is not None and not self.exists:
             self._recall(before.message_id, None)
             self._waited = True
+        elif before is not None and not self.exists:
+            self._waited_since = before.created_at
         self._unsure = not row.fresh
         self._since = row.created_at
 
@@ -211,6 +215,9 @@ class Message(Generic[AnyPage]):
         """Post it, unless an earlier try with an unknown outcome has done so. Whether it surely shows the page."""
         unsure, self._unsure = self._unsure, True
         earlier = await surface.find(self.ref, self._since, self.home.messages) if unsure else None
+        if earlier is None and self._waited_since is not None:
+            waited = MessageRef(self.ref.run, self.instead_of)
+            earlier = await surface.find(waited, self._waited_since, self.home.messages)
         if earlier is None:
             try:
                 self.id = await surface.post(page, self.ref, self.home.style)
@@ -222,8 +229,10 @@ class Message(Generic[AnyPage]):
             self.home.messages.add(self.id)
         else:
             self._recall(earlier, None)
-        self._unsure = False
-        return not unsure  # the post may have returned the earlier message, because of its nonce
+        self._unsure, self._waited_since = False, None
+        return (
+            not unsure and earlier is None
+        )  # the post may have returned the earlier message, because of its nonce
 
     async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
         """Store the message's id, and what it shows once that is final."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
@@ -43,6 +44,7 @@ from bot.events import (
     Unquoted,
     UserError,
     View,
+    Waiting,
     Work,
 )
 from bot.faults import failure
@@ -72,6 +74,9 @@ VIEW_S = 30.0
 """How long a view may take for what is not waited for otherwise."""
 NOTICED_S = 5.0
 """How long a run's message waits for that of the run before it in the line."""
+SEEN_S = 20.0
+"""The same where another process posts that message, which may take as long as a platform that hangs."""
+LOOK_S = 0.25
 
 TAKING_BACK = 4
 """Runs whose messages are taken back at the same time on a platform."""
@@ -200,13 +205,18 @@ class Execution:
             await wait_at_most(view.show(failed), VIEW_S, f"run {request.id} could not be told")
         await self.end(live, "failed", view)
 
-    async def show_waiting(self, request: Request, ahead: int) -> None:
-        """Say how many go before the run in its line; it begins in any process."""
-        if not request.parent and (view := self._view(request)) is not None:
+    async def show_waiting(self, request: Request, line: str, seq: int) -> None:
+        """Say how many go before the run in its line; it begins in any process. Their messages go before its own."""
+        ahead = await self._inbox.ahead(line, seq)
+        ends = time.monotonic() + SEEN_S
+        while ahead and time.monotonic() < ends and await self._inbox.unseen(line, seq):
+            await asyncio.sleep(LOOK_S)  # another process shows them
+            ahead = await self._inbox.ahead(line, seq)
+        if ahead and not request.parent and (view := self._view(request)) is not None:
             status = Status(words(request.locale)("app.in_line", n=ahead + 1))
-            await wait_at_most(
-                view.show(status), NOTICED_S, f"run {request.id} could not be told that it waits"
-            )
+            label = f"run {request.id} could not be told that it waits"
+            if await wait_at_most(view.show(status), NOTICED_S, label) and isinstance(view, Waiting):
+                await view.settle(VIEW_S)
 
     async def take_up(self, process: str = "") -> list[UnshownRow]:
         """Show what this process, or others that are no more, have not shown of runs that ended. Returns what they had

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from bot.adapters.composer import Composer
 from bot.adapters.markdown import roll_offset
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import OVERDUE_S, Dialect
-from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed
+from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Unavailable
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.buttons import Offers
@@ -179,6 +180,29 @@ async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: Desk)
     await there(desk, ["One.\nTwo.\n"])
     await view.flush("done")
     assert desk.paper.texts == ["One.\nTwo.\n"]
+
+
+async def test_a_message_that_another_process_may_have_posted_while_the_run_waited_is_taken_over(
+    desk: Desk,
+) -> None:
+    waiting = desk.view()
+    desk.paper.after.append(Unavailable("its answer is lost"))
+    await show(waiting, Status("Waiting"))
+    await there(desk, ["Waiting"])
+    await waiting.settle(0.0)
+    view = desk.view()
+    await show(view, Stage("answer", ""), Text("One."))
+    await view.flush("done")
+    assert desk.paper.texts == ["One."]
+
+
+async def test_what_says_that_a_run_waits_is_not_posted_once_the_run_has_begun_elsewhere(desk: Desk) -> None:
+    waiting = desk.view()
+    desk.paper.faults += [Unavailable("down")]
+    await show(waiting, Status("Waiting"))
+    await waiting.settle(0.3)
+    await asyncio.sleep(1.2)  # a writer's first pause
+    assert desk.paper.texts == []
 
 
 async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) -> None:

@@ -14,7 +14,8 @@ from sqlalchemy.engine import make_url
 
 from bot.app import App
 from bot.config import load
-from bot.events import Completion, Event, Run, Text
+from bot.events import Completion, Event, Run, Status, Text
+from bot.runs.requests import row_of
 from storage import patience
 from storage.db import Database
 from storage.faults import StorageFault
@@ -228,3 +229,21 @@ async def test_a_stop_is_heard_that_was_told_while_the_connection_was_broken(
         proxy.cut()
         async with asyncio.timeout(60):
             assert await ticket.wait() == "stopped"
+
+
+async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_process_shows(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    async def hello(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("hello")
+
+    async with running(proxy, tmp_path, hello, recorder := Recorder()) as app:
+        before = asked("one", "hello")
+        await app.records.inbox.receive([row_of(before)])
+        asking = asyncio.create_task(app.perform(asked("two", "hello")))
+        await asyncio.sleep(1.0)
+        assert "two" not in recorder.events
+        await app.records.outbox.claim(before.place.space, "one", "first")
+        await app.records.outbox.sent(before.place.space, "one", "first", "message 1")
+        assert await (await asking).wait() == "done"
+        assert [type(event) for event in recorder.events["two"]] == [Status, Text]

@@ -102,6 +102,21 @@ async def test_messages_of_other_runs_are_known(db: Database) -> None:
     assert await outbox.of_others("g", "mine", ["1", "2", "3", "4"]) == {"2"}
 
 
+async def test_it_is_known_whether_those_ahead_in_a_line_have_a_message(db: Database) -> None:
+    inbox, outbox = Inbox(db), Outbox(db)
+    rows = [replace(request(id), line="l") for id in ("one", "two", "three")]
+    numbers = await inbox.receive(rows)
+    assert not await inbox.unseen("l", numbers["one"])
+    assert await inbox.unseen("l", numbers["three"])
+    await outbox.claim(rows[0].space, "one", "first")
+    await outbox.sent(rows[0].space, "one", "first", "1")
+    await outbox.claim(rows[1].space, "two", "first")
+    assert not await inbox.unseen("l", numbers["two"])
+    assert await inbox.unseen("l", numbers["three"]), "nobody knows whether it was posted"
+    await inbox.set_states({"two": "stopped"})
+    assert not await inbox.unseen("l", numbers["three"])
+
+
 async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
     inbox = Inbox(db)
     await inbox.receive([request("one"), request("two")])

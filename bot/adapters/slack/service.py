@@ -83,7 +83,7 @@ class Slack:
         self.settings = settings
         self._say = say
         self._credentials = credentials
-        self.clients = Clients(settings)
+        self.clients = Clients(settings, sure=app.sure)
         # In "socket" mode, too: events of workspaces that installed over HTTP earlier come to every socket.
         database, pair = app.records.database, (credentials.client_id, credentials.client_secret)
         self.store = Store(database, *pair, self.clients.bare()) if credentials.client_id else None

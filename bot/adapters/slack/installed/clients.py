@@ -26,7 +26,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.installed.faults import CALL_FAULTS, EXPIRED, code_of, fault_of, final, surface_fault
 from bot.adapters.surface import NotSent, PlaceClosed, Refused
-from bot.adapters.writer import Pace, Rank, urgency
+from bot.adapters.writer import Pace, Rank, Sure, urgency
 
 if TYPE_CHECKING:
     from bot.config import SlackConfig
@@ -296,11 +296,33 @@ class Retries(AsyncRetryHandler):
         await asyncio.sleep(_retry_after(response) + random.random())
 
 
+OF_RUNS = (
+    "chat.update",
+    "chat.delete",
+    "chat.startStream",
+    "chat.appendStream",
+    "chat.stopStream",
+    "agents.",
+    "assistant.",
+)
+"""How the methods begin that change what is shown of a run; new messages are posted by the writers, who make sure."""
+
+
 class Client(AsyncWebClient):
     """The client of a workspace; each call waits for its turn."""
 
-    def __init__(self, limits: Limits, space: str, *, renew: Renew | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        space: str,
+        *,
+        renew: Renew | None = None,
+        sure: Sure | None = None,
+        **more: Any,
+    ) -> None:
+        """`sure`: see Writers; it is awaited before what changes a message of a run, or what a thread shows of it."""
         super().__init__(**more)
+        self._sure = sure
         self.limits = limits
         self.space = space
         self._renew = renew
@@ -322,6 +344,8 @@ class Client(AsyncWebClient):
                     await bucket.turn()
             except TimeoutError:
                 raise NotSent("no room in the workspace") from None
+        if self._sure is not None and api_method.startswith(OF_RUNS):
+            await self._sure()
         try:
             return await self._called(api_method, **more)
         except CALL_FAULTS as fault:
@@ -367,8 +391,11 @@ def _of_the_workspace(fault: Exception) -> bool:
 class Clients:
     """One per process, made in the loop."""
 
-    def __init__(self, settings: SlackConfig, limits: Limits | None = None) -> None:
+    def __init__(
+        self, settings: SlackConfig, limits: Limits | None = None, *, sure: Sure | None = None
+    ) -> None:
         self.settings = settings
+        self._sure = sure
         self.limits = Limits() if limits is None else limits
         self.session = aiohttp.ClientSession(timeout=TIMEOUT)
         self.logger = logging.getLogger("slack_sdk")
@@ -393,7 +420,7 @@ class Clients:
         if client is None:
             retries = [Retries(self.limits, space)]
             arguments = {"token": token, "team_id": team or None, "retry_handlers": retries}
-            client = Client(self.limits, space, renew=renew, **arguments, **self._common)
+            client = Client(self.limits, space, renew=renew, sure=self._sure, **arguments, **self._common)
             self._cached[space, token] = client
             if len(self._cached) > MOST_CACHED:
                 del self._cached[next(iter(self._cached))]

@@ -24,7 +24,7 @@ from bot.adapters.surface import (
     Surface,
 )
 from bot.adapters.writer import Rank, Writer, Writers
-from bot.events import Changed, Ended, Shown, Stage, View
+from bot.events import Changed, Ended, Shown, Stage, View, Waiting
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -196,6 +196,12 @@ class Planned:
             await self._find()  # only the asker was told how it ended, and the home is not open
             self._plan.opened()
         await self._plan.written()
+
+    async def settle(self, seconds: float) -> None:
+        """See Waiting."""
+        if isinstance(self._view, Waiting):
+            await self._view.settle(seconds)
+        self._plan.drop()
 
     async def close(self, status: Ended) -> None:
         await self._view.close(status)
