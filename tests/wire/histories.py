@@ -6,17 +6,21 @@ Each event has a key that its answer repeats. Times are seconds of one monotonic
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 ACK_S = 3.0
+TAKEN_OVER_S = 5.0
+"""From the end of a process's lease until another goes on with its runs."""
+ENDED = ("done", "failed", "stopped")
 
 
 class Event(NamedTuple):
     """What a person did at `at`. `acked`: seconds until a process acknowledged it. `reachable`: a process could be
-    reached all that time.
+    reached all that time. `stopped`: a Stop of its answer was acknowledged while that was going on. `told`: what the
+    person was shown in place of an answer.
     """
 
     key: str
@@ -26,6 +30,7 @@ class Event(NamedTuple):
     reachable: bool = True
     stopped: bool = False
     ordered: bool = True
+    told: str = ""
 
 
 class Answer(NamedTuple):
@@ -46,10 +51,19 @@ class Run(NamedTuple):
 
 
 class Paid(NamedTuple):
-    """A call of the model that the ledger has settled, and which step of which run it was for."""
+    """A call of the model that the ledger has settled at `at`, and which step of which run it was for."""
 
     key: str
     step: str
+    at: float = 0.0
+
+
+class Call(NamedTuple):
+    """What the model was asked at `at`; `task` tells one kind of prompt from another."""
+
+    key: str
+    task: str
+    at: float
 
 
 class Write(NamedTuple):
@@ -57,6 +71,15 @@ class Write(NamedTuple):
 
     process: str
     at: float
+    what: str = ""
+
+
+class TakeOver(NamedTuple):
+    """How long after the end of a process's lease another one went on with a run of its."""
+
+    run: str
+    fault: str
+    seconds: float
 
 
 class Violation(NamedTuple):
@@ -70,11 +93,19 @@ class History:
     answers: list[Answer] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     paid: list[Paid] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    taken_over: list[TakeOver] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """Messages that still say at the end that something waits."""
     lost: dict[str, float] = field(default_factory=dict)
     """When each process had lost its lease."""
     cut: list[tuple[float, float]] = field(default_factory=list)
-    """When a process died or a connection was cut: a message that was posted just then may be there twice."""
+    """When a process died, hung or a connection was cut: a message that was posted just then may be there twice, and a
+    call that ended just then may be made again.
+    """
+    down: list[tuple[float, float]] = field(default_factory=list)
+    """When the model was out of order: it may be asked again."""
 
 
 def violations(history: History) -> list[Violation]:
@@ -83,11 +114,17 @@ def violations(history: History) -> list[Violation]:
         *_of_runs(history),
         *_of_answers(history),
         *_of_order(history),
-        *(Violation("paid again", f"{paid}") for paid, n in Counter(history.paid).items() if n > 1),
+        *_of_payments(history),
         *(
             Violation("written after the lease", f"{write}")
             for write in history.writes
             if write.at > history.lost.get(write.process, float("inf"))
+        ),
+        *(Violation("left behind", message) for message in history.left),
+        *(
+            Violation("taken over late", f"{taken}")
+            for taken in history.taken_over
+            if taken.seconds > TAKEN_OVER_S
         ),
     ]
 
@@ -95,6 +132,21 @@ def violations(history: History) -> list[Violation]:
 def unavoidable(history: History) -> list[str]:
     """The keys of answers that were posted twice because the first post was cut before its id was kept."""
     return [key for key, answers in _by_key(history).items() if len(answers) > 1 and _cut(history, answers)]
+
+
+def paid_again(history: History) -> list[Paid]:
+    """Calls that were made again because the first ended while something was cut off, before that could be kept."""
+    return [
+        earlier
+        for paid in _same(history.paid, lambda paid: (paid.key, paid.step))
+        for earlier, _ in pairwise(paid)
+        if _within(history.cut, earlier.at)
+    ]
+
+
+def told(history: History) -> list[Event]:
+    """Events whose answer is an error message that the person saw."""
+    return [event for event in history.events if event.told]
 
 
 def _heard(event: Event) -> bool:
@@ -110,13 +162,13 @@ def _of_runs(history: History) -> list[Violation]:
         own = runs[event.key]
         if event.reachable and (event.acked is None or event.acked > ACK_S):
             found.append(Violation("acknowledged late", f"{event}"))
-        if not own and _heard(event):
+        if not own and _heard(event) and not event.told:
             found.append(Violation("lost", f"{event}"))
         if len(own) > 1:
             found.append(Violation("run twice", f"{own}"))
-        found += [
-            Violation("not ended", f"{run}") for run in own if run.state not in ("done", "failed", "stopped")
-        ]
+        found += [Violation("not ended", f"{run}") for run in own if run.state not in ENDED]
+        if not event.told and any(run.state == "failed" for run in own):
+            found.append(Violation("failed in silence", f"{event}"))
     return found
 
 
@@ -126,16 +178,35 @@ def _of_answers(history: History) -> list[Violation]:
     answers = _by_key(history)
     for event in history.events:
         own = answers.get(event.key, [])
-        if states.get(event.key) == "done" and not event.stopped:
+        whole = any(answer.whole for answer in own)
+        if states.get(event.key) == "done" and event.stopped and whole:
+            found.append(Violation("went on after Stop", f"{event}"))
+        if states.get(event.key) == "done" and not (event.stopped or event.told):
             if not own:
                 found.append(Violation("no answer", f"{event}"))
-            elif not any(answer.whole for answer in own):
+            elif not whole:
                 found.append(Violation("not whole", f"{own}"))
         if any(answer.place != event.place for answer in own):
             found.append(Violation("wrong place", f"{event} {own}"))
         if len(own) > 1 and not _cut(history, own):
             found.append(Violation("doubled", f"{own}"))
     return found
+
+
+def _of_payments(history: History) -> list[Violation]:
+    found = [
+        Violation("paid again", f"{earlier} {later}")
+        for paid in _same(history.paid, lambda paid: (paid.key, paid.step))
+        for earlier, later in pairwise(paid)
+        if not _within(history.cut, earlier.at)
+    ]
+    windows = history.cut + history.down
+    return found + [
+        Violation("asked again", f"{earlier} {later}")
+        for calls in _same(history.calls, lambda call: (call.key, call.task))
+        for earlier, later in pairwise(calls)
+        if not any(began <= later.at and earlier.at <= ended for began, ended in windows)
+    ]
 
 
 def heard_out_of_order(history: History) -> list[tuple[str, str]]:
@@ -181,7 +252,26 @@ def _by_key(history: History) -> dict[str, list[Answer]]:
     return answers
 
 
+Moment = TypeVar("Moment", Paid, Call)
+
+
+def _same(moments: Sequence[Moment], of: Callable[[Moment], tuple[str, str]]) -> Iterable[list[Moment]]:
+    """Those of the same, each sorted by time."""
+    same: dict[tuple[str, str], list[Moment]] = defaultdict(list)
+    for moment in sorted(moments, key=lambda moment: moment.at):
+        same[of(moment)].append(moment)
+    return same.values()
+
+
+def _within(windows: Sequence[tuple[float, float]], at: float) -> bool:
+    return any(began <= at <= ended for began, ended in windows)
+
+
 def _cut(history: History, answers: list[Answer]) -> bool:
     """Whether each repetition but the last was posted while something was cut off."""
-    posted = sorted(answer.at for answer in answers)[:-1]
-    return all(any(began <= at <= ended for began, ended in history.cut) for at in posted)
+    return all(_within(history.cut, at) for at in sorted(answer.at for answer in answers)[:-1])
+
+
+def counts(violations: Iterable[Violation]) -> dict[str, int]:
+    """How many of each kind."""
+    return dict(Counter(violation.kind for violation in violations))

@@ -8,12 +8,16 @@ import pytest
 
 from tests.wire.histories import (
     Answer,
+    Call,
     Event,
     History,
     Paid,
     Run,
+    TakeOver,
     Write,
     heard_out_of_order,
+    paid_again,
+    told,
     unavoidable,
     violations,
 )
@@ -25,6 +29,8 @@ def right() -> History:
         answers=[Answer("q1", "thread", 3.0), Answer("q2", "thread", 4.0)],
         runs=[Run("q1", "done"), Run("q2", "done")],
         paid=[Paid("q1", "answer"), Paid("q2", "answer")],
+        calls=[Call("q1", "answer", 1.5), Call("q2", "answer", 2.5)],
+        taken_over=[TakeOver("run", "kill -9", 2.0)],
         writes=[Write("first", 3.0), Write("second", 4.0)],
         lost={"first": 3.5},
     )
@@ -44,6 +50,11 @@ WRONG: dict[str, Callable[[History], object]] = {
     "doubled": lambda h: h.answers.append(Answer("q2", "thread", 5.0)),
     "out of order": lambda h: h.answers.__setitem__(0, Answer("q1", "thread", 6.0)),
     "paid again": lambda h: h.paid.append(Paid("q1", "answer")),
+    "asked again": lambda h: h.calls.append(Call("q1", "answer", 2.8)),
+    "taken over late": lambda h: h.taken_over.append(TakeOver("run", "kill -9", 5.1)),
+    "failed in silence": lambda h: (h.runs.__setitem__(1, Run("q2", "failed")), h.answers.pop()),
+    "went on after Stop": lambda h: h.events.__setitem__(1, Event("q2", "thread", 2.0, 0.1, stopped=True)),
+    "left behind": lambda h: h.left.append("thread: Number 2 in line"),
     "written after the lease": lambda h: h.writes.append(Write("first", 3.6)),
     "live at the end": lambda h: h.answers.__setitem__(1, Answer("q2", "thread", 4.0, live=True)),
     "acknowledged late": lambda h: h.events.__setitem__(1, Event("q2", "thread", 2.0, 3.1)),
@@ -67,6 +78,29 @@ def test_nothing_is_expected_of_an_event_that_no_process_could_hear() -> None:
     history = right()
     history.events.append(Event("q3", "thread", 5.0, None, reachable=False))
     assert not violations(history)
+
+
+def test_who_was_told_why_there_is_no_answer_has_lost_nothing() -> None:
+    history = right()
+    history.events[1] = Event("q2", "thread", 2.0, 0.1, told="The database could not be reached.")
+    history.answers.pop()
+    assert not violations(history), "its model was out of order"
+    history.runs[1] = Run("q2", "failed")
+    assert not violations(history)
+    history.runs.pop()
+    assert not violations(history), "it was never kept"
+    assert [event.key for event in told(history)] == ["q2"]
+
+
+def test_a_call_whose_end_was_cut_off_may_be_made_again_and_is_counted() -> None:
+    history = right()
+    history.paid.append(Paid("q1", "answer", 5.0))
+    history.calls.append(Call("q1", "answer", 4.0))
+    history.cut.append((-0.1, 0.1))
+    assert [found.kind for found in violations(history)] == ["asked again"]
+    history.down.append((1.6, 1.7))
+    assert not violations(history)
+    assert [paid.key for paid in paid_again(history)] == ["q1"]
 
 
 def test_a_stopped_request_needs_no_answer() -> None:
