@@ -374,10 +374,10 @@ class App:
 
     async def _keep_lease(self, lease: Lease) -> None:
         """Look after this process's lease, and after the others. Once it is lost, end: others go on with the runs."""
+        lease.leave = _leave
         await self._take_over("")
         await lease.keep(self._take_over)
-        _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
-        os._exit(LOST)
+        _leave()
 
     async def _take_over(self, process: str) -> None:
         """Go on with what a process has left that is no more, and with all that no process goes on with."""
@@ -823,3 +823,9 @@ class App:
         with suppress(StorageFault):
             await self._live.keep_owed()
         await self.resources.close()
+
+
+def _leave() -> None:
+    """End at once: people must not hear from a process whose runs others go on with."""
+    _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
+    os._exit(LOST)

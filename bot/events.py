@@ -526,8 +526,8 @@ class View(Protocol):
 class Waiting(Protocol):
     """A view that can show that its run waits, before another view, perhaps in another process, shows the run."""
 
-    async def settle(self, seconds: float) -> None:
-        """Return once what was taken is on the screen; what is not there within so many seconds never is."""
+    async def show_waiting(self, status: Status, seconds: float) -> None:
+        """Return once that is on the screen; if it is not within so many seconds, it never is."""
         ...
 
 

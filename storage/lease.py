@@ -110,6 +110,8 @@ class Lease:
         self._claims: list[str] = []
         self._heard: dict[str, Heard] = {}
         self._missed: list[Callable[[], None]] = []
+        self.leave: Callable[[], None] = lambda: None
+        """Called as soon as it is seen that the lease is lost, before anything else is done; in any thread."""
 
     def hear(self, topic: str, heard: Heard, missed: Callable[[], None] | None = None) -> None:
         """Call `heard` with the values of each notice of this topic from another process; `missed` where some may
@@ -189,15 +191,16 @@ class Lease:
     def check(self) -> None:
         """Raises LeaseLost where others may have taken over already. Nothing is checked before `take`."""
         if self._renewed is not None and time.monotonic() - self._renewed > self._lease_s:
+            self.leave()
             raise LeaseLost
 
     async def confirmed(self) -> None:
         """Return as soon as it is sure that no other process has taken over: once the lease was renewed so recently
         that none can have, even if the connection broke since.
         """
-        while (  # noqa: ASYNC110 - `keep` renews it
-            self._renewed is not None and time.monotonic() - self._renewed > self._grace_s
-        ):
+        while self._renewed is not None and time.monotonic() - self._renewed > self._grace_s:
+            with suppress(LeaseLost):
+                self.check()
             await asyncio.sleep(RETRY_S)
 
     def admit(self, connection: Connection[tuple[Any, ...]], _record: object) -> None:
@@ -212,6 +215,7 @@ class Lease:
             cursor.close()
             connection.rollback()
             if row is None:
+                self.leave()
                 raise LeaseLost
 
     async def keep(self, gone: Callable[[str], Awaitable[None]]) -> None:

@@ -182,10 +182,12 @@ class Composer(Generic[AnyPage]):
             raise
         self._home.ended()
 
-    async def settle(self, seconds: float) -> None:
+    async def show_waiting(self, status: Status, seconds: float) -> None:
         """See Waiting."""
+        self._home.over = True  # the run's own view says that it works, and when it does not any more
         try:
             async with asyncio.timeout(seconds):
+                await self.show(status)
                 await self._messages.written()
         except TimeoutError:
             _log.info("run %s: that it waits is not shown", self._run)

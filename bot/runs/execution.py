@@ -214,9 +214,11 @@ class Execution:
             ahead = await self._inbox.ahead(line, seq)
         if ahead and not request.parent and (view := self._view(request)) is not None:
             status = Status(words(request.locale)("app.in_line", n=ahead + 1))
-            label = f"run {request.id} could not be told that it waits"
-            if await wait_at_most(view.show(status), NOTICED_S, label) and isinstance(view, Waiting):
-                await view.settle(VIEW_S)
+            if isinstance(view, Waiting):
+                showing, most_s = view.show_waiting(status, VIEW_S), 2 * VIEW_S
+            else:
+                showing, most_s = view.show(status), NOTICED_S
+            await wait_at_most(showing, most_s, f"run {request.id} could not be told that it waits")
 
     async def take_up(self, process: str = "") -> list[UnshownRow]:
         """Show what this process, or others that are no more, have not shown of runs that ended. Returns what they had

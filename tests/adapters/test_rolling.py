@@ -187,9 +187,8 @@ async def test_a_message_that_another_process_may_have_posted_while_the_run_wait
 ) -> None:
     waiting = desk.view()
     desk.paper.after.append(Unavailable("its answer is lost"))
-    await show(waiting, Status("Waiting"))
-    await there(desk, ["Waiting"])
-    await waiting.settle(0.0)
+    await waiting.show_waiting(Status("Waiting"), 0.3)
+    assert desk.paper.texts == ["Waiting"]
     view = desk.view()
     await show(view, Stage("answer", ""), Text("One."))
     await view.flush("done")
@@ -199,8 +198,7 @@ async def test_a_message_that_another_process_may_have_posted_while_the_run_wait
 async def test_what_says_that_a_run_waits_is_not_posted_once_the_run_has_begun_elsewhere(desk: Desk) -> None:
     waiting = desk.view()
     desk.paper.faults += [Unavailable("down")]
-    await show(waiting, Status("Waiting"))
-    await waiting.settle(0.3)
+    await waiting.show_waiting(Status("Waiting"), 0.3)
     await asyncio.sleep(1.2)  # a writer's first pause
     assert desk.paper.texts == []
 

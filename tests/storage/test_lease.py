@@ -79,23 +79,29 @@ async def test_a_process_that_is_gone_is_taken_over_by_one_other(server: str) ->
 async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server: str) -> None:
     frozen, other = Lease(server, lease_s=0.5), Lease(server, beat_s=0.05, lease_s=0.5, grace_s=0.3)
     database = await Database.open(server, lease=frozen)
+    left: list[str] = []
+    frozen.leave = lambda: left.append("left")
     await frozen.take()
     async with database.write():
         pass
     async with kept(other) as (_, gone):
         await until(lambda: gone)
         assert gone == [frozen.id]
+        assert not left, "it is frozen"
         with pytest.raises(LeaseLost):
             frozen.check()
+        assert left, "before anything else is done"
         with pytest.raises(LeaseLost):
             async with database.write():
                 pass
         frozen._lease_s = (
             PATIENCE_S  # as if its clock had stood still: the server lets no connection of it in
         )
+        left.clear()
         with pytest.raises(StorageFault):
             async with database.write():
                 pass
+        assert left
     await database.close()
     await frozen.release()
 

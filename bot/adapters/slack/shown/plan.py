@@ -24,7 +24,7 @@ from bot.adapters.surface import (
     Surface,
 )
 from bot.adapters.writer import Rank, Writer, Writers
-from bot.events import Changed, Ended, Shown, Stage, View, Waiting
+from bot.events import Changed, Ended, Shown, Stage, Status, View, Waiting
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -197,10 +197,10 @@ class Planned:
             self._plan.opened()
         await self._plan.written()
 
-    async def settle(self, seconds: float) -> None:
+    async def show_waiting(self, status: Status, seconds: float) -> None:
         """See Waiting."""
         if isinstance(self._view, Waiting):
-            await self._view.settle(seconds)
+            await self._view.show_waiting(status, seconds)
         self._plan.drop()
 
     async def close(self, status: Ended) -> None:
