@@ -176,6 +176,9 @@ class _Nobody:
     async def complete(self, *_: object) -> list[str]:
         return []
 
+    async def sure(self) -> None:
+        return
+
 
 async def ours(config: Config) -> list[dict[str, Any]]:
     """The commands of this release, from a client that never connects."""
