@@ -58,6 +58,23 @@ async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) ->
     assert seen == [[Place("a", "b", "c", "d")]]
 
 
+async def test_a_run_may_ask_what_has_become_of_another(tmp_path: Path) -> None:
+    seen: list[str | None] = []
+
+    async def body(run_id: str) -> str:
+        seen.extend([await engine.status(run_id), await engine.status("no run")])
+        return "done"
+
+    engine = Engine(f"sqlite:///{tmp_path / 'engine.db'}", body)
+    await engine.launch()
+    await engine.start("one")
+    async with asyncio.timeout(60):
+        while await engine.status("one") != "ended":  # noqa: ASYNC110  (the engine sets no event of ours)
+            await asyncio.sleep(0.01)
+    await engine.close()
+    assert seen == ["running", None]
+
+
 async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: Path) -> None:
     seen: list[str | Completion] = []
 

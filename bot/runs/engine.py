@@ -36,7 +36,7 @@ from storage.faults import StorageFault, fault_of
 from storage.patience import patiently
 
 if TYPE_CHECKING:
-    from dbos import DBOS
+    from dbos import DBOS, WorkflowStatus
     from pydantic import TypeAdapter
     from sqlalchemy import Engine as SqlEngine
 
@@ -285,14 +285,19 @@ class Engine:
 
     async def status(self, run_id: str) -> str | None:
         """None when never started; else "running", "ended", or "given up" after too many crashes."""
-        workflow = await self._running.get_workflow_status_async(run_id)
+        workflow = await self._looked_up(run_id)
         if workflow is None and self._lease is not None:
-            workflow = await self._running.get_workflow_status_async(_TURN + run_id)
+            workflow = await self._looked_up(_TURN + run_id)
         if workflow is None:
             return None
         if workflow.status in ("PENDING", "ENQUEUED", "DELAYED"):
             return "given up" if (workflow.recovery_attempts or 0) > RECOVERIES else "running"
         return "given up" if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
+
+    async def _looked_up(self, id: str) -> WorkflowStatus | None:
+        # In a fresh context: in a run's it would be one of its steps.
+        looking = self._running.get_workflow_status_async(id)
+        return await asyncio.create_task(looking, context=Context())
 
     async def forget(self, *run_ids: str) -> None:
         """Delete what the steps of finished runs returned."""
