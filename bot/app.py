@@ -436,18 +436,21 @@ class App:
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)
         with in_words():
-            if not request.parent:  # what goes on was allowed when it began
-                await self.outsiders.check(verb, request)
-                await self.channel_rules.check(verb, request)
-            request = await self.access.check(verb, request)
-            if MODELS in needs(verb, request):
-                await self.resources.budgets.check(request)
-            request = await self.channel_rules.filled(verb, request)
+            request = await self._allowed(verb, request)
         if UNDER not in request.options:
             return await self._arrived(verb, request, acknowledge)
         # Of two people who press at once, one comes first.
         async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
             return await self._arrived(verb, await self._unless_late(request), acknowledge)
+
+    async def _allowed(self, verb: Verb, request: Request) -> Request:
+        """The request with what the place's settings add to it. Raises UserError where a rule forbids it."""
+        await self.outsiders.check(verb, request)
+        await self.channel_rules.check(verb, request)
+        request = await self.access.check(verb, request)
+        if MODELS in needs(verb, request):
+            await self.resources.budgets.check(request)
+        return await self.channel_rules.filled(verb, request)
 
     async def _unless_late(self, request: Request) -> Request:
         """What the press of a button means by now. Raises PressedLate."""
@@ -478,13 +481,17 @@ class App:
                 await checks(self.resources, request)
 
     async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """What a request stands for. Raises UserError, also where that was asked for before."""
+        """What a request stands for. Raises UserError, also where that is not allowed, or was asked for before."""
         with in_words():
             meant, follows = await stands_for(self.resources, self, request)
             if meant is not request and await self._inbox.get(meant.id) is not None:
                 if follows is not None:  # a crash may have come before it
                     await self._perform(follows, None)
                 raise UserError("edge.sent_before")
+            if (
+                meant is not request and not meant.parent
+            ):  # words that were spoken are a request as typed ones are
+                meant = await self._allowed(commands.verb(meant.work, meant.verb), meant)
         return meant, follows
 
     async def _perform(
@@ -782,7 +789,14 @@ class App:
                 live.request = replace(live.request, text=text)
             await self._live.reworded(run)
             if follows:
+                # Whether they may is asked again: much may have changed since the message was written.
+                author = replace(request.author, admin=False, groups=None)
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
+                try:
+                    await self._allowed(commands.verb(request.work, follows), replace(more, author=author))
+                except UserError as refusal:
+                    _log.info("the edit of run %s changes its words alone: %s", run, refusal.key)
+                    return True
                 await self._begin(replace(more, parent=run, answers=run), key)
             return True
 

@@ -126,9 +126,8 @@ def check_listening(config: Config, platform: str, name: str, value: str) -> Non
 
 
 def governed(verb: Verb) -> bool:
-    """Whether a channel can forbid it. What stops something or is about a person's own data always works."""
-    private_matter = verb.urgent or verb.stops or (verb.personal and not verb.asks)
-    return verb.work in GOVERNED and not private_matter and not verb.bare
+    """Whether a channel can forbid it. What stops something always works."""
+    return verb.work in GOVERNED and not (verb.urgent or verb.stops or verb.bare)
 
 
 def allows(value: str, work: str) -> bool:
