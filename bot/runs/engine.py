@@ -33,7 +33,7 @@ from bot import tracing
 from bot.events import Author, Completion, OptionValue, Place, Request, UserError
 from storage.db import SCRUB_MS, SCRUBS, network_limits
 from storage.faults import StorageFault, fault_of
-from storage.patience import patiently
+from storage.patience import patient_in_a_run, patiently
 
 if TYPE_CHECKING:
     from dbos import DBOS, WorkflowStatus
@@ -133,6 +133,7 @@ class Engine:
         self._dbos: type[DBOS] | None = None
         self._workflow: Callable[[str], Any] | None = None
         self._sqlite: SqlEngine | None = None
+        self._server: SqlEngine | None = None
         self._loading: asyncio.Future[tuple[type[DBOS], Any]] | None = None
 
     def load(self) -> None:
@@ -158,7 +159,7 @@ class Engine:
             # In a fresh context: it is no part of this one.
             await asyncio.create_task(self._begin(run_id), context=Context())
             assert self._answered is not None
-            await self._answered(run_id)
+            await wait_for_answer(self._answered, run_id)
 
         self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
         self._turn = dbos.workflow(name="turn", max_recovery_attempts=RECOVERIES)(turn)
@@ -243,7 +244,7 @@ class Engine:
         else:
             config["system_database_url"] = self._url
             if self._lease is not None:
-                config["system_database_engine"] = _server_engine(self._url, self._lease)
+                config["system_database_engine"] = self._server = _server_engine(self._url, self._lease)
         return DBOS, config
 
     @property
@@ -331,6 +332,14 @@ class Engine:
             # DBOS put its own executor in the loop's place and is about to shut it down.
             loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
             await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
+            if self._server is not None:  # it is ours, so DBOS leaves its connections open
+                await loop.run_in_executor(None, self._server.dispose)
+
+
+async def wait_for_answer(answered: Callable[[str], Awaitable[object]], run_id: str) -> None:
+    """Wait for the run's answer, also while the database is away: the next run of its line begins afterwards."""
+    patient_in_a_run()
+    await answered(run_id)
 
 
 def _lines(platform: str) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.engine import make_url
 from bot.app import App
 from bot.config import load
 from bot.events import Completion, Event, Run, Status, Text
+from bot.runs.engine import wait_for_answer
 from bot.runs.requests import row_of
 from storage import patience
 from storage.db import Database
@@ -247,3 +248,17 @@ async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_pro
         await app.records.outbox.sent(before.place.space, "one", "first", "message 1")
         assert await (await asking).wait() == "done"
         assert [type(event) for event in recorder.events["two"]] == [Status, Text]
+
+
+async def test_the_next_of_a_line_does_not_begin_because_the_server_is_away() -> None:
+    faults = [StorageFault("other", away=True)]
+
+    async def answered(run: str) -> None:
+        async def looked() -> None:
+            if faults:
+                raise faults.pop()
+
+        await patiently(looked)
+
+    await wait_for_answer(answered, "one")
+    assert not faults
