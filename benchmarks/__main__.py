@@ -13,8 +13,9 @@ import sys
 from benchmarks.figures import table
 
 PARTS = (
-    "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "planted", "planted_turns",
-    "course", "script", "voice", "voice_channels", "schedules", "retrieval", "formats", "seeds", "indexing",
+    "startup", "answering", "demo", "discord", "slack", "scale", "council", "story", "memory", "planted",
+    "planted_turns", "course", "script", "voice", "voice_channels", "schedules", "retrieval", "formats", "seeds",
+    "indexing",
 )  # fmt: skip
 
 

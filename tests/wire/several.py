@@ -22,13 +22,21 @@ class Fleet:
     The files of all are in one place.
     """
 
-    def __init__(self, data: Path, config: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        data: Path,
+        config: Path,
+        environ: Mapping[str, str],
+        *,
+        number: int = PROCESSES,
+        kind: type[BotProcess] = BotProcess,
+    ) -> None:
         self.data = data
         settings = config.read_text(encoding="utf-8")
         assert settings.count("[storage]\n") == 1
         files = f'[storage]\nfiles = "{data.as_uri()}"\n'
         config.write_text(settings.replace("[storage]\n", files), encoding="utf-8")
-        self.all = [BotProcess(data / f"process-{n}", config, environ) for n in range(PROCESSES)]
+        self.all = [kind(data / f"process-{n}", config, environ) for n in range(number)]
 
     async def start(self) -> None:
         await asyncio.gather(*(process.start() for process in self.all if not process.alive))
