@@ -26,6 +26,7 @@ from benchmarks.figures import Figure, skipped, table
 from benchmarks.memory import MANY, MEGABYTE, SPACE, Made, resident
 from benchmarks.memory_sets import play
 from benchmarks.times import p95
+from bot.heap import share_heap
 from bot.retrieval.language import detect
 from bot.works.story.command_line import read_queries
 from bot.works.story.config import RecallConfig
@@ -49,6 +50,7 @@ def figures(pieces: int = MANY) -> Iterator[Figure]:
     if not (episodes := play()):
         yield skipped(f"recall over {pieces:,} pieces of prose")
         return
+    share_heap()  # as the program does
     lines = [loads(line)["text"] for log, _ in episodes for line in log.read_text("utf-8").splitlines()]
     queries = [query.query for _, file in episodes for query in read_queries(file)]
     story = _story(lines, pieces)

@@ -186,8 +186,10 @@ class App:
         `busy_timeout_s` bounds the wait for another program that holds a database. Raises UserError when the
         folder is in use, cannot be written, or was made by a newer release.
         """
+        from bot.heap import share_heap
         from bot.resources import Resources
 
+        share_heap()
         resources = await Resources.open(config, busy_timeout_s=busy_timeout_s)
         if config.spaces:
             try:

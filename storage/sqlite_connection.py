@@ -40,16 +40,19 @@ class Connection(aiosqlite.Connection):
         """The cursor of a statement, which has been read to its end, and the rows."""
         connection, begin = self._conn, self.begins
         self.begins, self._open = "", True
+        # What a trip returns the connection's thread keeps until the next one: rows may take megabytes.
+        done = list[tuple[sqlite3.Cursor, Sequence[Any]]]()
 
-        def trip() -> tuple[sqlite3.Cursor, Sequence[Any], bool]:
+        def trip() -> bool:
             cursor = connection.cursor()
             if begin:
                 cursor.execute(begin)
             (cursor.executemany if many else cursor.execute)(statement, parameters)
-            return cursor, cursor.fetchall() if cursor.description else (), connection.in_transaction
+            done.append((cursor, cursor.fetchall() if cursor.description else ()))
+            return connection.in_transaction
 
-        cursor, rows, self._open = await self._execute(trip)  # type: ignore[no-untyped-call]
-        return cursor, rows
+        self._open = await self._execute(trip)  # type: ignore[no-untyped-call]
+        return done.pop()
 
     async def commit(self) -> None:
         self.begins = ""

@@ -72,6 +72,7 @@ LAYERS = (
         "bot.drawing",
         "bot.mention",
         "bot.metrics",
+        "bot.heap",
         "bot.process_limits",
         "bot.text_cache",
     ),

@@ -81,6 +81,17 @@ def _entries() -> Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]:
     }
 
 
+def meanings(language: str) -> frozenset[str]:
+    """The terms of a language that words of the other may mean."""
+    return frozenset(
+        stem
+        for (_, other), by in _entries().items()
+        if other == language
+        for stems in by.values()
+        for stem in stems
+    )
+
+
 def translated(word: str, language: str, other: str) -> tuple[str, ...]:
     """The terms of the other language for a word; none where it is in no entry, or for other languages."""
     entries = _entries().get((language, other), {})

@@ -88,14 +88,15 @@ def _pairs(word: str) -> list[str]:
 
 def content_terms(text: str, language: str) -> list[str]:
     """What a text is about: its stemmed terms without function words and single letters; in order."""
-    skipped = _function_stems(language)
+    skipped = function_terms(language)
     return [
         term for term in terms(text, language) if term not in skipped and (len(term) > 1 or term.isdigit())
     ]
 
 
 @cache
-def _function_stems(language: str) -> frozenset[str]:
+def function_terms(language: str) -> frozenset[str]:
+    """The stems of a language's function words."""
     return frozenset(terms(" ".join(FUNCTION_WORDS.get(language, ())), language))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sqlite3
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from storage.documents import Documents
 from storage.settings import SettingsStore
 from storage.shelves import Shelves
 from storage.sqlite_connection import Connection
+from storage.sqlite_connection import connection as connection_to
 from tests.storage.books import book
 
 
@@ -164,3 +166,17 @@ async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_c
         await SettingsStore(db).get("local", "name")
     with pytest.raises(StorageFault, match="closed"):
         await SettingsStore(db).set("local", "name", "text", "me")
+
+
+async def test_no_rows_stay_in_memory_behind_a_statement(tmp_path: Path) -> None:
+    connection = connection_to(str(tmp_path / "rows.db"))
+    await connection
+    try:
+        _, rows = await connection.executed("SELECT zeroblob(1000)", (), many=False)
+        blob = rows[0][0]
+        del rows, _
+        await asyncio.sleep(0.05)  # the connection's thread waits for the next statement
+        assert len(blob) == 1000
+        assert sys.getrefcount(blob) == 2, "the variable's, and the argument's"
+    finally:
+        await connection.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -33,6 +33,9 @@ _K1, _B = 0.9, 0.4
 
 _MANY = 12
 """So many words of a query in one scene cover it, however long it is."""
+
+_TOGETHER = 131_072
+"""About so many postings are scored at a time: those of a long query's words would take many megabytes."""
 
 _TERMS = 64
 """For so many terms a branch remembers which scenes contain them: a search asks several times."""
@@ -64,9 +67,10 @@ class BranchPieces:
         self._every = len(self.numbers) == len(index)
         """Whether all pieces that there were are of this branch."""
         lengths = self._of(index._lengths).astype(np.float32)
-        self._norm = _norm(lengths)
-        scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
-        self._scene_norm = _norm(scene_lengths.astype(np.float32))
+        self._mean_length = _mean(lengths)
+        in_scenes = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
+        scene_lengths = in_scenes.astype(np.float32)
+        self._scene_norm = _norm(scene_lengths, _mean(scene_lengths))
         self._names: frozenset[str] | None = None
         self._scenes_of: dict[str, Ints] = {}
 
@@ -74,14 +78,12 @@ class BranchPieces:
         """A column of the index at the branch's pieces."""
         import numpy as np
 
-        kind = np.uint8 if isinstance(column, bytearray) else np.int32
+        kind = np.dtype("B" if isinstance(column, bytearray) else column.typecode)
         return np.frombuffer(column, dtype=kind)[self.numbers] if len(column) else np.zeros(0, dtype=kind)
 
     def nodes(self) -> Ints:
         """The numbers of the pieces' nodes."""
-        import numpy as np
-
-        return self._of(self.index._node).astype(np.int32, copy=False)
+        return self.index.nodes_of(self.numbers)
 
     def wanted(self) -> NDArray[np.bool_]:
         """Whether each piece of the index is one of the branch's, by number, up to those that were added since."""
@@ -279,30 +281,51 @@ class BranchPieces:
         size, count = len(self.numbers), self.scene_count
         if not weights or not size:
             return np.zeros((2, size), dtype=np.float32), np.zeros(count, dtype=np.float32), 0.0
-        terms, counted = list(weights), np.array(list(weights.values()))
-        held = [self._held(term) for term in terms]
-        sizes = np.array([len(places) for places, *_ in held])
-        places = np.concatenate([places for places, *_ in held]).astype(np.intp)
-        counts = np.concatenate([counts for _, counts, _ in held]).astype(np.float32)
-        scenes, in_scenes, starts = self._in_scenes(terms, held)
-        in_each = np.diff(starts)
-        added = counts / (counts + self._norm[places])
-        added *= np.repeat(counted * (_K1 + 1) * _rarities(sizes, size), sizes).astype(np.float32)
-        scores = np.bincount(places, added, size).astype(np.float32)
-        rare, rare_scores = np.repeat(100 * in_each <= count, sizes), np.zeros(size, dtype=np.float32)
-        if rare.any():
-            rare_scores = np.bincount(places[rare], added[rare], size).astype(np.float32)
-        rarities, once = _rarities(in_each, count), np.minimum(1.0, counted)
-        covered = np.bincount(scenes, np.repeat(once * rarities, in_each), count) / (rarities.sum() or 1.0)
-        covers = np.bincount(scenes, np.repeat(once / _MANY, in_each), count)
-        of_scenes = in_scenes / (in_scenes + self._scene_norm[scenes])
-        of_scenes *= np.repeat(counted * rarities * (_K1 + 1), in_each)
-        scene_scores = np.bincount(scenes, of_scenes, count).astype(np.float32)
+        scores, rare_scores = np.zeros((2, size))
+        scene_scores, covered, covers = np.zeros((3, count))
+        rarity = 0.0
+        for some, held in self._held_together(weights):
+            counted = np.array([weights[term] for term in some])
+            sizes = np.array([len(places) for places, *_ in held])
+            places = np.concatenate([places for places, *_ in held]).astype(np.intp)
+            counts = np.concatenate([counts for _, counts, _ in held]).astype(np.float32)
+            scenes, in_scenes, starts = self._in_scenes(some, held)
+            in_each = np.diff(starts)
+            lengths = np.frombuffer(self.index._lengths, dtype=np.uint16)[self.numbers[places]]
+            added = counts / (counts + _norm(lengths.astype(np.float32), self._mean_length))
+            added *= np.repeat(counted * (_K1 + 1) * _rarities(sizes, size), sizes).astype(np.float32)
+            scores += np.bincount(places, added, size)
+            rare = np.repeat(100 * in_each <= count, sizes)
+            if rare.any():
+                rare_scores += np.bincount(places[rare], added[rare], size)
+            rarities, once = _rarities(in_each, count), np.minimum(1.0, counted)
+            rarity += rarities.sum()
+            covered += np.bincount(scenes, np.repeat(once * rarities, in_each), count)
+            covers += np.bincount(scenes, np.repeat(once / _MANY, in_each), count)
+            of_scenes = in_scenes / (in_scenes + self._scene_norm[scenes])
+            of_scenes *= np.repeat(counted * rarities * (_K1 + 1), in_each)
+            scene_scores += np.bincount(scenes, of_scenes, count)
+        covered /= rarity or 1.0
         return (
-            np.stack([scores, rare_scores]),
-            scene_scores,
+            np.stack([scores, rare_scores]).astype(np.float32),
+            scene_scores.astype(np.float32),
             min(1.0, float(max(covered.max(), covers.max()))),
         )
+
+    def _held_together(
+        self, terms: Iterable[str]
+    ) -> Iterator[tuple[list[str], list[tuple[Ints, Ints, NDArray[np.bool_]]]]]:
+        """The terms in groups with about _TOGETHER postings each, and these, as `_held` has them."""
+        some, held, postings = list[str](), list[tuple["Ints", "Ints", "NDArray[np.bool_]"]](), 0
+        for term in terms:
+            some.append(term)
+            held.append(self._held(term))
+            postings += len(held[-1][0])
+            if postings >= _TOGETHER:
+                yield some, held
+                some, held, postings = [], [], 0
+        if some:
+            yield some, held
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
         """Scores plus a part of those of the pieces before and after, within the same scene."""
@@ -324,9 +347,13 @@ def _of_best(scores: Floats) -> Floats:
     return best
 
 
-def _norm(lengths: Floats) -> Floats:
-    mean = float(lengths.mean()) if len(lengths) else 1.0
-    norm: Floats = _K1 * (1 - _B + _B * lengths / (mean or 1.0))
+def _mean(lengths: Floats) -> float:
+    """The mean, 1 if there is none."""
+    return (float(lengths.mean()) if len(lengths) else 1.0) or 1.0
+
+
+def _norm(lengths: Floats, mean: float) -> Floats:
+    norm: Floats = _K1 * (1 - _B + _B * lengths / mean)
     return norm
 
 

@@ -88,7 +88,10 @@ def built(
                 noted_for.extend(place for _, place in entries)
     turn_of, noted_of = (np.array(row.turns, dtype=np.int32) for row in (main_row, noted_row))
     for_turns = np.array(noted_for, dtype=np.int32)
-    fields = main_row.of(index), path, turn_of, scene_numbers, noted_row.of(index), noted_of, for_turns
+    pieces = main_row.of(index)
+    if np.array_equal(turn_of, pieces.scenes):  # nearly always, but in a chat log
+        turn_of = pieces.scenes
+    fields = pieces, path, turn_of, scene_numbers, noted_row.of(index), noted_of, for_turns
     return History(ref(story), seq, *fields, chapters)
 
 

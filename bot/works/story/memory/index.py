@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.retrieval.cognates import MOST, Cognates
+from bot.retrieval.cognates import MOST, SHORTEST, Cognates
+from bot.retrieval.glossary import meanings
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.retrieval.lexical import fold, terms
+from bot.retrieval.lexical import fold, function_terms, terms
 from bot.works.story.memory.postings import Postings
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 MOST_COUNTED = 127
 """A term that a piece contains more often is counted so often."""
+
+LONGEST = 65_535
+"""Terms of a piece that are counted as its length, and the largest number in two bytes."""
 
 TIMED, ASKING = 1, 2
 """Of a piece: that it says when, and that it is a question."""
@@ -72,26 +78,59 @@ class Piece:
         return f"{before}: {self.text}" if before else self.text
 
 
+class Numbers:
+    """The place of each name in a list: 8 bytes a name, where a dict and its numbers take 60."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._count = 0
+        self._slots = array("i", [-1]) * 64
+
+    def get(self, name: str) -> int | None:
+        number = self._slots[self._slot(name)]
+        return number if number >= 0 else None
+
+    def add(self, number: int) -> bool:
+        """Whether the name at this place is new; otherwise its first place stays."""
+        if self._slots[slot := self._slot(self._names[number])] >= 0:
+            return False
+        self._slots[slot] = number
+        self._count += 1
+        if 3 * self._count > 2 * len(self._slots):
+            known = [number for number in self._slots if number >= 0]
+            self._slots = array("i", [-1]) * (2 * len(self._slots))
+            for number in known:
+                self._slots[self._slot(self._names[number])] = number
+        return True
+
+    def _slot(self, name: str) -> int:
+        """Where the name's number stands, or the free slot for it."""
+        last = len(self._slots) - 1
+        slot = hash(name) & last
+        while (number := self._slots[slot]) >= 0 and self._names[number] != name:
+            slot = (slot + 1) & last
+        return slot
+
+
 class Pieces:
     """All pieces of a story, numbered as they were added, and which of them contain which word; in columns."""
 
     def __init__(self, language: str) -> None:
         self.language = language
         self.nodes: list[str] = []
-        self._number: dict[str, int] = {}
+        self._numbers = Numbers(self.nodes)
         self._again: dict[tuple[str, About], int] = {}
         self._places: dict[str, int] = {}
         self._place = array("i")
         self._first = array("i")
         self.postings = Postings()
-        self._node = array("i")
-        self._lengths = array("i")
+        self._lengths = array("H")
         self._speakers: dict[frozenset[str], int] = {}
         self._cast_verbs: dict[str, list[int]] = {}
-        self._speaker = array("i")
+        self._speaker = array("H")
         self._dates: dict[str, int] = {}
         self._dated: dict[str, list[int]] = {}
-        self._date = array("i")
+        self._date = array("H")
         self._flags = bytearray()
         self._cognates: dict[range, Cognates] = {}
         self._compared = 0
@@ -99,11 +138,11 @@ class Pieces:
         self._alike: dict[tuple[str, str], list[tuple[str, float]]] = {}
 
     def __len__(self) -> int:
-        return len(self._node)
+        return len(self._lengths)
 
     def of(self, node: str, about: About = ("", "")) -> range | None:
         """The numbers of a node's pieces; None for a node that has not been added with this date and place."""
-        if (number := self._number.get(node)) is None:
+        if (number := self._numbers.get(node)) is None:
             return None
         pieces, (when, place) = self.pieces(number), about
         if pieces and (self._date[pieces[0]], self._place[number]) != (
@@ -127,7 +166,7 @@ class Pieces:
 
     def node_of(self, number: int) -> tuple[str, int]:
         """The node of a piece, and the piece's place in it."""
-        node = self._node[number]
+        node = bisect_right(self._first, number) - 1
         return self.nodes[node], number - self._first[node]
 
     def add(self, node: str, pieces: Sequence[Piece]) -> range:
@@ -139,34 +178,32 @@ class Pieces:
         if (numbers := self.of(node, about)) is not None:
             return numbers
         first, number_of_node = len(self), len(self.nodes)
-        if node in self._number:
-            self._again[node, about] = number_of_node
-        else:
-            self._number[node] = number_of_node
         self._place.append(self._places.setdefault(about[1], len(self._places)))
         self.nodes.append(node)
+        if not self._numbers.add(number_of_node):
+            self._again[node, about] = number_of_node
         self._first.append(first)
-        time_words = TIME_WORDS.get(self.language, frozenset())
+        time_words, unasked = TIME_WORDS.get(self.language, frozenset()), _unasked(self.language)
         for number, piece in enumerate(pieces, first):
             text = piece.prefixed
             terms_of_piece = terms(text, self.language)
             capitals = " ".join(word for word in _WORD.findall(text) if word[0].isupper())
             with_capital = frozenset(terms(capitals, self.language))
-            for term, count in Counter(terms_of_piece).items():
+            counts = Counter(term for term in terms_of_piece if term not in unasked)
+            for term, count in counts.items():
                 self.postings.add(term, number, min(count, MOST_COUNTED), term in with_capital)
-            self._node.append(number_of_node)
-            self._lengths.append(len(terms_of_piece))
+            self._lengths.append(min(len(terms_of_piece), LONGEST))
             speaker = frozenset(terms(piece.speaker, self.language))
             if speaker not in self._speakers:
                 number_of_speaker = self._speakers[speaker] = len(self._speakers)
                 for word in speaker:
                     self._cast_verbs.setdefault(word, []).append(number_of_speaker)
-            self._speaker.append(self._speakers[speaker])
+            self._speaker = _longer(self._speaker, self._speakers[speaker])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)
                 for word in date_words(piece.when, self.language):
                     self._dated.setdefault(word, []).append(number_of_date)
-            self._date.append(self._dates[piece.when])
+            self._date = _longer(self._date, self._dates[piece.when])
             timed = not time_words.isdisjoint(_WORD.findall(fold(piece.text)))
             questions = piece.text.rstrip().endswith(("?", "？"))
             self._flags.append(timed * TIMED | questions * ASKING)
@@ -176,7 +213,11 @@ class Pieces:
         """The numbers of these pieces' nodes."""
         import numpy as np
 
-        return np.frombuffer(self._node, dtype=np.int32)[numbers]
+        first = np.frombuffer(self._first, dtype=np.int32)
+        if len(numbers) < len(first):
+            return (first.searchsorted(numbers, side="right") - 1).astype(np.int32)
+        sizes = np.diff(first, append=np.int32(len(self)))
+        return np.repeat(np.arange(len(first), dtype=np.int32), sizes)[numbers]
 
     def alike(self, word: str, language: str) -> list[tuple[str, float]]:
         """The terms that look like a word of that language, and their likeness, 0..1; likest first."""
@@ -198,6 +239,22 @@ class Pieces:
     def date(self, when: str) -> int:
         """The number of a date or a chapter, -1 for one that no piece has."""
         return self._dates.get(when, -1)
+
+
+@cache
+def _unasked(language: str) -> frozenset[str]:
+    """Function words that no query asks for, not even in another language: none of its words means one of them, and
+    none that is compared looks like one.
+    """
+    return frozenset(term for term in function_terms(language) if len(term) < SHORTEST) - meanings(language)
+
+
+def _longer(column: array[int], number: int) -> array[int]:
+    """The column with one more number: two bytes each, four if a number needs them."""
+    if number > LONGEST and column.typecode == "H":
+        column = array("i", column)
+    column.append(number)
+    return column
 
 
 def date_words(text: str, language: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BRANCHES = 8
-"""How many branches of a story stay in memory: each takes 5 MB for 200,000 pieces."""
+"""How many branches of a story stay in memory: each takes 3 MB for 200,000 pieces."""
 
 NEAREST = 200
 """How many of the nearest pieces count."""
@@ -63,14 +64,15 @@ class Near(NamedTuple):
 
 @dataclass(slots=True)
 class Indexed:
-    """A story's pieces, used by one thread at a time: see `alone`. Its language was detected when it had `sampled`
-    turns.
+    """A story's pieces, used by one of the `threads` at a time: see `alone`. Its language was detected when it had
+    `sampled` turns.
 
     `of_lines`: the story began as a chat log. `state`: for each node of `pieces`, whether its vectors were read
     (ASKED), and whether they are in `vectors` (THERE), where its first one is in the row `rows`.
     """
 
     pieces: Pieces
+    threads: Executor
     of_lines: bool = False
     sampled: int = 1
     waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -91,7 +93,7 @@ class Indexed:
                 return call()
 
         async with self.waiting:
-            return await asyncio.to_thread(work)
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
     def below(self, state: int, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The nodes of a branch with a lower state, in the order they were added, and the places of their turns."""

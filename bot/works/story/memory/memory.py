@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -43,13 +44,16 @@ if TYPE_CHECKING:
     from storage.story_vectors import StoryVectors
 
 KEPT, KEPT_PIECES = 16, 400_000
-"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 90 MB (docs/retrieval-lab.md)."""
+"""How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 60 MB (docs/retrieval-lab.md)."""
 
 LOADED = 1_000
 """For how many nodes vectors are read at a time: all of a long story at once would take twice the memory."""
 
 QUERY_CHARS = 8_000
 """The longest part of a query that is used: each of its words is looked up."""
+
+THREADS = 2
+"""How many threads search: each keeps as much memory as its largest search has used."""
 
 QUERIES = 32
 """How many queries' vectors stay in memory: a turn's is used for the lorebook, then for past scenes."""
@@ -78,6 +82,7 @@ class Memory:
         self._paused = self._fetched = 0.0
         self._centred: dict[str, Centred] = {}
         self._centring = Lock()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="memory")
         self._stories: OrderedDict[tuple[str, str], Indexed] = OrderedDict()
         self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
@@ -266,7 +271,9 @@ class Memory:
             language = await asyncio.to_thread(detect, "\n".join(_sample(story)))
             indexed = self._stories.get((space, id))
             if indexed is None or indexed.pieces.language != language:
-                indexed = self._stories[space, id] = Indexed(Pieces(language), of_lines=_of_lines(story))
+                indexed = self._stories[space, id] = Indexed(
+                    Pieces(language), self._threads, of_lines=_of_lines(story)
+                )
             indexed.sampled = max(indexed.sampled, story.length)
         self._stories.move_to_end((space, id))
         while len(self._stories) > 1 and (

@@ -1,12 +1,13 @@
 """The vectors of a story's pieces, compressed: the nearest of hundreds of thousands are found in milliseconds.
 
-The database stores 4 bits of each number; memory holds one, its sign. The signs choose what is read from the database
-and compared (docs/retrieval-lab.md has what that finds). Knows no model and no database. Synchronous.
+The database stores 4 bits of each number; memory holds the signs of most. The signs choose what is read from the
+database and compared (docs/retrieval-lab.md has what that finds). Knows no model and no database. Synchronous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.embedding import unit
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
     Rows = NDArray[np.intp]
 
-CANDIDATES, SHORTLIST = 600, 4_000
+CANDIDATES, SHORTLIST = 900, 4_000
 """How many vectors are compared with all their bits, and how many with the query's own numbers by their signs."""
 
 FIRST = 16
@@ -35,13 +36,18 @@ CROWD, CLOSEST = 512, 10
 _STEP: Final = 2
 """Bytes of a vector's step, in front of its numbers."""
 
-_IN_A_BYTE = 3
+_IN_A_BYTE = 4
 """The ones of so many words are counted in a byte: these are a vector's first signs."""
 
-_UNWANTED = 255
-"""Stands for how far apart a vector is that must not be found; at most _IN_A_BYTE * 64 signs differ."""
+_KEPT_SIGNS = 5 / 6
+"""Of the words of a vector's signs: where more candidates are read instead, no fewer of the nearest are found."""
 
-_AT_ONCE = 32_768
+_UNWANTED = 255
+"""Stands for how far apart a vector is that must not be found. Of _IN_A_BYTE * 64 signs no more differ, unless the
+vector is the opposite of the query's: all of them count as none, and the other signs tell it.
+"""
+
+_AT_ONCE = 16_384
 """How many signs are compared at a time: so many stay in a processor's cache."""
 
 
@@ -79,7 +85,7 @@ class PieceVectors:
 
         self.width = width
         self._count = 0
-        self._words = (2 * (width - _STEP) + 63) // 64
+        self._words = ceil(_KEPT_SIGNS * ((2 * (width - _STEP) + 63) // 64))
         self._first: list[NDArray[np.uint64]] = []
         self._rest: list[NDArray[np.uint64]] = []
         """In blocks of _AT_ONCE, which are never moved: what was larger would leave holes in memory. The first signs
@@ -109,7 +115,7 @@ class PieceVectors:
             self._first.append(np.zeros((in_first, _AT_ONCE), dtype=np.uint64))
             self._rest.append(np.zeros((_AT_ONCE, self._words - in_first), dtype=np.uint64))
         codes = rows[:, _STEP:]
-        signs = _words(np.stack([codes >> 7, codes >> 3 & 1], axis=2))
+        signs = _words(np.stack([codes >> 7, codes >> 3 & 1], axis=2))[:, : self._words]
         for block in range(first // _AT_ONCE, len(self._first)):
             start = max(first, block * _AT_ONCE)
             end = min(self._count, (block + 1) * _AT_ONCE)
@@ -147,7 +153,7 @@ class PieceVectors:
         if count <= CANDIDATES:
             return np.arange(count) if every else np.flatnonzero(wanted)
         padded = np.zeros(self._words * 64, dtype=np.float32)
-        padded[: len(query)] = query
+        padded[: len(query)] = query[: len(padded)]
         signs = _words((padded >= 0).astype(np.uint8)[None])[0]
         apart = self._apart(signs)
         if not every:
@@ -209,7 +215,7 @@ def _by_signs(query: Floats, codes: NDArray[np.uint64]) -> Floats:
     """The query's products with these signs (n, words), by tables of what a byte adds."""
     import numpy as np
 
-    signs = codes.view(np.uint8)
+    signs = np.ascontiguousarray(codes).view(np.uint8)
     every_byte = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
     table = np.einsum("wb,vb->wv", query.reshape(-1, 8), every_byte).reshape(-1)
     at = signs + np.arange(signs.shape[1], dtype=np.int32) * 256
