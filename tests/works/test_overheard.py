@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from bot.asking import asks
+from bot.events import Place, Request
 from bot.retrieval.intake import Item
 from tests.fakes.chat_completions import ChatService, Reply
+from tests.works.course.desk import Desk, course
+from tests.works.course.desk import opened as desk_opened
+from tests.works.course.files import TITLES
+from tests.works.script.test_answer import FERRY
+from tests.works.script.test_scripts import ADA, Room
 from tests.works.test_settings import ANA, BIA, CONFIG, HERE, opened
 
 DOUBTFUL = "lantern?"
@@ -61,6 +67,51 @@ async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: P
         assert await overheard(unanswered), "a house rule answers it"
         await ask("set", "shelf nowhere", to="channel", author=BIA)
         assert not await overheard(answered)
+
+
+async def _overheard(desk: Desk, work: str, *texts: str) -> list[bool]:
+    place = Place("terminal", "local", "c", "t")
+    requests = (Request(f"{n:032x}", place, ADA, work, "ask", text=text) for n, text in enumerate(texts))
+    return [await desk.app.asks(each, mentions_people=False, replies=False) for each in requests]
+
+
+async def test_courses_stay_silent_where_they_teach_nothing_of_it(tmp_path: Path) -> None:
+    taught = ("When does a colony swarm?", "What are the lessons of Keeping Bees?", "What is lesson 3 about?")
+    strange = (
+        "How do submarines dive?",
+        "How do submarines dive, as in lesson 3?",
+        "Can you tell me who won?",
+    )
+    async with desk_opened(tmp_path) as desk:
+        assert all(await _overheard(desk, "course", *taught, *strange))
+        await desk.said("settings", "set", "unanswered silent", **{"for": "everyone"})
+        assert not any(await _overheard(desk, "course", *taught)), "there are no courses"
+        await desk.add(*(course(name) for name in TITLES))
+        assert await _overheard(desk, "course", *taught) == [True] * len(taught)
+        assert await _overheard(desk, "course", *strange) == [False] * len(strange)
+        await desk.said("settings", "set", "course Sourdough from Scratch", **{"for": "everyone"})
+        assert not any(await _overheard(desk, "course", "When does a colony swarm?")), (
+            "another course teaches it"
+        )
+
+
+async def test_a_screenplay_stays_silent_where_it_is_not_about_it(tmp_path: Path) -> None:
+    about = (
+        "Who lights the lamp?",
+        "How does Ada feel?",
+        "What happens in scene 2?",
+        "What is The Ferry about?",
+    )
+    strange = ("How do submarines dive?", "Which pump empties the bilge of a warship?")
+    async with desk_opened(tmp_path) as desk:
+        assert all(await _overheard(desk, "script", *about, *strange))
+        await desk.said("settings", "set", "unanswered silent", **{"for": "everyone"})
+        assert not any(await _overheard(desk, "script", *about)), "there is no screenplay"
+        await Room(desk).has(ADA, FERRY)
+        assert await _overheard(desk, "script", *about) == [True] * len(about)
+        assert await _overheard(desk, "script", *strange) == [False] * len(strange)
+        whole = "What is the structure of the whole thing?"
+        assert await _overheard(desk, "script", whole) == [False], "without a model nothing says so"
 
 
 async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -103,7 +104,7 @@ class CourseConfig:
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.readers.sandbox import Sandbox
-    from bot.works.course.answer import CourseQuestions
+    from bot.works.course.answer import CourseQuestions, kept_to
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
     from bot.works.course.quiz import Quiz
@@ -132,7 +133,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     quiz = Quiz(
         catalogues,
         names,
-        questions.kept_to,
+        partial(kept_to, names),
         resources.passages,
         resources.quizzes,
         resources.records.sessions,
@@ -234,6 +235,27 @@ async def _plain(resources: Resources, place: Place, author: str, text: str) -> 
     return "answer" if await answers_quiz(resources.quizzes, place, author, text) else ""
 
 
+async def _knows(resources: Resources, request: Request) -> bool:
+    """Whether the courses answer the question."""
+    if request.verb != "ask":  # an answer to a quiz
+        return True
+    from bot.works.course.answer import kept_to, knows
+    from bot.works.course.catalogue import Catalogues
+    from bot.works.course.course_names import CourseNames
+    from bot.works.course.tools import CourseTools
+
+    space, names = request.place.space, CourseNames(resources.embedding)
+    catalogue = await Catalogues(resources.outlines, resources.shelves).of(space)
+    if not catalogue.courses:
+        return False
+    try:
+        course, lesson = await kept_to(names, catalogue, request)
+    except UserError:  # a name that means none of them
+        return False
+    tools = CourseTools(resources.library, catalogue, names, space, course=course, lesson=lesson)
+    return await knows(tools, request.text)
+
+
 KIND = Kind(
     "course",
     VERBS,
@@ -256,4 +278,5 @@ KIND = Kind(
     service=_watch,
     shapes=_shapes,
     plain=_plain,
+    knows=_knows,
 )

@@ -149,7 +149,7 @@ class CourseQuestions:
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise UserError("course.none")
-        course, lesson = await self.kept_to(catalogue, request)
+        course, lesson = await kept_to(self._names, catalogue, request)
         follows = bool(request.options.get(FOLLOW_UP))
         memory = await self._memory(request)
         conversation = await self._conversations.of(request, question, memory, follows=follows)
@@ -178,24 +178,6 @@ class CourseQuestions:
             roles=roles,
         )
 
-    async def kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
-        """The course and the lesson that the request's options name. Raises UserError where they name none."""
-        course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
-        resolved = await course_named(self._names, catalogue, course) if course else None
-        if not lesson:
-            return (resolved.title if resolved else None), None
-        courses = catalogue.courses if resolved is None else (resolved,)
-        for candidate in courses:
-            for each in candidate.lessons:
-                if normal(lesson) in (normal(each.title), normal(shown(each.number, each.title))):
-                    return candidate.title, each.number
-        number = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
-        if number is not None and any(candidate.numbered(int(number[1])) for candidate in courses):
-            return (resolved.title if resolved else None), int(number[1])
-        if resolved is None:
-            raise UserError("course.no_lesson_anywhere", name=lesson[:80])
-        raise UserError("course.no_lesson", name=lesson[:80], title=resolved.title)
-
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
         # The chunk is what `rules see n` opens.
         sources = [
@@ -203,6 +185,41 @@ class CourseQuestions:
         ]
         text = "".join(answer.shown)
         await self._conversations.keep(run, snapshot.session, snapshot.question, text, json.dumps(sources))
+
+
+async def kept_to(
+    names: CourseNames, catalogue: Catalogue, request: Request
+) -> tuple[str | None, int | None]:
+    """The course and the lesson that the request's options name. Raises UserError where they name none."""
+    course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
+    resolved = await course_named(names, catalogue, course) if course else None
+    if not lesson:
+        return (resolved.title if resolved else None), None
+    courses = catalogue.courses if resolved is None else (resolved,)
+    for candidate in courses:
+        for each in candidate.lessons:
+            if normal(lesson) in (normal(each.title), normal(shown(each.number, each.title))):
+                return candidate.title, each.number
+    number = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
+    if number is not None and any(candidate.numbered(int(number[1])) for candidate in courses):
+        return (resolved.title if resolved else None), int(number[1])
+    if resolved is None:
+        raise UserError("course.no_lesson_anywhere", name=lesson[:80])
+    raise UserError("course.no_lesson", name=lesson[:80], title=resolved.title)
+
+
+async def knows(tools: CourseTools, question: str) -> bool:
+    """Whether the courses answer a question: by an outline, by what they teach, or by the lesson that it names."""
+    plan = lookup_plan(question, tools.catalogue)
+    if plan.outline and plan.course is not None:
+        return True
+    results = await tools.search(plan.query, plan.course, plan.lesson)
+    if results.confident or plan.lesson is None:
+        return results.confident
+    languages = sorted({course.language for course in tools.catalogue.courses})
+    terms = partial(content_terms, language=detect_question(question, languages) or "en")
+    asked = set(terms(plan.query))
+    return any(asked.intersection(terms(f"{each.heading}\n{each.text}")) for each in results.passages)
 
 
 class Answer:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
+from bot.events import UserError
 from bot.kind import Kind, Runs, Typed, of_channel, one_line
 from bot.verb import LAST, PRIVATE, Argument, Option, Verb
 from bot.works.script.config import ScriptConfig
 
 if TYPE_CHECKING:
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.resources import Resources
 
 COMPLETIONS: Final = 25
@@ -141,6 +143,23 @@ async def _titles(resources: Resources, typed: Typed) -> list[str]:
     return completed([row.title for row in rows], typed.prefix, COMPLETIONS)
 
 
+async def _knows(resources: Resources, request: Request) -> bool:
+    """Whether the question is about the screenplay that it would go to."""
+    from bot.works.script.answer import knows
+    from bot.works.script.catalogue import Catalogue, reader
+
+    catalogue, asker = Catalogue(resources.scripts), reader(request)
+    try:
+        row = await catalogue.resolve(asker, str(request.options.get("script") or ""))
+        opened = await catalogue.open(asker, row)
+    except UserError:  # none, or none that is meant
+        return False
+    models = resources.models.with_roles(await resources.settings.roles(request))
+    capabilities = models.capabilities("answerer")
+    reads = models.describe("answerer") is not None and not (capabilities is not None and capabilities.demo)
+    return await asyncio.to_thread(knows, opened, request.text, reads=reads)
+
+
 KIND = Kind(
     "script",
     VERBS,
@@ -148,4 +167,5 @@ KIND = Kind(
     completes={"script": _titles},
     settings=(of_channel("script", one_line),),
     sections={"script": ScriptConfig},
+    knows=_knows,
 )

@@ -62,6 +62,8 @@ BRAINSTORM: Final = "brainstorm"
 """The verb whose answer is made of ideas, which are kept."""
 CHARS_PER_TOKEN: Final = 4
 """By which the tier's tokens become the characters that all tools of one answer may give."""
+KNOWN: Final = 0.5
+"""The share of a question's words that one scene has to hold, the rare ones counting more, to be about it."""
 LINKED: Final = 5
 """At most so many scenes that an answer names get a button."""
 MOST_IDEAS: Final = 30
@@ -178,6 +180,23 @@ class ScriptQuestions:
             roles=roles,
             ideas=ideas[-MOST_IDEAS:],
         )
+
+
+def knows(opened: OpenScript, question: str, *, reads: bool) -> bool:
+    """Whether a question is about the script: names a scene, a character or the title, or shares a scene's words.
+
+    `reads`: a model answers, also what is asked of the whole, such as its structure.
+    """
+    made, scene = opened.script, scene_named(question)
+    if scene and any(scene in (str(each.number), each.label.lower()) for each in made.scenes):
+        return True
+    said = set(re.findall(r"\w+", question.upper()))
+    names = (name for name in (made.title, *made.characters) if opened.search.terms(name))
+    if any(said.issuperset(re.findall(r"\w+", name.upper())) for name in names):
+        return True
+    if reads and by_keywords(question) == "GLOBAL_QUESTION":
+        return True
+    return opened.search.coverage(question) >= KNOWN
 
 
 def _goes_on(question: str, before: str, language: str) -> bool:

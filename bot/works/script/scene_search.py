@@ -82,6 +82,16 @@ class SceneSearch:
         voted = np.flatnonzero((both > 0) | (cosines > 0)).tolist()
         return defaultdict(float, {at: float(both[at]) for at in voted})
 
+    def coverage(self, query: str) -> float:
+        """The largest share (0 to 1) of the query's words that one scene holds; rare words count more."""
+        held, whole = defaultdict[int, float](float), 0.0
+        for term in dict.fromkeys(self.terms(query)):
+            rarity = self.rarity(term)
+            whole += rarity
+            for at, _ in self._holding.get(term, ()):
+                held[at] += rarity
+        return max(held.values(), default=0.0) / whole if whole else 0.0
+
     def rarest(self, text: str, most: int) -> str:
         """The rarest words of a text, as a query."""
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
