@@ -76,7 +76,8 @@ class PendingForm:
     """An invocation whose text a window still asks for: the text is put between `before` and `after`.
 
     `author` is the person for whom the window is open. `channel` and `thread` are where they were, on platforms whose
-    windows do not say so. `answers` is the run whose choice opened the window, "" for a command.
+    windows do not say so. `answers` is the run whose choice opened the window, "" for a command. `quoted` says where
+    the message is from that `after` quotes.
     """
 
     work: str
@@ -89,6 +90,7 @@ class PendingForm:
     channel: str = ""
     thread: str = ""
     answers: str = ""
+    quoted: tuple[Quoted, ...] = ()
 
     @property
     def row(self) -> Verb:
@@ -101,7 +103,10 @@ class PendingForm:
         return min(limit, most) - len(self.after)
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+        tree = asdict(self)
+        if not self.quoted:  # an earlier release, which may share the database, does not know it
+            del tree["quoted"]
+        return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
     def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
         """The completed invocation. `filled`: the form's options, typed or chosen. Raises UserError ("commands.*")."""
@@ -110,7 +115,9 @@ class PendingForm:
             option, value = row.option(name), (filled or {}).get(name, "").strip()
             if option is not None and value:
                 options[name] = value_of(row, option, value)
-        return Invocation(row, text, options, self.files, answers=self.answers, window=True)
+        return Invocation(
+            row, text, options, self.files, answers=self.answers, window=True, quoted=self.quoted
+        )
 
     def form(self, say: Words) -> list[Field]:
         """The window's fields besides the text: the options of the verb's form that are not set yet."""
@@ -136,7 +143,10 @@ class PendingForm:
 def pending_form(stored: str) -> PendingForm:
     """Reads `PendingForm.to_json`, also an earlier release's. Raises ValueError or TypeError for anything else."""
     tree = json.loads(stored)
-    return PendingForm(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
+    files = tuple(File(**file) for file in tree.get("files", ()))
+    return PendingForm(
+        **tree | {"files": files, "quoted": tuple(Quoted(**row) for row in tree.get("quoted", ()))}
+    )
 
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
@@ -247,7 +257,7 @@ def with_brought(asked: Invocation, along: Brought) -> Invocation:
         asked,
         text=with_quotation(asked.text, along.text),
         files=(*asked.files, *along.files)[:QUESTION_FILES],
-        quoted=along.quoted,
+        quoted=(*asked.quoted, *along.quoted),
     )
 
 

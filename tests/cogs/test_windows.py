@@ -167,6 +167,9 @@ async def test_a_message_is_asked_about_with_a_question_of_ones_own(table: Table
     request = table.requests[before]
     assert (request.work, request.verb) == ("rules", "ask")
     assert request.text == "Is that so?\n\n> You can't cast while grappled.\n> Trust me."
+    (source,) = request.quoted
+    assert (source.where, source.name) == ("", "Bia")
+    assert source.at == f"{message.created_at:%H:%M}"
 
 
 async def test_a_message_alone_is_a_question_too(table: Table) -> None:

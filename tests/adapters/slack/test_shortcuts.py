@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) ->
     asked = at.asked
     assert asked.text == f"{QUESTION}\n\n> A <grappled> creature can't move & so on."
     assert (asked.place.channel, asked.place.thread) == (at.channel.id, message.ts)
+    assert [(source.where, source.name) for source in asked.quoted] == [("", "Bia")]
     assert (at.origin.home, at.origin.thread) == ("here", message.ts)
 
 
@@ -73,6 +75,19 @@ async def test_a_message_where_the_bot_is_not_is_asked_about_with_the_asker_alon
     await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
     await at.begun()
     assert (at.origin.channel, at.origin.home) == (at.team.dm(at.ana).id, "thread")
+    assert [(source.where, source.name) for source in at.asked.quoted] == [("", "Bia")], (
+        "a secret has no name"
+    )
+
+
+async def test_the_answer_elsewhere_says_which_channel_the_message_is_from(at: Table) -> None:
+    channel = at.team.channel("tactics", bot=False)
+    message = await at.slack.say(at.bia, channel, "Flank first", wait=False)
+    await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
+    await at.begun()
+    (source,) = at.asked.quoted
+    assert (source.where, source.name) == ("#tactics", "Bia")
+    assert source.at == f"{datetime.fromtimestamp(float(message.ts), UTC):%H:%M}"
 
 
 async def ask(at: Table) -> View:

@@ -43,15 +43,17 @@ from bot.adapters.invocation import (
     late_invocation,
     parsed_of,
     quotation,
+    shown_time,
     spoken,
     takes_quotations,
     with_brought,
     with_quotation,
 )
+from bot.adapters.markdown import clean
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
-from bot.events import Place, PressedLate, UserError
+from bot.events import Place, PressedLate, Quoted, UserError
 from bot.runs.requests import event_id
 from bot.settings import IN_CHANNEL
 from bot.verb import PRIVATE, Verb
@@ -193,7 +195,11 @@ class Intake(intake.Intake):
             await replies.tell(interaction, say("discord.no_text"))
             return
         after = f"\n\n{quoted}" if quoted else ""
-        asked = PendingForm(*commands.plain_verb(commands.DEFAULT_WORK), after=after, files=files)
+        at = shown_time(message.created_at, interaction.created_at)
+        source = Quoted(name=clean(message.author.display_name), at=at)
+        asked = PendingForm(
+            *commands.plain_verb(commands.DEFAULT_WORK), after=after, files=files, quoted=(source,)
+        )
         await self.open(
             interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=not quoted
         )

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -79,15 +79,28 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
             continue
         quotes.append(quotation(text))
         files += attached
-        who = (
-            await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
-        )
-        quoted.append(Quoted(where, clean(who), shown_time(_time(text_of(message, "ts")), now)))
+        quoted.append(await _source(where, message, name, now))
     for where, (channel, message) in zip(names, messages, strict=True):
         if message.get("reply_count"):  # as of a root; the run reads its replies
             quoted.append(Quoted(where, thread=f"{channel}:{text_of(message, 'ts')}"))
     quoted += [Quoted(refused=key) for key in refused]
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
+
+
+async def source_of(
+    intake: Intake, location: Location, channel: str, message: Mapping[str, Any], asked_at: str
+) -> Quoted:
+    """Where a message of the channel is from, for a question that is answered at `location`; `asked_at` is a ts."""
+    where = await _channel_name(intake, location, channel)
+    return await _source(where, message, partial(intake.people.name, location), _time(asked_at))
+
+
+async def _source(
+    where: str, message: Mapping[str, Any], name: Callable[[str], Awaitable[str]], now: datetime
+) -> Quoted:
+    author = text_of(message, "author_id") or text_of(message, "user")
+    who = await name(author) if author else text_of(message, "author_name") or text_of(message, "username")
+    return Quoted(where, clean(who), shown_time(_time(text_of(message, "ts")), now))
 
 
 def _time(ts: str) -> datetime:

@@ -25,6 +25,7 @@ from bot.adapters.slack.placing import (
     text_of,
 )
 from bot.adapters.slack.received import setup, windows
+from bot.adapters.slack.received.brought import source_of
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.line import text_without_mention
 from bot.adapters.surface import OWN, SurfaceFault, Unavailable
@@ -192,12 +193,15 @@ class Shortcuts:
             if not quoted:
                 await intake.tell(location, say("edge.no_text"), text_of(body, "response_url"))
                 return
+            place = await self._answered_at(body, location)
+            asked_at = text_of(body, "action_ts")
+            source = await source_of(intake, place, location.channel, message, asked_at)
             await windows.ask(
                 intake,
                 str(body.get("trigger_id") or ""),
-                await self._answered_at(body, location),
+                place,
                 f"shortcut:{body.get('action_ts')}:{location.user}",
-                PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
+                PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}", quoted=(source,)),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
                 shown=quoted,
