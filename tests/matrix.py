@@ -219,12 +219,12 @@ class Door:
     def __init__(self, app: Any) -> None:
         self.seen: list[tuple[Request, str]] = []
         self.touch: Any = lambda: None
-        self._app = app
+        self.app = app
         self._perform, self._begun = app.perform, app._perform
-        self._app.perform, self._app._perform = self.perform, self.let_in
+        self.app.perform, self.app._perform = self.perform, self.let_in
 
     def close(self) -> None:
-        self._app.perform, self._app._perform = self._perform, self._begun
+        self.app.perform, self.app._perform = self._perform, self._begun
 
     async def perform(self, request: Request, acknowledge: Any = None) -> Ticket:
         before = len(self.seen)
