@@ -321,7 +321,7 @@ class App:
                 unfinished.append(request)
         forgetting = await self._execution.take_up()
         served = [name for name, platform in self.platforms.items() if not platform.for_one_process]
-        await self._engine.launch(served, self.platforms)
+        await self._engine.launch(served, self.platforms, patient=(WATCH,))
         self._started = True
         if self._lease is not None:
             self._guard = asyncio.create_task(self._keep_lease(self._lease))

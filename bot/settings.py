@@ -82,6 +82,8 @@ BUDGETS: Final = "budget."
 """The prefix of the budgets of people, groups, channels and the space: see `bot.budgets`."""
 SPACES = 1_000
 """The most spaces in the cache."""
+SHARED_S: Final = 0.3
+"""How long a space is cached where other processes write to the database; a run asks for its settings twenty times."""
 
 
 class Settings:
@@ -240,9 +242,10 @@ class Settings:
         return list(map(str, models)) if all(may(self._config, model) for model in models) else []
 
     async def _of(self, space: str) -> Sequence[SettingRow]:
-        if self._alone and (remembered := self._remembered.get(space)) is not None:
-            return remembered
         asked = time.monotonic()
+        fresh = self._alone or asked - self._read.get(space, -SHARED_S) < SHARED_S
+        if fresh and (remembered := self._remembered.get(space)) is not None:
+            return remembered
         async with self._turn:
             # Those that wait share what was read after they had asked.
             known = space in self._remembered and (self._alone or self._read.get(space, 0.0) >= asked)

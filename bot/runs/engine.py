@@ -59,7 +59,10 @@ EXECUTOR = "embedded"
 Processes that share a database are told apart by their leases."""
 
 POLL_S = 0.1
-"""How often a process looks for runs whose turn has come, where several share a database; that costs a statement."""
+"""How often a process looks for runs whose turn has come, where several share a database: two transactions a look."""
+
+SELDOM_S = 0.5
+"""The same for runs that nobody waits for, and for those of a process that is gone."""
 
 IDLE_MS = 60_000
 """After which the server ends a transaction of the engine's that does nothing."""
@@ -141,10 +144,16 @@ class Engine:
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._configure))
 
-    async def launch(self, platforms: Collection[str] = (), all_platforms: Collection[str] = ()) -> None:
+    async def launch(
+        self,
+        platforms: Collection[str] = (),
+        all_platforms: Collection[str] = (),
+        patient: Collection[str] = (),
+    ) -> None:
         """Open the engine's database; interrupted runs continue within about a second.
 
-        Where other processes share it, this one takes runs of `platforms`, and later of others: see `listen`.
+        Where other processes share it, this one takes runs of `platforms`, and later of others: see `listen`. Nobody
+        waits for runs of the `patient` ones.
         """
         self.load()
         assert self._loading is not None
@@ -178,10 +187,11 @@ class Engine:
             await self._adopt()
             return
         for platform in all_platforms:
+            poll_s = SELDOM_S if platform in patient else POLL_S
             await dbos.register_queue_async(
-                _lines(platform), partition_concurrency=1, polling_interval_sec=POLL_S
+                _lines(platform), partition_concurrency=1, polling_interval_sec=poll_s
             )
-            await dbos.register_queue_async(_taken_over(platform), polling_interval_sec=POLL_S)
+            await dbos.register_queue_async(_taken_over(platform), polling_interval_sec=SELDOM_S)
 
     async def _adopt(self) -> None:
         """Continue also what processes that shared a database have left in it, before it was this one's alone."""

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
-from bot.runs.engine import _server_engine
+from bot.runs.engine import POLL_S, SELDOM_S, Engine, _server_engine
 from storage.db import Database
 from storage.faults import StorageFault
 from storage.lease import LEASE_S, Lease, LeaseLost
@@ -235,3 +235,25 @@ async def bears_little(through: str) -> None:
     await own.close()
     await lease.release()
     await database.close()
+
+
+async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server: str) -> None:
+    async def nothing(run: str) -> str:
+        return run
+
+    lease = Lease(server)
+    await lease.take()
+    engine = Engine(server, nothing, lease=lease)
+    await engine.launch(["slack", "watch"], ["slack", "watch"], patient=["watch"])
+    database = create_engine(server)
+    with database.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT name, polling_interval_sec FROM dbos.queues").all()
+    database.dispose()
+    await engine.close()
+    await lease.release()
+    assert dict(map(tuple, rows)) == {
+        "lines-slack": POLL_S,
+        "taken-over-slack": SELDOM_S,
+        "lines-watch": SELDOM_S,
+        "taken-over-watch": SELDOM_S,
+    }
