@@ -222,16 +222,21 @@ class Writer:
         self._wake()  # a message that has changed lanes meanwhile is the other lane's
 
     def _next_post(self) -> tuple[Writable, float] | None:
-        """The new message to post next, and when."""
+        """The new message to post next, and when.
+
+        One that only says that its run waits does not go before an earlier message that had no room yet: the answers
+        take these places.
+        """
         full = len(self._posted) == self._pace.posts
         slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
         best: tuple[Writable, float] | None = None
         groups: set[str] = set()
-        earlier = 0.0
+        earlier, held = 0.0, False
         for message, due in self._due.items():
             if message.exists or due.writing:
+                held = held or (not message.exists and due.since is not None)
                 continue
-            if due.group not in groups:
+            if due.group not in groups and not (held and due.empty):
                 at = max(slot, due.not_before, earlier, self._held_until(due))
                 if best is None or at < best[1]:
                     best = message, at
@@ -239,6 +244,7 @@ class Writer:
                 groups.add(due.group)
             if self._keeps_order(due):
                 earlier = max(earlier, due.not_before)
+            held = held or (due.since is not None and self._clock.time() < due.since + ORDER_S)
         return best
 
     def _keeps_order(self, due: _Due) -> bool:

@@ -244,6 +244,21 @@ async def test_a_message_that_is_held_holds_up_only_its_own_run(
     assert [text for _, text in log] == ["b1:x", "a1:…", "a2:x"]
 
 
+async def test_a_run_that_waits_takes_no_place_before_an_earlier_one_without_room(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    writer = Writers(PACE, clock).at("c")
+    held = Note("a", clock, log, "…", faults=5, fault=NotSent("no room"))
+    writer.put(held, group="a", empty=True)
+    await clock.advance(2.5)  # it has been tried
+    writer.put(Note("b", clock, log, "…"), group="b", empty=True)
+    writer.put(Note("c", clock, log, "the answer"), Rank.FINAL, group="c")
+    await clock.advance(20)
+    order = [text for _, text in log]
+    assert order.index("b:…") > order.index("a:…")
+    assert order.index("c:the answer") < order.index("b:…"), "an answer waits for no room of others"
+
+
 async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer = Writers(PACE, clock).at("c")
     passing, first, final = (
