@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,7 @@ from yarl import URL
 from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Body, Location, Origin, origin_of, parted, text_of
 from bot.adapters.slack.received.line import Name, text_without_mention, words_of
+from bot.adapters.slack.received.replies import newest_replies
 from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, UserError
@@ -47,12 +48,6 @@ NAMES: Final = 30
 PAGE: Final = 200
 """Messages of one call, where all of a thread is read: as many as Slack recommends at most."""
 TITLE_CHARS: Final = 100
-READ: Final = 999
-"""Messages of one call, the most there are (Slack's documentation, "conversations.replies"), oldest first."""
-
-PAGES: Final = 10
-"""The most calls for a linked thread; of longer ones the newest replies are not reached."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -157,27 +152,20 @@ class ThreadReader:
             return ""
         name = self._limited_names(location)
         # The newest first, so that these get names.
-        lines = await asyncio.gather(
-            *(self._line(message, name) for message in reversed(messages[-MESSAGES:]))
-        )
+        lines = await asyncio.gather(*(self._line(message, name) for message in reversed(messages)))
         return "\n".join(reversed(lines))
 
     async def _messages_before(self, location: Location, origin: Origin) -> list[Mapping[str, Any]]:
         """The thread's messages before the question itself."""
         client = await self._workspaces.client(location.team, location.enterprise)
-        answer: Any = await client.conversations_replies(
-            channel=location.channel,
-            ts=location.thread,
-            latest=origin.message,
-            inclusive=False,
-            limit=READ,
+
+        def counts(message: Mapping[str, Any]) -> bool:
+            return bool(text_of(message, "text")) and not message.get("hidden")
+
+        found = await newest_replies(
+            client, location.channel, location.thread, MESSAGES, counts, origin.message
         )
-        messages = [
-            message
-            for message in answer.get("messages") or ()
-            if text_of(message, "text") and not message.get("hidden")
-        ]
-        return [message for message in messages if text_of(message, "ts") < origin.message]
+        return found[0]
 
     def _limited_names(self, location: Location) -> Name:
         users: set[str] = set()
@@ -232,28 +220,22 @@ class ThreadReader:
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
         in_thread = origin.thread not in ("", origin.message)
-        read: dict[str, Any] = {
-            "channel": origin.channel,
-            "latest": origin.message or None,
-            "inclusive": False,
-        }
         try:
             client = await self._workspaces.client(location.team, location.enterprise)
             me = await self._workspaces.installed(location.team, location.enterprise)
+            counts = partial(_counts, me)
             if in_thread:
-                answer: Any = await client.conversations_replies(ts=origin.thread, limit=READ, **read)
+                messages, _ = await newest_replies(
+                    client, origin.channel, origin.thread, most, counts, origin.message
+                )
             else:
-                answer = await client.conversations_history(limit=most, **read)
+                answer: Any = await client.conversations_history(
+                    channel=origin.channel, latest=origin.message or None, inclusive=False, limit=most
+                )
+                messages = list(filter(counts, answer.get("messages") or ()))
         except SurfaceFault as fault:
             raise UserError("slack_files.thread_closed") from fault
         name = self._limited_names(location)
-        messages = [
-            message
-            for message in answer.get("messages") or ()
-            if words_of(message)
-            and not (message.get("hidden") or _is_ours(message, me))
-            and (not origin.message or text_of(message, "ts") < origin.message)
-        ]
         messages.sort(key=lambda message: float(text_of(message, "ts") or 0))
         return [await _said(message, name, words_of(message)) for message in messages[-most:]]
 
@@ -267,21 +249,9 @@ class ThreadReader:
             me = await self._workspaces.installed(location.team, location.enterprise)
             if channel != origin.channel and not await is_member(client, channel, origin.user, beyond=False):
                 raise closed
-            newest, total, cursor = deque[Mapping[str, Any]](maxlen=most), 0, ""
-            for _ in range(PAGES):  # Slack gives the oldest first
-                answer: Any = await client.conversations_replies(
-                    channel=channel, ts=root, limit=READ, cursor=cursor or None
-                )
-                replies = [each for each in answer.get("messages") or () if text_of(each, "ts") != root]
-                total += len(replies)
-                newest.extend(
-                    each
-                    for each in replies
-                    if words_of(each) and not (each.get("hidden") or _is_ours(each, me))
-                )
-                cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
-                if not cursor:
-                    break
+            newest, total = await newest_replies(
+                client, channel, root, most, lambda each: text_of(each, "ts") != root and _counts(me, each)
+            )
         except SurfaceFault:
             raise closed from None
         name = self._limited_names(location)
@@ -319,6 +289,11 @@ class ThreadReader:
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
                 return
+
+
+def _counts(me: Installed, message: Mapping[str, Any]) -> bool:
+    """Whether it has words, and another has written it."""
+    return words_of(message) != "" and not (message.get("hidden") or _is_ours(message, me))
 
 
 def _is_ours(message: Mapping[str, Any], me: Installed) -> bool:
