@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bot.words import words
 from tests.fakes import migrated
 from tests.test_config import EXAMPLE
 from tests.works.test_budgets import budget, refusal, spend
+from tests.works.test_exchange import exported
 from tests.works.test_settings import ANA, BIA, CONFIG, ELSEWHERE, HERE, Asker, opened
 
 BASE = CONFIG.format(url="http://127.0.0.1:9/v1")
@@ -193,3 +195,22 @@ def test_the_doctor_checks_each_value_and_names_every_mistake(tmp_path: Path) ->
     told = [check.line for check in doctor.examine(file, tmp_path / "data", {}, words("pt-BR"))]
     assert len([line for line in told if line.startswith(f"✗ {file}, linha ")]) == 4
     assert not list((tmp_path / "data").glob("*.db"))
+
+
+async def test_an_exported_file_names_it_in_comments(tmp_path: Path) -> None:
+    async with opened(tmp_path, BASE + SPACES) as ask:
+        alone = await exported(ask)
+        assert tomllib.loads(alone) == {}
+        await ask("set", "timezone Rome", to="everyone", author=BIA)
+        text = await exported(ask)
+        assert tomllib.loads(text) == {"settings": {"timezone": "Europe/Rome"}}
+        _, said, comments = text.partition("# config.toml sets these values, too.")
+        assert said
+        _, _, uncommented = comments.replace("\n# ", "\n").replace("\n#\n", "\n\n").partition("\n")
+        configured = tomllib.loads(uncommented)
+        assert configured["settings"]["timezone"] == "Europe/Lisbon"
+        assert configured["channels"]["here"]["works"] == "rules"
+        assert configured["access"] == [{"what": "council", "allow": False}]
+        assert configured["budgets"] == [{"amount": "1000 tokens", "per": "day", "whose": "space"}]
+        elsewhere = await exported(ask, replace(HERE, space="other"))
+        assert "Lisbon" not in elsewhere

@@ -68,20 +68,24 @@ class Exchange:
         """`settings export`."""
         request, say = run.request, words(run.request.locale)
         place = request.place
-        rows = await self._rows(place.space)
-        ids = {row.of for row in rows if row.of}
+        rows, configured = await self._rows(place.space), self._settings.configured.get(place.space, ())
+        ids = {row.of for row in (*rows, *configured) if row.of}
         names = {id: await self._names.channel(place, id) for id in sorted(ids)}
         tables = space_file.tables(rows, names)
         numbered = sorted((int(row.name.removeprefix(house_rules.PREFIX)), row.value) for row in _house(rows))
         if house := {str(number): text for number, text in numbered if text}:
             tables[HOUSE] = house
         yield Stage("export", say("exchange.export"))
-        if not tables:
+        if not tables and not configured:
             yield Text(say("exchange.nothing"))
             return
         head = say("exchange.head", platform=place.platform, space=place.space)
+        parts = [f"# {head}", space_file.toml(tables)]
+        if configured:
+            lines = space_file.toml(space_file.tables(configured, names)).split("\n")
+            parts.append("\n".join(f"# {line}".rstrip() for line in (say("exchange.configured"), "", *lines)))
         yield Text(say("exchange.exported", file=FILE))
-        yield Attachment(FILE, "application/toml", f"# {head}\n\n{space_file.toml(tables)}\n".encode())
+        yield Attachment(FILE, "application/toml", ("\n\n".join(filter(None, parts)) + "\n").encode())
 
     async def take(self, run: Run) -> AsyncGenerator[Event, None]:
         """`settings import`. Raises UserError where there is no file that can be read."""
