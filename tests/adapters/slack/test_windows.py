@@ -351,3 +351,16 @@ async def test_a_wording_that_is_refused_stays_in_its_window(at: Table) -> None:
     assert "{" in view.errors[windows.block_id(0)]  # names the placeholder that is missing
     assert await at.app.resources.prompts.all(at.space)
     assert all(wording.own is None for wording in await at.app.resources.prompts.all(at.space))
+
+
+async def test_a_window_of_another_workspace_cannot_be_sent_here(at: Table) -> None:
+    """Not even by the person for whom it was opened there."""
+    run = event_id(PLATFORM, "T0ELSEWHERE", "command:theirs")
+    asked = PendingForm("settings", "deny", at.bia.id, before="secret ", channel=at.channel.id)
+    await at.app.resources.records.offers.keep("T0ELSEWHERE", run, WINDOW, [asked.to_json()])
+    content = windows.modal(f"modal:{run}", "/settings deny", [windows.field(0, "Right")], submit="Send")
+    view = at.slack.views_kept.open(at.bia, at.slack.views_kept.accept(content, "modal"))
+    sent = await at.slack.submit(at.bia, view, typed("story"))
+    assert sent.acked is not None
+    assert "secret" not in str(view.shown)
+    assert at.requests == []

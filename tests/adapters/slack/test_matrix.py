@@ -1,0 +1,233 @@
+"""The matrix of rules, verbs and ways in through Slack's events: see `tests.matrix`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from bot.adapters.intake import WINDOW
+from bot.adapters.invocation import PendingForm
+from bot.adapters.slack.manifest import COMMAND
+from bot.adapters.slack.placing import PLATFORM, Origin
+from bot.adapters.slack.received import windows
+from bot.commands import HEAR, ROWS
+from bot.events import Author, Place, Request
+from bot.runs.requests import composed, event_id
+from bot.settings import ANSWERS, DEFAULT_WORK, IN_PRIVATE, OUTSIDERS
+from bot.verb import PRIVATE, Verb
+from bot.works.voice.hearing import HEARD
+from storage.db import new_id
+from tests import matrix
+from tests.adapters.slack.pressing import shown as posted
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message, User
+from tests.matrix import FILE, FOR_STRANGERS, TEXT, Door, Rule, rows_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Way = Callable[[Table, Verb, User], Awaitable[Any]]
+
+
+@pytest.fixture
+def door(at: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    intake: Any = at.bot.intake
+    monkeypatch.setattr(intake, "count", lambda *asked: None)
+    at.channel = at.team.channel("matrix")
+    # The table's works are scripts; a button of a story's is checked by the story.
+    monkeypatch.setattr(at.app, "works", {**at.app.works, "story": at.app.works["rules"]})
+    monkeypatch.setattr(at.app, "check", nothing)  # of what is typed into a window; the door comes after it
+    door = Door(at.app)
+    door.touch = at.slack.touch
+    yield door
+    door.close()
+
+
+async def nothing(request: Request) -> None: ...
+
+
+def files(row: Verb) -> list[tuple[str, bytes]]:
+    return [FILE] if row.argument is not None and row.argument.many else []
+
+
+async def typed(at: Table, row: Verb, who: User) -> None:
+    await at.slack.command(who, at.channel, COMMAND, matrix.line(row).removeprefix("/"))
+
+
+async def mention(at: Table, row: Verb, who: User) -> None:
+    await at.slack.say(who, at.channel, matrix.line(row), mention=True, files=files(row))
+
+
+async def reply(at: Table, row: Verb, who: User) -> None:
+    root = await at.slack.say(at.bia, at.channel, "A thread", wait=False)
+    threads = at.app.resources.records.threads
+    await threads.bind(at.space, at.channel.id, root.ts, f"{at.channel.id}:{root.ts}")
+    await at.slack.say(who, at.channel, matrix.line(row), thread=root, files=files(row))
+
+
+async def button(at: Table, row: Verb, who: User) -> None:
+    run = event_id(PLATFORM, at.space, "button")
+    kept = json.dumps({"label": "x", "command": matrix.line(row), "under": ""})
+    await at.app.resources.records.offers.keep(at.space, run, "choice", [kept])
+    await at.slack.press(who, await answer(at, f"choice:{run}:0"), f"choice:{run}:0")
+
+
+async def menu(at: Table, row: Verb, who: User) -> None:
+    run = await asked(at, ROWS["rules", "ask"], who)
+    message = await answer(at, f"sources:{run}")
+    outbox = at.app.resources.records.outbox
+    await outbox.claim(at.space, run, "answer")
+    await outbox.sent(at.space, run, "answer", message.ts)
+    await at.slack.shortcut(who, f"{row.work}_{row.name}", message)
+
+
+async def window(at: Table, row: Verb, who: User) -> None:
+    run = event_id(PLATFORM, at.space, new_id())
+    given = {option.name: matrix.value(option) for option in row.options if option.required}
+    form = PendingForm(row.work, row.name, who.id, options=given, channel=at.channel.id)
+    await at.app.resources.records.offers.keep(at.space, run, WINDOW, [form.to_json()])
+    content = windows.modal(f"modal:{run}", "x", [windows.field(0, "Text")], submit="Send")
+    view = at.slack.views_kept.open(who, at.slack.views_kept.accept(content, "modal"))
+    await at.slack.submit(who, view, {windows.block_id(0): {windows.TYPED: TEXT}})
+
+
+async def voice_message(at: Table, who: User) -> None:
+    """The press that plays what somebody has said."""
+    run = await asked(at, HEAR, who)
+    offers = at.app.resources.records.offers
+    await offers.keep(at.space, run, HEARD, ["How far?"], author_id=who.id)
+    await offers.keep(at.space, run, "choice", [json.dumps({"label": "x", "command": "/voice play"})])
+    await at.slack.press(who, await answer(at, f"choice:{run}:0"), f"choice:{run}:0")
+
+
+SLACK: dict[str, Way] = {
+    "typed": typed,
+    "mention": mention,
+    "reply": reply,
+    "button": button,
+    "menu": menu,
+    "window": window,
+}
+
+
+async def asked(at: Table, row: Verb, who: User) -> str:
+    """The run of a request of somebody's, always the same."""
+    run = event_id(PLATFORM, at.space, f"{row.path} {who.id}")
+    origin = Origin("here", at.channel.id, who.id, at.space)
+    author = Author(who.id, who.name)
+    request = Request(run, place(at), author, row.work, row.name, text="Why?", origin=origin.to_json())
+    await at.app._arrivals.receive(composed(request))
+    return run
+
+
+async def answer(at: Table, button: str) -> Message:
+    """An answer with this button, which is posted once: Slack takes one message a second in a channel."""
+    for message in at.channel.messages:
+        if any(
+            element.get("action_id") == button
+            for block in message.blocks
+            for element in block.get("elements", ())
+        ):
+            return message
+    return await posted(at, button)
+
+
+def place(at: Table) -> Place:
+    return Place(PLATFORM, at.space, at.channel.id, "")
+
+
+def rules(at: Table) -> list[Rule]:
+    """Every rule that can refuse Ana something; she belongs to the group that they name."""
+    group = at.team.group("them", [at.ana])
+    at.bot.groups._cached.clear()
+    return matrix.rules(at.ana.id, group.id, at.channel.id)
+
+
+async def refusal(door: Door, at: Table, row: Verb, way: str, who: User) -> str:
+    """The key with which the door has refused it, "" where it was let in."""
+    before = len(door.seen)
+    await SLACK[way](at, row, who)
+    await at.slack.until(lambda: len(door.seen) > before)
+    request, key = door.seen[before]
+    assert request.ruled_by.channel == at.channel.id
+    assert (request.work, request.verb) == (row.work, row.name)
+    return key
+
+
+def cases() -> list[tuple[Verb, str]]:
+    """No file comes with a command."""
+    return [
+        (row, way)
+        for way in SLACK
+        for row in rows_of(way)
+        if not (way == "button" and row.inner) and not (way == "typed" and files(row))
+    ]
+
+
+async def tried(door: Door, at: Table, chosen: Callable[[int, int, int], bool]) -> int:
+    """Try the cases of each rule, by their numbers; how many."""
+    every, number = rules(at), 0
+    for n, rule in enumerate(every):
+        await matrix.put(door.app, place(at), at.ana.id, rule)
+        for m, (row, way) in enumerate(cases()):
+            if chosen(n, m, len(every)):
+                key = await refusal(door, at, row, way, at.ana)
+                assert key == rule.refuses(row), (rule.name, way, row.path)
+                number += 1
+        await matrix.lift(door.app, place(at), rule)
+    return number
+
+
+async def test_each_verb_comes_to_the_door_by_each_way_in_under_one_rule_after_the_other(
+    at: Table, door: Door
+) -> None:
+    assert await tried(door, at, lambda rule, case, all: case % all == rule) == len(cases())
+
+
+@pytest.mark.slow
+async def test_each_rule_holds_for_each_verb_by_each_way_in(at: Table, door: Door) -> None:
+    assert await tried(door, at, lambda rule, case, all: True) > 5_000
+
+
+async def test_spoken_words_come_to_the_door(at: Table, door: Door) -> None:
+    for rule in rules(at):
+        await matrix.put(door.app, place(at), at.ana.id, rule)
+        for work in ("rules", "council", "story", "course", "script"):
+            await door.app.settings.set(place(at), "admin", DEFAULT_WORK, work, "channel")
+            before = len(door.seen)
+            await voice_message(at, at.ana)
+            await at.slack.until(lambda before=before: len(door.seen) > before)  # type: ignore[misc]
+            request, key = door.seen[before]
+            verb = "act" if work == "story" else "ask"
+            expected = rule.refuses(ROWS["voice", "play"]) or rule.refuses(ROWS[work, verb])
+            assert key == expected, (rule.name, work)
+            assert key or (request.work, request.verb, request.text) == (work, verb, "How far?")
+        await matrix.lift(door.app, place(at), rule)
+
+
+async def test_what_members_of_another_workspace_may_do_is_the_same_by_each_way_in(
+    at: Table, door: Door
+) -> None:
+    eva = at.slack.workspace("Guests", installed=False).user("Eva", admin=True)
+    at.channel.members.append(eva)
+    for n, allowed in enumerate(FOR_STRANGERS):
+        await door.app.settings.set(place(at), "admin", OUTSIDERS, allowed, "channel")
+        for m, (row, way) in enumerate(cases()):
+            # A part of them: the door is asked about each in tests/works/test_matrix.py.
+            if m % (3 * len(FOR_STRANGERS)) != n or way not in ("mention", "button"):
+                continue
+            key = await refusal(door, at, row, way, eva)
+            assert key == matrix.refuses_strangers(row, allowed), (allowed, way, row.path)
+
+
+async def test_what_is_answered_in_private_is_so_by_each_command_and_mention(at: Table, door: Door) -> None:
+    await door.app.settings.set(place(at), "admin", ANSWERS, IN_PRIVATE, "channel")
+    offered = [row for row in rows_of("typed") if row.option(PRIVATE.name) is not None]
+    assert len(offered) > 5
+    for row in offered:
+        for way in ("typed", "window", "mention", "reply"):
+            if way in matrix.ways(row):
+                await refusal(door, at, row, way, at.ana)
+                assert door.seen[-1][0].options.get(PRIVATE.name) is True, (way, row.path)
