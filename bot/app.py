@@ -555,9 +555,10 @@ class App:
             await session_for(self.records.sessions, request, request.text, over=row.holds)
         await self._gate.passed()
         line = line_name(request)
-        if self._lease is not None and line:
-            await self._execution.show_waiting(request, line, seq)
+        # First: if this process ended before, those that come later would go before it.
         await self._engine.start(request.id, request.place.platform, line, seq)
+        if self._lease is not None and line:
+            self._report(self._execution.show_waiting(request, line, seq))
 
     async def _begin(self, child: Request, key: str) -> str:
         """Start a run's child, as durably as a person's request; again with the same key it does nothing."""

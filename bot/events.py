@@ -530,6 +530,10 @@ class Waiting(Protocol):
         """Return once that is on the screen; if it is not within so many seconds, it never is."""
         ...
 
+    async def unless_shown(self, seconds: float) -> None:
+        """Take it back if another view, which has begun meanwhile, shows the run in other messages."""
+        ...
+
 
 class UserError(Exception):
     """A fault that a person can understand and mend, by its key in the catalogue of words.

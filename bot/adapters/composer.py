@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from storage.buttons import Offers, Votes
     from storage.outbox import Outbox
 
+LOOK_S = 0.25
+"""How often a view looks whether another one shows its run."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -193,6 +196,22 @@ class Composer(Generic[AnyPage]):
             _log.info("run %s: that it waits is not shown", self._run)
         finally:
             self._messages.drop()
+
+    async def unless_shown(self, seconds: float) -> None:
+        """See Waiting."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    rows = {
+                        row.stage: row.message_id for row in await self._outbox.all(self._space, self._run)
+                    }
+                    waited = rows.pop(FIRST, None)
+                    shown = {rows[stage] for stage in rows.keys() - set(self._dialect.own_keys)} - {None}
+                    if shown:
+                        break
+                    await asyncio.sleep(LOOK_S)
+                if waited is not None and waited not in shown:
+                    await self._messages.take_back()
 
     async def _told_alone(self) -> bool:
         """Show an end to the asker alone, if nothing is shown to everybody yet, or no more of a refused press than that

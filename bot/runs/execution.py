@@ -206,19 +206,23 @@ class Execution:
         await self.end(live, "failed", view)
 
     async def show_waiting(self, request: Request, line: str, seq: int) -> None:
-        """Say how many go before the run in its line; it begins in any process. Their messages go before its own."""
-        ahead = await self._inbox.ahead(line, seq)
-        ends = time.monotonic() + SEEN_S
-        while ahead and time.monotonic() < ends and await self._inbox.unseen(line, seq):
-            await asyncio.sleep(LOOK_S)  # another process shows them
+        """Say how many go before the run in its line; it begins in any process. Only where their messages are there."""
+        with suppress(StorageFault):
             ahead = await self._inbox.ahead(line, seq)
-        if ahead and not request.parent and (view := self._view(request)) is not None:
+            ends = time.monotonic() + SEEN_S
+            while ahead and (unseen := await self._inbox.unseen(line, seq)) and time.monotonic() < ends:
+                await asyncio.sleep(LOOK_S)  # another process shows them
+                ahead = await self._inbox.ahead(line, seq)
+            if not ahead or unseen or request.parent or (view := self._view(request)) is None:
+                return
             status = Status(words(request.locale)("app.in_line", n=ahead + 1))
-            if isinstance(view, Waiting):
-                showing, most_s = view.show_waiting(status, VIEW_S), 2 * VIEW_S
-            else:
-                showing, most_s = view.show(status), NOTICED_S
-            await wait_at_most(showing, most_s, f"run {request.id} could not be told that it waits")
+            if not isinstance(view, Waiting):
+                await view.show(status)
+                return
+            await view.show_waiting(status, VIEW_S)
+            row = await self._inbox.get(request.id)
+            if row is not None and row.state != "received":
+                await view.unless_shown(VIEW_S)
 
     async def take_up(self, process: str = "") -> list[UnshownRow]:
         """Show what this process, or others that are no more, have not shown of runs that ended. Returns what they had

@@ -195,6 +195,20 @@ async def test_a_message_that_another_process_may_have_posted_while_the_run_wait
     assert desk.paper.texts == ["One."]
 
 
+async def test_what_says_that_a_run_waits_is_taken_back_where_another_message_shows_the_run(
+    desk: Desk,
+) -> None:
+    waiting = desk.view()
+    await waiting.show_waiting(Status("Waiting"), 5.0)
+    await desk.outbox.claim("1", RUN, "answer")
+    await desk.outbox.sent("1", RUN, "answer", desk.paper.messages[0].id)
+    await waiting.unless_shown(5.0)
+    assert desk.paper.texts == ["Waiting"], "it was taken over"
+    await desk.outbox.sent("1", RUN, "answer", "another message")
+    await waiting.unless_shown(5.0)
+    assert desk.paper.texts == []
+
+
 async def test_what_says_that_a_run_waits_is_not_posted_once_the_run_has_begun_elsewhere(desk: Desk) -> None:
     waiting = desk.view()
     desk.paper.faults += [Unavailable("down")]

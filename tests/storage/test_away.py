@@ -16,7 +16,6 @@ from bot.app import App
 from bot.config import load
 from bot.events import Completion, Event, Run, Status, Text
 from bot.runs.engine import wait_for_answer
-from bot.runs.requests import row_of
 from storage import patience
 from storage.db import Database
 from storage.faults import StorageFault
@@ -155,6 +154,9 @@ async def running(proxy: Proxy, folder: Path, script: Script, recorder: Recorder
     try:
         await app.start()
         yield app
+        async with asyncio.timeout(60):
+            while await app._engine.going():  # noqa: ASYNC110 - the engine tries to keep an end again and again
+                await asyncio.sleep(0.1)
     finally:
         await app.close()
 
@@ -235,19 +237,26 @@ async def test_a_stop_is_heard_that_was_told_while_the_connection_was_broken(
 async def test_one_that_waits_says_so_behind_the_message_of_one_that_another_process_shows(
     proxy: Proxy, tmp_path: Path
 ) -> None:
+    go_on = asyncio.Event()
+
     async def hello(run: Run) -> AsyncGenerator[Event, None]:
+        await go_on.wait()
         yield Text("hello")
 
     async with running(proxy, tmp_path, hello, recorder := Recorder()) as app:
-        before = asked("one", "hello")
-        await app.records.inbox.receive([row_of(before)])
-        asking = asyncio.create_task(app.perform(asked("two", "hello")))
+        first = await app.perform(asked("one", "hello"))
+        second = await app.perform(asked("two", "hello"))
         await asyncio.sleep(1.0)
         assert "two" not in recorder.events
-        await app.records.outbox.claim(before.place.space, "one", "first")
-        await app.records.outbox.sent(before.place.space, "one", "first", "message 1")
-        assert await (await asking).wait() == "done"
-        assert [type(event) for event in recorder.events["two"]] == [Status, Text]
+        space = asked("one", "hello").place.space
+        await app.records.outbox.claim(space, "one", "first")
+        await app.records.outbox.sent(space, "one", "first", "message 1")
+        async with asyncio.timeout(30):
+            while "two" not in recorder.events:  # noqa: ASYNC110 - the recorder sets no event
+                await asyncio.sleep(0.05)
+        assert [type(event) for event in recorder.events["two"]] == [Status]
+        go_on.set()
+        assert [await first.wait(), await second.wait()] == ["done", "done"]
 
 
 async def test_the_next_of_a_line_does_not_begin_because_the_server_is_away() -> None:

@@ -38,6 +38,7 @@ from tests.wire.histories import (
     counts,
     heard_out_of_order,
     paid_again,
+    struck_meanwhile,
     told,
     unavoidable,
     violations,
@@ -186,7 +187,8 @@ class Chaos:
 
     def report(self, history: History, found: list[Violation]) -> dict[str, Any]:
         """The figures of a run."""
-        times = sorted(taken.seconds for taken in history.taken_over)
+        alone = [taken for taken in history.taken_over if not struck_meanwhile(history, taken)]
+        times = sorted(taken.seconds for taken in alone)
         kept = {event.key for event in history.events}
         return {
             "faults": dict(self.faults.most_common()),
@@ -201,8 +203,9 @@ class Chaos:
             "heard late, so out of order": len(heard_out_of_order(history)),
             "writes": len(history.writes),
             "leases lost": len(history.lost),
-            "taken over": len(times),
-            "taken over, median and longest, s": [times[len(times) // 2], times[-1]] if times else [],
+            "taken over": len(history.taken_over),
+            "taken over without another fault meanwhile": len(alone),
+            "of these, median and longest, s": [times[len(times) // 2], times[-1]] if times else [],
             "violations": counts(found),
             "people's errors": self.errors[:5],
             "tracebacks": [member.process.log(whole=True).count("Traceback") for member in self.members],

@@ -93,9 +93,16 @@ class Evidence:
         ):
             history.paid.append(Paid(self._runs.get(str(run), str(run)), step, at.timestamp() - self._wall_s))
         self._messages: dict[str, set[str]] = defaultdict(set)
-        for run, message in self.query("SELECT run_id, message_id FROM outbox WHERE message_id IS NOT NULL"):
+        self._alone: set[str] = set()
+        for run, stage, message in self.query(
+            "SELECT run_id, stage, message_id FROM outbox WHERE message_id IS NOT NULL"
+        ):
             if run in self._runs:
                 self._messages[self._runs[run]].add(message)
+                if stage == "alone":
+                    self._alone.add(self._runs[run])
+        owed = {run for (run,) in self.query("SELECT run_id FROM unshown")}
+        history.left += [f"owed: {self._runs[run]}" for run in owed if run in self._runs]
 
     def _of_answers(self, history: History) -> None:
         self._first: dict[str, float] = {}
@@ -105,7 +112,7 @@ class Evidence:
             message.id: did.key
             for did in self.people.did
             if did.platform == "discord" and did.what is not None and did.place == did.key
-            for message in self.discord.talk(did.what, self.discord.channels[0]).messages()
+            for message in self.discord.talk(did.what, did.what.channel).messages()
         }
         working = {
             key for key, session in self.slack.slack.agents.sessions.items() if session.status == "processing"
@@ -169,6 +176,8 @@ class Evidence:
         """An error message that its person was shown, or that their button's time was over."""
         if self._verbs.get(did.key) == "late":
             return "late"
+        if did.key in self._alone:
+            return "alone"
         texts = [self._shown.get(message, "") for message in self._messages[did.key]]
         texts += self._whispered(did)
         if self._states.get(did.key) == "failed":  # whatever it is, it is no answer

@@ -22,6 +22,7 @@ from tests.wire.stories import ANA, BIA, PREMISE
 KEY = re.compile(r"[qp]\d+x")
 """Of an event; with p of a choice that the model has offered."""
 THREADS = 3
+ROOMS = 6
 CROWD = 200
 """People who ask by turns, so that what one of them is told belongs to one event."""
 PLAYERS = (ANA, BIA, "Cai")
@@ -99,6 +100,9 @@ class People:
         self._stories, self._slow = team.channel("stories"), team.channel("slow")
         self._roots: list[Any] = []
         self._pressed: set[str] = set()
+        # Discord lets the bot open fifty threads in five minutes in each.
+        guild = discord.guilds[0]
+        discord.channels += [guild.text(f"room {n}") for n in range(ROOMS)]
 
     async def begin(self) -> None:
         """Start a story on each platform."""
@@ -210,9 +214,10 @@ class People:
         did = self._new("discord", "question", "", guest)
         did.place = did.key
         text = f"How long does a candle burn, {did.key}?"
-        did.what = await self._discord.discord.slash(
-            guest, self._discord.channels[0], "rules ask", question=text
-        )
+        did.what = await self._discord.discord.slash(guest, self._room(), "rules ask", question=text)
+
+    def _room(self) -> Any:
+        return self._chance.choice(self._discord.channels[2:])
 
     async def _play_on_discord(self) -> None:
         player = self._discord.people[self._chance.choice(PLAYERS)]
@@ -251,10 +256,8 @@ class People:
         did = self._new("discord", "slow question", "", guest)
         did.place = did.key
         text = f"Tell me {SLOWLY}, how long does a candle burn, {did.key}?"
-        did.what = asked = await self._discord.discord.slash(
-            guest, self._discord.channels[0], "rules ask", question=text
-        )
-        talk = self._discord.talk(asked, self._discord.channels[0])
+        did.what = asked = await self._discord.discord.slash(guest, self._room(), "rules ask", question=text)
+        talk = self._discord.talk(asked, asked.channel)
 
         def stoppable() -> list[tuple[Any, str]]:
             return [

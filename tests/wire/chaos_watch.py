@@ -75,7 +75,7 @@ class Watch:
                 run for run in struck.runs if run not in going or self._going.get(run, process) != process
             }
             self.taken_over += [
-                TakeOver(run, struck.fault, round(max(0.0, now - struck.lease_ends), 2)) for run in taken
+                TakeOver(run, struck.fault, round(max(0.0, now - struck.lease_ends), 2), now) for run in taken
             ]
             struck.runs -= taken
             if not struck.runs:

@@ -75,11 +75,12 @@ class Write(NamedTuple):
 
 
 class TakeOver(NamedTuple):
-    """How long after the end of a process's lease another one went on with a run of its."""
+    """How long after the end of a process's lease another one went on with a run of its, and when."""
 
     run: str
     fault: str
     seconds: float
+    at: float = 0.0
 
 
 class Violation(NamedTuple):
@@ -124,7 +125,7 @@ def violations(history: History) -> list[Violation]:
         *(
             Violation("taken over late", f"{taken}")
             for taken in history.taken_over
-            if taken.seconds > TAKEN_OVER_S
+            if taken.seconds > TAKEN_OVER_S and not struck_meanwhile(history, taken)
         ),
     ]
 
@@ -142,6 +143,11 @@ def paid_again(history: History) -> list[Paid]:
         for earlier, _ in pairwise(paid)
         if _within(history.cut, earlier.at)
     ]
+
+
+def struck_meanwhile(history: History, taken: TakeOver) -> bool:
+    """Whether another fault began while the run was to be taken over: it may have struck the one that did so."""
+    return any(taken.at - taken.seconds + 0.5 < began + 1 < taken.at for began, _ in history.cut)
 
 
 def told(history: History) -> list[Event]:

@@ -203,5 +203,10 @@ class Planned:
             await self._view.show_waiting(status, seconds)
         self._plan.drop()
 
+    async def unless_shown(self, seconds: float) -> None:
+        """See Waiting."""
+        if isinstance(self._view, Waiting):
+            await self._view.unless_shown(seconds)
+
     async def close(self, status: Ended) -> None:
         await self._view.close(status)
