@@ -127,7 +127,7 @@ class App:
         self._inbox: Inbox = resources.records.inbox
         self._started = False
         self._gate = AcknowledgementGate()
-        self._clips: list[tuple[str, Clips]] = []
+        self._clips: list[Clips] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._reporting: set[asyncio.Task[None]] = set()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
@@ -212,11 +212,18 @@ class App:
         )
 
     def clips(
-        self, post: Post, *, suffix: str = "mp3", kept: str = "", unpost: Unpost | None = None
+        self,
+        post: Post,
+        *,
+        suffix: str = "mp3",
+        kept: str = "",
+        again: bool = True,
+        unpost: Unpost | None = None,
     ) -> Clips:
         """What a platform without voice channels narrates by: files of this kind, posted by `post`.
 
-        `kept` names the platform whose clips are made after a crash, too: see Clips.
+        With a name under which they are `kept`, other processes can drop them, and with `again` they are made after a
+        crash, too: see Clips.
         """
         from bot.speech.clips import Clips
 
@@ -231,9 +238,12 @@ class App:
             stands=self._stands,
             suffix=suffix,
             readings=self.records.readings if kept else None,
+            kept=kept,
+            again=again,
+            database=self.records.database,
             unpost=unpost,
         )
-        self._clips.append((kept, clips))
+        self._clips.append(clips)
         return clips
 
     async def _stands(self, request: Request) -> bool:
@@ -343,11 +353,14 @@ class App:
         await self._engine.purge()
         self.resources.missing_vectors.start(self._has_jobs)
         self._kept_days.start()
-        for platform, clips in self._clips:
-            if platform:
-                await clips.take_up(platform, self.request_of)
+        if self._lease is None:
+            await self._take_up_clips()
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
+
+    async def _take_up_clips(self, process: str = "") -> None:
+        for clips in self._clips:
+            await clips.take_up(self.request_of, process)
 
     async def _clear_away(self) -> None:
         """What is left of removed books, and the files of requests that have ended."""
@@ -399,6 +412,7 @@ class App:
                 self._give_up(self._live.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
             self._report(self._forget_rest(forgetting))
+        await self._take_up_clips(process)
 
     async def serve(self, platform: str, wait: Callable[[], None]) -> None:
         """Execute the runs of a platform that is for one process: returns when this is the one. `wait` is called where
@@ -818,7 +832,7 @@ class App:
         self.records.database.hurry(LEAVE_S)
         self._execution.leaving = True
         await self._kept_days.close()
-        for _, clips in self._clips:
+        for clips in self._clips:
             await clips.close()
         for service in self._services:
             await service.close()

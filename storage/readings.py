@@ -1,4 +1,4 @@
-"""What is to be read aloud in voice channels, how far that is, and in which channels the bot is.
+"""What is to be read aloud, in voice channels and as clips, how far that is, and in which channels the bot is.
 
 Knows no sound: digests of sentences and names of messages are the caller's.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ReadingRow:
     """One stage of a run. `text` is "" until it is `whole`. `heard` are digests of its sentences so far, parted by
-    blanks; `marked` names the message in which one of them is marked."""
+    blanks; `marked` names the message in which one of them is marked. `process` makes the clip of it."""
 
     seq: int
     space: str
@@ -34,6 +34,7 @@ class ReadingRow:
     heard: str
     marked: str
     created_at: datetime
+    process: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class Readings:
             heard="",
             marked="",
             created_at=datetime.now(UTC),
+            process=self._db.process,
         )
         this_stage = (t.c.space == space, t.c.run_id == run, t.c.key == key)
         async with self._db.write() as connection:
@@ -92,12 +94,59 @@ class Readings:
         here = t.select().where(t.c.space == space, t.c.platform == platform)
         return await self._db.rows(here.order_by(t.c.seq), ReadingRow)
 
-    async def unheard(self, platform: str) -> Sequence[ReadingRow]:
-        """Of all spaces, those that are not heard to their end."""
+    @property
+    def process(self) -> str:
+        """The id of this process: see `Database.process`."""
+        return self._db.process
+
+    async def abandoned(self, platform: str, heard: str, gone: str = "") -> Sequence[ReadingRow]:
+        """Of all spaces, those that are not `heard`, and whose process is no more, or is that which is `gone`: they are
+        this process's from now on.
+        """
+        from storage.processes import nobodys
         from storage.tables import voice_readings as t
 
-        there = t.select().where(t.c.platform == platform, (t.c.text != "") | t.c.whole.is_(False))
-        return await self._db.rows(there.order_by(t.c.seq), ReadingRow)
+        theirs = (t.c.platform == platform, t.c.heard != heard, nobodys(t.c.process, gone))
+        ours = t.update().where(*theirs).values(process=self._db.process).returning(*t.c)
+        async with self._db.write() as connection:
+            rows = [ReadingRow(**row._mapping) for row in await connection.execute(ours)]
+        return sorted(rows, key=lambda row: row.seq)
+
+    async def take(self, row: ReadingRow) -> bool:
+        """Whether this process is the one that makes the clip: it is, unless a process that is there is another."""
+        from storage.processes import nobodys
+        from storage.tables import voice_readings as t
+
+        if row.process == self._db.process:
+            return True
+        free = t.update().where(t.c.seq == row.seq, nobodys(t.c.process))
+        return await self._db.run(free.values(process=self._db.process)) == 1
+
+    async def drop(self, place: Sequence[str], platform: str, heard: str, *, most: int | None = None) -> int:
+        """Note that those of a place are `heard`, the first ones first; how many were not. A place is its space, its
+        platform, its channel and its thread.
+        """
+        from storage.tables import inbox
+        from storage.tables import voice_readings as t
+
+        asked_at = (inbox.c.space, inbox.c.platform, inbox.c.channel, inbox.c.thread)
+        runs = inbox.select().with_only_columns(inbox.c.id)
+        runs = runs.where(*(column == value for column, value in zip(asked_at, place, strict=True)))
+        waiting = t.select().with_only_columns(t.c.seq).order_by(t.c.seq).limit(most)
+        waiting = waiting.where(
+            t.c.space == place[0], t.c.platform == platform, t.c.heard != heard, t.c.run_id.in_(runs)
+        )
+        async with self._db.write(alone=f"clips {place[0]}") as connection:
+            seqs = (await connection.execute(waiting)).scalars().all()
+            dropped = t.update().where(t.c.seq.in_(seqs), t.c.heard != heard)
+            return (await connection.execute(dropped.values(text="", whole=True, heard=heard))).rowcount
+
+    async def unheard(self, heard: str, *seqs: int) -> set[int]:
+        """Those that are there, and not `heard`."""
+        from storage.tables import voice_readings as t
+
+        these = t.select().with_only_columns(t.c.seq).where(t.c.seq.in_(seqs), t.c.heard != heard)
+        return set(await self._db.column(these))
 
     async def take_back(self, space: str, run: str, key: str, heard: str) -> None:
         """Keep nothing of a run's stage, or of all of them ("" for the key), but that it is `heard`."""

@@ -416,7 +416,7 @@ voice_channels = Table(
 )
 
 # One stage each, deleted once it is heard; `heard` are the digests of its sentences so far. `text` is "" until it is
-# `whole`. `marked` names the message in which a sentence is marked, "" for none.
+# `whole`. `marked` names the message in which a sentence is marked, "" for none. `process` makes the clip of it.
 voice_readings = Table(
     "voice_readings",
     metadata,
@@ -432,6 +432,7 @@ voice_readings = Table(
     Column("heard", Text, nullable=False),
     Column("marked", String, nullable=False),
     Column("created_at", Moment, nullable=False),
+    Column("process", String, nullable=False, server_default=""),
     UniqueConstraint("space", "run_id", "key"),
     sqlite_autoincrement=True,
     info=Ownership(run="run_id", goes_with="run").info,

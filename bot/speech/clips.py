@@ -1,6 +1,7 @@
 """Narration as files: made beside the run, posted once the text is shown, one after another in each place.
 
-For platforms that have no voice channel: each brings how a clip is packed and how it is posted.
+For platforms that have no voice channel: each brings how a clip is packed and how it is posted. Which clips are still
+wanted is kept in the database, so that any process can drop what another one makes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -21,12 +22,14 @@ from bot.speech import sound
 from bot.speech.engines.base import Unspoken
 from bot.speech.voices import manner_of
 from bot.words import Words, words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.budget import Budget
     from bot.config import Config
     from bot.settings import Settings
     from bot.speech.speech import Paid, Speech
+    from storage.db import Database
     from storage.readings import ReadingRow, Readings
 
 DIGITS: Final = 8
@@ -54,6 +57,9 @@ class Clip:
     seconds: float
     note: str = ""
 
+
+DROP: Final = "clips dropped on"
+"""What processes tell each other, with the name of what they are kept as."""
 
 HEARD: Final = "*"
 """Stored once a clip was posted, or left out."""
@@ -86,12 +92,16 @@ class Clips:
         stands: Callable[[Request], Awaitable[bool]],
         suffix: str = "mp3",
         readings: Readings | None = None,
+        kept: str = "",
+        again: bool = True,
+        database: Database | None = None,
         unpost: Unpost | None = None,
     ) -> None:
         """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav".
 
-        With `readings` what is asked for is made after a crash, too, and `speak` may be called again: `post` then has
-        to find what it has posted. `unpost` takes back what was posted.
+        With `readings` what is asked for is stored, as that of `kept`; where several processes share the `database`,
+        each can then drop what others make. With `again` it is made after a crash, too, and `speak` may be called
+        again: `post` then has to find what it has posted. `unpost` takes back what was posted.
         """
         self._speech = speech
         self._settings = settings
@@ -102,7 +112,13 @@ class Clips:
         self._stands = stands
         self._suffix = suffix
         self._kept = readings
+        self._name = kept
+        self._again = again
+        self._database = database
         self._unpost = unpost
+        self._looking: set[asyncio.Task[None]] = set()
+        if readings is not None and database is not None and database.lease is not None:
+            database.lease.hear(f"{DROP} {kept}", self._told, self._told)
         self._going: dict[asyncio.Task[None], _Making] = {}
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
 
@@ -117,14 +133,18 @@ class Clips:
             place = request.place
             row = await self._kept.add(
                 place.space,
-                place.platform,
+                self._name,
                 request.id,
                 words_aloud.key,
                 text=words_aloud.text,
                 speaker=words_aloud.speaker,
                 language=words_aloud.language,
             )
-            if row.heard == HEARD or self._makes(request.id, words_aloud.key):
+            if (
+                row.heard == HEARD
+                or self._makes(request.id, words_aloud.key)
+                or not await self._kept.take(row)
+            ):
                 return
         if len(self._going) >= WAITING:
             _log.warning(
@@ -140,11 +160,13 @@ class Clips:
         task.add_done_callback(self._gone)
 
     async def take_up(
-        self, platform: str, request_of: Callable[[str, str], Awaitable[Request | None]]
+        self, request_of: Callable[[str, str], Awaitable[Request | None]], gone: str = ""
     ) -> None:
-        """At a start: make the clips that an earlier process has not posted. `request_of` takes a space and a run."""
-        for row in await self._kept.unheard(platform) if self._kept is not None else ():
-            request = await request_of(row.space, row.run_id)
+        """Make the clips that a process has not posted which is no more, or which is `gone`. `request_of` takes a space
+        and a run.
+        """
+        for row in await self._kept.abandoned(self._name, HEARD, gone) if self._kept is not None else ():
+            request = await request_of(row.space, row.run_id) if self._again else None
             if request is None or not row.whole:
                 await self._over(row)
             elif not self._makes(row.run_id, row.key):
@@ -152,13 +174,14 @@ class Clips:
 
     async def hush(self, request: Request, key: str) -> None:
         """See `Platform.hush`."""
+        if self._kept is not None:
+            await self._kept.take_back(request.place.space, request.id, key, HEARD)
+            await self._tell()
         await self._leave_out(
             task
             for task, making in self._going.items()
             if making.request.id == request.id and key in ("", making.words_aloud.key)
         )
-        if self._kept is not None:
-            await self._kept.take_back(request.place.space, request.id, key, HEARD)
         if self._unpost is not None:
             await self._unpost(request, key)
 
@@ -178,15 +201,48 @@ class Clips:
             await asyncio.wait(self._going)
 
     async def stop(self, request: Request) -> int:
-        """Drop the clips that wait in the request's place; returns how many."""
-        return await self._leave_out(self._waiting_at(request.place))
+        """Drop the clips that wait in the request's place, in whichever process; returns how many."""
+        return await self._drop(request.place)
 
     async def skip(self, request: Request) -> bool:
         """Drop the next clip in the request's place; returns whether there was one."""
-        return await self._leave_out(self._waiting_at(request.place)[:1]) > 0
+        return await self._drop(request.place, most=1) > 0
 
-    def _waiting_at(self, place: Place) -> list[asyncio.Task[None]]:
-        return [task for task, making in self._going.items() if making.request.place == place]
+    async def _drop(self, place: Place, most: int | None = None) -> int:
+        if self._kept is None:
+            there = [task for task, making in self._going.items() if making.request.place == place]
+            return await self._leave_out(there[:most])
+        key = (place.space, place.platform, place.channel, place.thread)
+        dropped = await self._kept.drop(key, self._name, HEARD, most=most)
+        await self._tell()
+        await self._look()
+        return dropped
+
+    async def _tell(self) -> None:
+        """Have other processes look which of their clips are wanted."""
+        if self._database is not None and self._database.lease is not None:
+            await self._database.lease.tell(self._database, f"{DROP} {self._name}")
+
+    def _told(self) -> None:
+        looking = asyncio.create_task(self._look_as_told())
+        self._looking.add(looking)
+        looking.add_done_callback(self._looking.discard)
+
+    async def _look_as_told(self) -> None:
+        with suppress(StorageFault):  # it is looked again before each is posted
+            await self._look()
+
+    async def _look(self) -> None:
+        """Leave out what has been dropped."""
+        assert self._kept is not None
+        rows = {making.row.seq: task for task, making in self._going.items() if making.row is not None}
+        if rows:
+            wanted = await self._kept.unheard(HEARD, *rows)
+            await self._leave_out(task for seq, task in rows.items() if seq not in wanted)
+
+    async def _wanted(self, row: ReadingRow | None) -> bool:
+        """Whether no process has dropped it."""
+        return row is None or self._kept is None or bool(await self._kept.unheard(HEARD, row.seq))
 
     def _makes(self, run: str, key: str) -> bool:
         return any(
@@ -195,16 +251,17 @@ class Clips:
 
     async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
         """Stop making these; returns how many they were."""
-        ended = {task: self._going[task] for task in those}
+        ended = {task: self._going[task] for task in those if task in self._going}
         for task, making in ended.items():
             if not making.posting:  # a clip that is being posted cannot be cancelled
                 task.cancel()
+        for task, making in ended.items():
             await asyncio.wait([task])
             await self._over(making.row)
         return len(ended)
 
     async def close(self) -> None:
-        for task in list(self._going):
+        for task in [*self._going, *self._looking]:
             task.cancel()
         if self._going:
             await asyncio.wait(self._going)
@@ -233,10 +290,16 @@ class Clips:
             if clip is None:
                 return
             # The text is shown first, and never waits for the clip.
-            if await self._ended(request.id) != "stopped" and await self._stands(request):
+            if (
+                await self._ended(request.id) != "stopped"
+                and await self._stands(request)
+                and await self._wanted(making.row)
+            ):
                 making.posting = True
                 async with asyncio.timeout(POST_S):
                     await self._post(request, clip, words_aloud.key)
+                if self._unpost is not None and not await self._wanted(making.row):
+                    await self._unpost(request, words_aloud.key)
 
     async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
         """None where there is nothing to say."""

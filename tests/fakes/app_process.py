@@ -30,14 +30,17 @@ from bot.events import (
     Place,
     Request,
     Shown,
+    Speak,
     Text,
     UserError,
 )
 from bot.kind import Typed
 from bot.platforms import Platform
 from bot.runs.requests import request_from_json
+from bot.speech.clips import Clip
 from bot.words import words
 from storage.outbox import Outbox
+from tests.fakes.engine import FakeEngine
 from tests.fakes.run import MemoryRun
 
 PLATFORM = "table"
@@ -114,10 +117,64 @@ class Served:
     def __init__(self, app: App) -> None:
         self.app = app
         self.shown: dict[str, list[tuple[float, str]]] = {}
-        app.attach(Platform(PLATFORM, self.view, standing=None))
+        self.engine: Any = FakeEngine("hibari", voices=("low", "normal"))
+        app.resources.speech._engines["hibari"] = self.engine
+        self.posted: list[str] = []
+        self.posts: asyncio.Event | None = None
+        self.clips = app.clips(self.post, kept=PLATFORM, unpost=self.unpost)
+        app.attach(
+            Platform(
+                PLATFORM,
+                self.view,
+                standing=None,
+                speak=self.clips.speak,
+                speaks_again=True,
+                hush=self.clips.hush,
+                narrates=self.clips.wanted,
+                reader=self.clips,
+            )
+        )
 
     def view(self, run: str, request: Request, outbox: Outbox) -> Shows:
         return Shows(run, self.shown)
+
+    async def post(self, request: Request, clip: Clip, key: str) -> None:
+        name = f"{request.id}/{key}"
+        self.posted.append(f"{name} begins")
+        if self.posts is not None:
+            await self.posts.wait()
+        self.posted.append(name)
+
+    async def unpost(self, request: Request, key: str) -> None:
+        mine = f"{request.id}/{key}"
+        self.posted = [posted for posted in self.posted if not posted.startswith(mine)]
+
+    async def mute(self, muted: bool) -> dict[str, Any]:
+        """Whether its voice says nothing for now."""
+        if self.engine.gate is not None:
+            self.engine.gate.set()
+        self.engine.gate = asyncio.Event() if muted else None
+        return {}
+
+    async def hold_posts(self, held: bool) -> dict[str, Any]:
+        """Whether a clip that is begun to be posted is not there yet."""
+        if self.posts is not None:
+            self.posts.set()
+        self.posts = asyncio.Event() if held else None
+        return {}
+
+    async def speak(self, request: str, key: str) -> dict[str, Any]:
+        """Have this process make a clip of a run."""
+        await self.clips.speak(request_from_json(request), Speak(f"This is {key} of a long story.", key))
+        return {}
+
+    async def hush(self, request: str, key: str) -> dict[str, Any]:
+        await self.clips.hush(request_from_json(request), key)
+        return {}
+
+    async def heard(self) -> dict[str, Any]:
+        """What this process has posted of clips, and how many it makes."""
+        return {"texts": self.posted, "waiting": self.clips.waiting}
 
     async def perform(self, request: str) -> dict[str, Any]:
         """Have a request run, here or in another process; how it ended."""
@@ -268,6 +325,10 @@ class AppProcess:
 
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")[-8_000:]
+
+    async def kill(self) -> None:
+        self._process.kill()
+        await self._process.wait()
 
     async def leave(self) -> None:
         assert self._process.stdin is not None

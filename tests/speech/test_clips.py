@@ -223,13 +223,13 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
     await first.clips.close()
     second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     second.texts.set()
-    await second.clips.take_up("terminal", request_of)
+    await second.clips.take_up(request_of)
     for run in ("heard", "cut"):  # a run that goes on brings its words again
         await second.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
     await second.clips.settled()
     assert [(run, key) for run, key, _ in second.posted] == [("cut", "scene")]
     third = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
-    await third.clips.take_up("terminal", request_of)
+    await third.clips.take_up(request_of)
     assert third.clips.waiting == 0
 
 
@@ -254,4 +254,4 @@ async def test_a_clip_that_is_being_posted_is_there_before_it_is_taken_back(db: 
         await asyncio.sleep(0)
     go.set()
     await hushing
-    assert done == ["posted", "taken back"]
+    assert (done[0], set(done[1:])) == ("posted", {"taken back"})

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 HOSTS: Final = ("cdn.discordapp.com", "media.discordapp.net")
+CLIPS: Final = f"{PLATFORM} clips"
+"""What clips are kept as, which are not read aloud in a voice channel."""
 _UNREACHABLE: Final = "discord_run.file_unreachable"
 
 
@@ -62,7 +64,7 @@ class Sutradhar(Client):
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
         post = partial(post_clip, self)
-        clips = self.app.clips(post, unpost=partial(unpost_clips, self))
+        clips = self.app.clips(post, kept=CLIPS, again=False, unpost=partial(unpost_clips, self))
         voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
         self.app.attach(
