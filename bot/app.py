@@ -41,6 +41,7 @@ from bot.runs.requests import (
     composed,
     line_name,
     request_from_json,
+    row_of,
     withdrawn,
 )
 from bot.runs.shared import SharedRuns
@@ -49,7 +50,7 @@ from bot.space_file import configured
 from bot.waiting import wait_at_most
 from storage.departures import Departures
 from storage.faults import StorageFault
-from storage.inbox import Inbox
+from storage.inbox import Inbox, Overtaken
 from storage.lease import DatabaseBusy
 from storage.patience import patient_in_a_run, patient_with_an_event
 
@@ -457,7 +458,15 @@ class App:
             return await self._arrived(verb, request, acknowledge)
         # Of two people who press at once, one comes first.
         async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
-            return await self._arrived(verb, await self._unless_late(request), acknowledge)
+            known = set[str]()
+            while True:
+                meant, seen = await self._unless_late(request)
+                try:
+                    return await self._arrived(
+                        verb, meant, acknowledge, None if seen is None else {*seen, *known}
+                    )
+                except Overtaken as overtaken:  # in another process
+                    known.update(overtaken.ids)
 
     async def _allowed(self, verb: Verb, request: Request) -> Request:
         """The request with what the place's settings add to it. Raises UserError where a rule forbids it."""
@@ -468,23 +477,32 @@ class App:
             await self.resources.budgets.check(request)
         return await self.channel_rules.filled(verb, request)
 
-    async def _unless_late(self, request: Request) -> Request:
-        """What the press of a button means by now. Raises PressedLate."""
+    async def _unless_late(self, request: Request) -> tuple[Request, Collection[str] | None]:
+        """What the press of a button means by now, and, where others share the database, the runs that were seen to go
+        on or wait. Raises PressedLate.
+        """
         if (pressed := commands.KINDS[request.work].pressed) is None:
-            return request
+            return request, None
         with in_words():
             if await self._inbox.get(request.id) is not None:  # delivered again
-                return request
+                return request, None
             going = await self._live.going(request.place.space)
-            return await pressed(self.works[request.work], request, going)
+            meant = await pressed(self.works[request.work], request, going)
+        return meant, None if self._lease is None else {other.id for other in going}
 
-    async def _arrived(self, verb: Verb, request: Request, acknowledge: Acknowledge | None) -> Ticket:
+    async def _arrived(
+        self,
+        verb: Verb,
+        request: Request,
+        acknowledge: Acknowledge | None,
+        seen: Collection[str] | None = None,
+    ) -> Ticket:
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
             request, follows = await self._meant(request, stands_for)
         # A task of its own, because the caller may be cancelled: a run that is stored but never started would block
         # its line.
-        begun = asyncio.create_task(self._perform(request, acknowledge, follows))
+        begun = asyncio.create_task(self._perform(request, acknowledge, follows, seen))
         self._begun.add(begun)
         begun.add_done_callback(self._begun.discard)
         return await asyncio.shield(begun)
@@ -511,15 +529,24 @@ class App:
         return meant, follows
 
     async def _perform(
-        self, request: Request, acknowledge: Acknowledge | None, follows: Request | None = None
+        self,
+        request: Request,
+        acknowledge: Acknowledge | None,
+        follows: Request | None = None,
+        seen: Collection[str] | None = None,
     ) -> Ticket:
-        """`follows` is performed behind it, if it is begun now."""
+        """`follows` is performed behind it, if it is begun now. Raises Overtaken where more goes on in its place than
+        what was `seen`.
+        """
         with in_words():
             await self._live.keep_owed()
             locale = await self.settings.locale(request.ruled_by, request.author.id, request.locale)
             request = composed(replace(request, locale=locale))
             with self._gate.closed() if acknowledge is not None else nullcontext():
-                seq = await self._arrivals.receive(request)
+                if seen is None:
+                    seq = await self._arrivals.receive(request)
+                else:
+                    seq = await self._inbox.receive_behind(row_of(request), seen)
                 if seq is not None and acknowledge is not None:
                     late = f"run {request.id} was not acknowledged"
                     await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)

@@ -5,7 +5,7 @@ Knows nothing of what a request asks: `payload` is the caller's JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 InboxState = Literal["received", "running", "answered", "done", "failed", "stopped"]
 UNFINISHED = ("received", "running", "answered")
 """Of a run that a start takes up again: "answered" is one that goes on quietly after its answer."""
+
+
+class Overtaken(Exception):
+    """Other requests have come to the place meanwhile: `ids`."""
+
+    def __init__(self, ids: Collection[str]) -> None:
+        super().__init__(f"{len(ids)} requests")
+        self.ids = ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,33 @@ class Inbox:
         async with self._db.write() as connection:
             fresh = await connection.execute(self._receive, values)
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
+
+    async def receive_behind(self, row: NewRequest, seen: Collection[str]) -> int | None:
+        """Keep a request if all that waits or goes on in its place is among those `seen`: its `seq`, None where it was
+        kept before. Raises Overtaken. Of two at the same time, in any processes, one is the first.
+        """
+        try:
+            return await self._received_behind(row, seen)
+        except StorageFault as fault:
+            if not fault.away:
+                raise
+        # It may have been kept all the same.
+        seq = await self._received_behind(row, seen)
+        return seq if seq is not None else (await self._waiting([row.id])).get(row.id)
+
+    async def _received_behind(self, row: NewRequest, seen: Collection[str]) -> int | None:
+        from storage.tables import inbox as t
+
+        own = {"platform": row.platform, "space": row.space, "channel": row.channel, "thread": row.thread}
+        here = [column == own[name] for name, column in t.c.items() if name in own]
+        waiting = t.select().with_only_columns(t.c.id).where(t.c.state.in_(("received", "running")), *here)
+        values = {**asdict(row), "state": "received", "process": self._db.process}
+        async with self._db.write(alone=f"inbox {' '.join(own.values())}") as connection:
+            others = set((await connection.execute(waiting)).scalars().all())
+            if unseen := others - {row.id, *seen}:
+                raise Overtaken(unseen)
+            fresh = (await connection.execute(self._receive, values)).one_or_none()
+            return int(fresh.seq) if fresh is not None else None
 
     async def _waiting(self, ids: Sequence[str]) -> dict[str, int]:
         """`seq` by id of those that this process has received, and that have not begun."""

@@ -28,6 +28,7 @@ from bot.events import (
     Ended,
     Event,
     Place,
+    PressedLate,
     Request,
     Shown,
     Speak,
@@ -39,6 +40,7 @@ from bot.platforms import Platform
 from bot.runs.requests import request_from_json
 from bot.speech.clips import Clip
 from bot.words import words
+from bot.works.story.scene.choices import under
 from storage.outbox import Outbox
 from tests.fakes.engine import FakeEngine
 from tests.fakes.run import MemoryRun
@@ -184,6 +186,19 @@ class Served:
         except UserError as refused:
             return {"ended": "refused", "text": words("en")(refused.key, **refused.values)}
         return {"ended": await ticket.wait(), "text": ""}
+
+    async def scene(self, place: str) -> dict[str, Any]:
+        """What the buttons of the present scene of a place belong to."""
+        played = await self.app.works["story"].logs.here(Place(**json.loads(place)))  # type: ignore[attr-defined]
+        return {"text": under(played.story, played.row.id)}
+
+    async def press(self, request: str) -> dict[str, Any]:
+        """Have the request of a button begin; whether it has come too late."""
+        try:
+            await self.app.perform(request_from_json(request))
+        except PressedLate as late:
+            return {"late": True, "by": late.options.get("by", "")}
+        return {"late": False, "by": ""}
 
     async def begin(self, request: str) -> dict[str, Any]:
         """Have a request run, and do not wait for it."""

@@ -1,0 +1,53 @@
+"""Two people press buttons under one scene at the same time, each in another process: one of them is first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import asdict, replace
+
+import pytest
+import pytest_asyncio
+
+from bot.commands import UNDER
+from bot.runs.requests import request_to_json
+from tests.fakes.postgres import created
+from tests.fakes.reply import Reply
+from tests.works.two_processes import ANA, BIA, House, opened
+
+ROUNDS = 6
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    async with opened(tmp_path_factory.mktemp("processes"), created(postgres)) as house:
+        yield house
+
+
+async def test_one_of_two_presses_is_first_and_the_other_person_is_told_alone(house: House) -> None:
+    t = house.table()
+    await t.play("/story start A door in the sea")
+    t.model.queue.append(Reply("The hinges cry."))
+    await t.play("/story act I open it.")
+    for n in range(ROUNDS):
+        where = json.dumps(asdict(t.place))
+        scene = (await house.processes[0].order("scene", place=where))["text"]
+        t.model.queue.append(Reply(f"Gull number {n} lands."))
+        presses = []
+        for line, by in (("/story act I go in.", ANA), ("/story act I go away.", BIA)):
+            request = t.request(line, by)
+            presses.append(replace(request, options={UNDER: scene}, answers="a-run"))
+        answers = await asyncio.gather(
+            *(
+                process.order("press", request=request_to_json(request))
+                for process, request in zip(house.processes, presses, strict=True)
+            )
+        )
+        assert sorted(answer["late"] for answer in answers) == [False, True], (n, answers)
+        (first,) = [request for request, answer in zip(presses, answers, strict=True) if not answer["late"]]
+        (by,) = [answer["by"] for answer in answers if answer["late"]]
+        assert by in ("", first.author.name)
+        assert await t.read(1, f"ended {first.id}") == "done"
