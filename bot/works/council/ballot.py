@@ -17,10 +17,11 @@ from bot.works.council.ballot_json import read_json
 from bot.works.council.ballot_lists import joined
 from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
-from bot.works.council.final_ranking import HEDGED, OTHER, disowned, final_ranking
+from bot.works.council.final_ranking import final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
 from bot.works.council.places import TIE
 from bot.works.council.refusal import refuses
+from bot.works.council.reservations import HEDGED, OTHER, disowned
 from bot.works.council.rotation import labels
 from bot.works.council.scales import in_numbers
 from bot.works.council.stated_order import REPORTED, stated_order

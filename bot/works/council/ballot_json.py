@@ -13,16 +13,17 @@ from typing import Any, TypeGuard
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot_syntax import parsed_object, unescaped_ranking
-from bot.works.council.ballot_words import NOUNS, RANKINGS, RANKS, SCORES
+from bot.works.council.ballot_values import RANK, SCORE, groups_of, letter_of, visible
+from bot.works.council.ballot_words import RANKINGS
 from bot.works.council.direction import announced
-from bot.works.council.final_ranking import PENALTY, REVISED, better_figure, final_ranking
+from bot.works.council.final_ranking import better_figure
 from bot.works.council.judge_text import QUOTED, Own, introduces, own, plain, quotes_at
-from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
+from bot.works.council.places import Groups
 from bot.works.council.refusal import refuses
+from bot.works.council.reservations import PENALTY, REVISED
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
-_LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _WRAPPINGS = 3
 """Objects around a ballot that are looked into."""
 _KEY = re.compile(
@@ -65,14 +66,6 @@ _MY_CORRECTION = re.compile(
 """The end of what it says then, right before the ballot that counts."""
 _NOTE = 100
 """Characters of a text beside a ranking that may say how it is meant."""
-_PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
-_BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
-"""Places beside "best", however many responses there are."""
-_RANK, _SCORE = (
-    re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
-)
-_ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
-_TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 
 
 def read_json(text: str, n: int) -> Reading:
@@ -111,7 +104,7 @@ def _agreed(paper: object, n: int) -> Groups:
     error = UnreadableError("it had no `ranking`")
     for _, value in votes:
         try:
-            read_.append(_visible(_groups(value, n), labels(n)))
+            read_.append(visible(groups_of(value, n), labels(n)))
         except UnreadableError as raised:
             error = raised
     if not read_:
@@ -131,7 +124,9 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
         return
     if not isinstance(paper, Mapping):
         return
-    if len(paper) > 1 and all(_letter(name) and isinstance(value, Mapping) for name, value in paper.items()):
+    if len(paper) > 1 and all(
+        letter_of(name) and isinstance(value, Mapping) for name, value in paper.items()
+    ):
         yield "", paper
         return
     names = {re.sub(r"\W+|_", " ", str(name).strip().casefold()): value for name, value in paper.items()}
@@ -140,7 +135,7 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
         raise UnreadableError("its ranking does not begin with the best, or is an example")
     found = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
     found = found or {
-        name: value for name, value in names.items() if _SCORE.fullmatch(name) and _figured(value)
+        name: value for name, value in names.items() if SCORE.fullmatch(name) and _figured(value)
     }
     if not found:
         tables = {
@@ -152,176 +147,12 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
     yield from found.items()
     if not found and depth < _WRAPPINGS:
         for name, value in names.items():
-            if not _letter(name):
+            if not letter_of(name):
                 yield from _votes(value, depth + 1)
 
 
 def _figured(value: object) -> bool:
-    return isinstance(value, Mapping) and all(_letter(name) for name in value)
-
-
-def _groups(value: object, n: int) -> Groups:
-    if isinstance(value, str):
-        return _of_text(value, n)
-    if isinstance(value, Mapping):
-        return _of_mapping(value, n)
-    if not isinstance(value, Sequence):
-        raise UnreadableError("`ranking` is not a list of letters")
-    if value and all(isinstance(entry, Mapping) for entry in value):
-        return _of_objects(value, n)
-    texts = [entry for entry in value if isinstance(entry, str)]
-    if texts and len(texts) == len(value) and not all(map(_letter, texts)):
-        return _in_words(texts, n)
-    return [_entry(entry, n) for entry in value]
-
-
-def _of_text(text: str, n: int) -> Groups:
-    """As a FINAL RANKING in words, or "CAB" where it is a permutation of all letters but that in which they stood."""
-    if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
-        return [[letter] for letter in text.strip()]
-    return _in_words([text], n)
-
-
-def _in_words(texts: Sequence[str], n: int) -> Groups:
-    """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
-    lines = [line for text in texts for line in own(text).lines]
-    if len(texts) == len(lines) > 1 and all(_letter(re.split(r"[:(–—-]", line)[0]) for line in lines):
-        lines = [f"{place}. {line}" for place, line in enumerate(lines, 1)]  # "C - complete" at its place
-    header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
-    groups = final_ranking([*header, *lines], n, every=True)
-    if not groups:
-        raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
-    return groups
-
-
-def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
-    """Letters with their places or scores, or places with their letters."""
-    if all(_letter(name) for name in mapping):
-        if all(isinstance(value, Mapping) for value in mapping.values()):
-            return _of_objects(
-                [
-                    {"label": name}
-                    | {
-                        key: figure
-                        for key, figure in value.items()
-                        if _RANK.fullmatch(key) or _SCORE.fullmatch(key)
-                    }
-                    for name, value in mapping.items()
-                ],
-                n,
-            )
-        asides = [_ASIDE.search(str(value)) for value in mapping.values()]
-        figures = [
-            _number(_ASIDE.sub("", value) if isinstance(value, str) else value) for value in mapping.values()
-        ]
-        if any(
-            aside and not _fits(aside[0], figure, figures)
-            for aside, figure in zip(asides, figures, strict=True)
-        ):
-            raise UnreadableError("the places in `ranking` say other than the words beside them")
-        items = [Item([_letter(name)]) for name in mapping]
-        if None not in figures:
-            values = [figure for figure in figures if figure is not None]
-            return by_value(items, values if ranks(values, n) else [-value for value in values])
-    elif None not in (places := [_place(name) for name in mapping]):
-        numbers = [float(place) for place in places if place is not None]
-        return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
-    raise UnreadableError("`ranking` is not a list of letters")
-
-
-def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> bool:
-    """Whether "(best)" or "(worst)" is beside the first or the last place."""
-    values = [value for value in figures if value is not None]
-    return bool(values) and figure == (min(values) if "best" in aside.lower() else max(values))
-
-
-def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
-    """By a place that each has, else by a score that each has, else as they stand."""
-    items: list[Item] = []
-    places: list[float | None] = []
-    scores: list[float | None] = []
-    for entry in objects:
-        if len(entry) == 1 and _letter(name := next(iter(entry))) and not isinstance(entry[name], Mapping):
-            items.append(Item([_letter(name)]))
-            places.append(None)
-            scores.append(_number(entry[name]))
-            continue
-        named = [letter for value in entry.values() if (letter := _letter_in(value))]
-        if len(named) != 1:
-            raise UnreadableError("`ranking` has an object that names no response, or several")
-        items.append(Item(named))
-        said = {_number(value) for name, value in entry.items() if _RANK.fullmatch(name)}
-        if len(said) > 1:
-            raise UnreadableError("`ranking` gives a response two places")
-        places.append(next(iter(said), None))
-        scores.append(next((_number(value) for name, value in entry.items() if _SCORE.fullmatch(name)), None))
-    for figures, sign in ((places, 1), (scores, -1)):
-        values = [sign * figure for figure in figures if figure is not None]
-        if len(values) == len(items):
-            if sign > 0 and not ranks(values, max(n, len(values))):
-                raise UnreadableError("the places in `ranking` are none")
-            return by_value(items, values)
-        if values:
-            raise UnreadableError("not everything in `ranking` has a place")
-    return [item.letters for item in items]
-
-
-def _entry(value: object, n: int) -> list[str]:
-    """The letters that share one place of a list."""
-    if isinstance(value, str):
-        letters = [_letter(part) for part in _TIES.split(value)]
-        if all(letters):
-            return letters
-    elif isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [letter for part in value for letter in _entry(part, n)]
-    elif isinstance(value, Mapping):
-        return [letter for group in _of_objects([value], n) for letter in group]
-    raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
-
-
-def _visible(groups: Groups, letters: list[str]) -> Groups:
-    """The groups without letters that were not shown; each letter once."""
-    order = [letter for group in groups for letter in group if letter in letters]
-    missing = set(letters) - set(order)
-    visible: Groups = []
-    counted: set[str] = set()
-    for group in groups:
-        if missing and any(letter in counted or letter not in letters for letter in group):
-            break  # it may stand for the one that is missing
-        new_letters = [
-            letter for letter in dict.fromkeys(group) if letter in letters and letter not in counted
-        ]
-        counted.update(new_letters)
-        visible += [new_letters] if new_letters else []
-    return visible
-
-
-def _place(text: str) -> int | None:
-    """The place that a name says: "1", "rank_2", "third", "segundo"."""
-    match = _PLACE.fullmatch(text)
-    text = re.sub(rf"[\W_]+(?:{RANKS})\W*$", "", text, flags=re.IGNORECASE)
-    return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
-
-
-def _letter_in(value: object) -> str:
-    """The letter that a value is, or that an object of one value holds: {"letter": "C"}."""
-    return _letter(next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value)
-
-
-def _letter(value: object) -> str:
-    match = _LETTER.fullmatch(value) if isinstance(value, str) else None
-    return match[1].upper() if match else ""
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value) if abs(value) < 1_000 else None
-    match = re.fullmatch(
-        r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th|\.?[ºª°]|\.)?\s*", str(value)
-    )
-    return float(match[1].replace(",", ".")) if match else None
+    return isinstance(value, Mapping) and all(letter_of(name) for name in value)
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -351,7 +182,7 @@ def _object(text: str) -> Mapping[str, Any]:
         if len(voting) == 1 and len(papers) == len(parsed):
             return voting[0]
         clear = PENALTY.search(text) is None and better_figure(text) is None
-        for figures in (_RANK, _SCORE) if clear else (_RANK,):
+        for figures in (RANK, SCORE) if clear else (RANK,):
             if len(papers) == len(parsed) and all(_placed(paper, figures) for paper in papers):
                 return {"ranking": papers}
     if (_redrafted(said) or _replaced(said)) and isinstance(parsed[-1], Mapping):
@@ -371,9 +202,9 @@ def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else paper
 
 
-def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = _RANK) -> bool:
+def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = RANK) -> bool:
     """Whether an object is one response with its place or score: {"response": "B", "rank": 1}."""
-    named = [value for value in paper.values() if _letter(value)]
+    named = [value for value in paper.values() if letter_of(value)]
     return len(named) == 1 and any(map(figures.fullmatch, paper))
 
 
@@ -383,7 +214,7 @@ def _placed_all(value: object) -> TypeGuard[list[Any]]:
         isinstance(entry, Mapping) and _placed(entry) for entry in value
     ):
         return False
-    named = [letter for entry in value for said in entry.values() if (letter := _letter(said))]
+    named = [letter for entry in value for said in entry.values() if (letter := letter_of(said))]
     return len(named) > 1 and sorted(named) == labels(len(named))
 
 
@@ -433,7 +264,7 @@ def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:
     )
     critiques: dict[str, str] = {}
     for name, value in mapping.items():
-        letter = _letter(str(name))
+        letter = letter_of(str(name))
         if letter in letters and isinstance(value, str) and value.strip():
             critiques.setdefault(letter, characters(value).strip())
     return critiques

@@ -23,6 +23,7 @@ from bot.works.council.judge_text import (
     named,
 )
 from bot.works.council.places import Groups, Item, by_value, figure_of, ordered, ranks
+from bot.works.council.reservations import ABOUT_ONE, HEDGED, OTHER, PENALTY, REVISED, disowned
 
 _FINAL = (
     rf"(?:(?:{FINALS})[ ]*)?(?:end|eind|gesamt)?(?:{RANKINGS}|(?<=[ ])(?:rank|order|ordem|orden"
@@ -57,13 +58,6 @@ _MINE = re.compile(
 """Words before a ranking that is the judge's own."""
 _BEST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{BESTS})", re.IGNORECASE)
 _WORST = re.compile(rf"(?<![a-zà-ÿа-я])(?:{WORSTS})", re.IGNORECASE)
-OTHER = re.compile(
-    r"\b(?:other|another|previous|earlier|draft|initial|provisional|preliminary|example|vorläufig\w*"
-    r"|provis\w+|anterior|alphabetical|lengths?|longest|shortest|words|errors?|mistakes?|harmful"
-    r"|risk\w*|costs?|price|reverse\w*|invers\w*|umgekehrt\w*)\b",
-    re.I,
-)
-"""What a header says of a ranking that is not the judge's last word."""
 _NEUTRAL = re.compile(
     rf"(?<![^\W\d_{SPACELESS}])(?:{NOUNS}|(?:{BESTS}|{WORSTS})(?:[^\W{SPACELESS}]|[\u0900-\u0963])*|from|to"
     rf"|on|left|of"
@@ -79,51 +73,8 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 """What a header may say of its list without changing what it means."""
-HEDGED = re.compile(
-    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|not going to|declin\w+|disagree|abstain\w*|refus\w+|unfair"
-    r"|would be|could|might|no ranking|not (?:a |my )?rank\w*"
-    r"|not a vote|hypothetical\w*|placeholder|example|format|ranking like|não posso|no puedo"
-    r"|ne peux pas|kann nicht|weigere|enthalte|non posso"
-    r"|kan niet|nie mogę|не могу|воздерж\w+)\b|できません|无法|不能|할 수 없",
-    re.IGNORECASE,
-)
-"""What a judge says around a list that is not its vote."""
-_ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
-"""What says how one response could be better, and nothing against the list."""
-REVISED = re.compile(
-    r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
-    r"| myself)|swap(?:ping)?"
-    r"|switch(?:ing)?|I(?:['’]ve| have)? (?:now )?(?:swapped|switched)"
-    r"|pensando (?:melhor|bem)|troco|inverto|j['’]inverse|en relisant|réflexion faite"
-    r"|korrigiere|tausche|doch lieber"
-    r"|pensándolo (?:mejor|bien)|intercambi\w*|corrijo|ripensandoci|scambio|bij nader inzien|wissel"
-    r"|po namyśle|zamieniam"
-    r"|поразмыслив|подумав|меняю|düşününce|değiştir\w*)\b|다시 생각|바꾸|訂正|修正|考え直|重新考虑|更正|पुनर्विचार",
-    re.IGNORECASE,
-)
-"""What a judge says that changes its mind."""
 _READS = re.compile(r"\b(?:should|to|must) (?:now )?(?:read|be)[ :]+(?P<order>[A-Z]\b[^.]*\.?)\s*$")
 """The end of a correction: "so it should read D, B, C, A"."""
-PENALTY = re.compile(
-    r"penalt|(?:^|[\s:(])[-−]\d|\b(?:los(?:es|t)|deduct\w*|minus)\b|\b(?:fewer|lower|less|smaller"
-    r"|fewest|lowest|menos|menor|moins|weniger|niedriger|kleiner|meno|minder|lager|mniej|niż"
-    r"|меньше|ниже|düşük|az)\b[^.\n]{0,30}\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser"
-    r"|meglio|migliore|beter|lepi?ej"
-    r"|lepszy|лучше|iyi)|\b(?:errors|mistakes|faults|fehler|erros|errores)\b[^\n]{0,12}:\s*\d"
-    r"|schulnote|\bnoten?\b[\s:=]*[1-6]\b(?!\s*/)",
-    re.IGNORECASE,
-)
-"""What says of figures that they are no scores."""
-_DISOWNED = re.compile(
-    r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
-    r"|appears?|stood) "
-    r"(?:\w+ )?(?:from|by|in|copied|taken|quoted|part of|what) \W*(?:response|answer|it)\b"
-    r"|\b(?:this|that) (?:is|was) (?:its|their|the (?:text|end|ending) of)\b|\bwas the end of\b|\b(?:isso|isto"
-    r"|esto|das|ceci) (?:é|es|steht|est) (?:de|da|en|in|na) \W*(?:resposta"
-    r"|respuesta|antwort|réponse)",
-    re.IGNORECASE,
-)
-"""What a judge says behind something that it copied."""
 _GOOD = rf"{BESTS}|sehr gut|very good|excellent|perfect|muito bo[ma]|excelente|muy bien|très bien|ottimo|eccellente"
 _BAD = (
     rf"{WORSTS}|ungenügend|mangelhaft|fail(?:ed)?|(?:very )?(?:poor|bad)|useless|insuficiente|péssim[ao]|pésim[ao]"
@@ -198,7 +149,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
             sum(len(item.letters) for item in items) != top or top > n or not _whole(lines, start, end, top)
         ):
             return []
-        if HEDGED.search(_ABOUT_ONE.sub("", marked(after))) and all(
+        if HEDGED.search(ABOUT_ONE.sub("", marked(after))) and all(
             item.letters == [letter] for item, letter in zip(items, "ABCDEFGHIJKL", strict=False)
         ):
             return []
@@ -288,13 +239,6 @@ def _both(text: str) -> bool:
 def is_introduced(lines: Sequence[str], at: int) -> bool:
     """Whether the line before says that a response speaks, or a block quotation goes on into this line."""
     return (at > 0 and lines[at - 1] == QUOTED) or introduces(before(lines, at))
-
-
-def disowned(lines: Sequence[str], end: int) -> bool:
-    """Whether the judge says behind what it wrote that it copied that, and not a quotation further down."""
-    rest = list(lines[end + 1 :])
-    behind = rest[: rest.index(QUOTED)] if QUOTED in rest else rest
-    return _DISOWNED.search("\n".join(behind)) is not None
 
 
 def inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 
 from bot.works.council.ballot_words import BESTS, LASTS, ORDINALS, RANKS, WORSTS
-from bot.works.council.final_ranking import HEDGED, OTHER, REVISED, inside_quotes, is_introduced
+from bot.works.council.final_ranking import inside_quotes, is_introduced
 from bot.works.council.judge_text import QUOTED, SAYS, marked
 from bot.works.council.places import Groups, ordinal
+from bot.works.council.reservations import HEDGED, OTHER, REVISED
 
 _NAME = r"⟦(?P<{}>[A-Z])⟧"
 _ONE, _TWO = _NAME.format("one"), _NAME.format("two")

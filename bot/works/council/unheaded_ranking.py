@@ -14,18 +14,15 @@ from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS, VERDICTS
 from bot.works.council.direction import COUNTDOWN, DOUBTFUL, EXPLICIT, announced, direction, explained
 from bot.works.council.final_ranking import (
     DIRECTED_CHARS,
-    HEDGED,
-    PENALTY,
-    REVISED,
     better_figure,
     contrary,
-    disowned,
     inside_quotes,
     is_introduced,
     too_early,
 )
 from bot.works.council.judge_text import QUOTED, SAYS, before, marked, named, plain
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
+from bot.works.council.reservations import HEDGED, PENALTY, REVISED, disowned
 
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
 _LABEL = re.compile(

@@ -1,0 +1,186 @@
+"""Reads a value of a ballot's JSON as places: a list, a text, places or scores by letter, or an object for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.llm.json_answers import UnreadableError
+from bot.works.council.ballot_words import NOUNS, RANKS, SCORES
+from bot.works.council.final_ranking import final_ranking
+from bot.works.council.judge_text import own
+from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
+from bot.works.council.rotation import labels
+
+_LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
+_PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
+_BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
+"""Places beside "best", however many responses there are."""
+RANK, SCORE = (re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES))
+_ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
+_TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
+
+
+def groups_of(value: object, n: int) -> Groups:
+    if isinstance(value, str):
+        return _of_text(value, n)
+    if isinstance(value, Mapping):
+        return _of_mapping(value, n)
+    if not isinstance(value, Sequence):
+        raise UnreadableError("`ranking` is not a list of letters")
+    if value and all(isinstance(entry, Mapping) for entry in value):
+        return _of_objects(value, n)
+    texts = [entry for entry in value if isinstance(entry, str)]
+    if texts and len(texts) == len(value) and not all(map(letter_of, texts)):
+        return _in_words(texts, n)
+    return [_entry(entry, n) for entry in value]
+
+
+def _of_text(text: str, n: int) -> Groups:
+    """As a FINAL RANKING in words, or "CAB" where it is a permutation of all letters but that in which they stood."""
+    if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
+        return [[letter] for letter in text.strip()]
+    return _in_words([text], n)
+
+
+def _in_words(texts: Sequence[str], n: int) -> Groups:
+    """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
+    lines = [line for text in texts for line in own(text).lines]
+    if len(texts) == len(lines) > 1 and all(letter_of(re.split(r"[:(–—-]", line)[0]) for line in lines):
+        lines = [f"{place}. {line}" for place, line in enumerate(lines, 1)]  # "C - complete" at its place
+    header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
+    groups = final_ranking([*header, *lines], n, every=True)
+    if not groups:
+        raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
+    return groups
+
+
+def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
+    """Letters with their places or scores, or places with their letters."""
+    if all(letter_of(name) for name in mapping):
+        if all(isinstance(value, Mapping) for value in mapping.values()):
+            return _of_objects(
+                [
+                    {"label": name}
+                    | {
+                        key: figure
+                        for key, figure in value.items()
+                        if RANK.fullmatch(key) or SCORE.fullmatch(key)
+                    }
+                    for name, value in mapping.items()
+                ],
+                n,
+            )
+        asides = [_ASIDE.search(str(value)) for value in mapping.values()]
+        figures = [
+            _number(_ASIDE.sub("", value) if isinstance(value, str) else value) for value in mapping.values()
+        ]
+        if any(
+            aside and not _fits(aside[0], figure, figures)
+            for aside, figure in zip(asides, figures, strict=True)
+        ):
+            raise UnreadableError("the places in `ranking` say other than the words beside them")
+        items = [Item([letter_of(name)]) for name in mapping]
+        if None not in figures:
+            values = [figure for figure in figures if figure is not None]
+            return by_value(items, values if ranks(values, n) else [-value for value in values])
+    elif None not in (places := [_place(name) for name in mapping]):
+        numbers = [float(place) for place in places if place is not None]
+        return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
+    raise UnreadableError("`ranking` is not a list of letters")
+
+
+def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> bool:
+    """Whether "(best)" or "(worst)" is beside the first or the last place."""
+    values = [value for value in figures if value is not None]
+    return bool(values) and figure == (min(values) if "best" in aside.lower() else max(values))
+
+
+def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
+    """By a place that each has, else by a score that each has, else as they stand."""
+    items: list[Item] = []
+    places: list[float | None] = []
+    scores: list[float | None] = []
+    for entry in objects:
+        if len(entry) == 1 and letter_of(name := next(iter(entry))) and not isinstance(entry[name], Mapping):
+            items.append(Item([letter_of(name)]))
+            places.append(None)
+            scores.append(_number(entry[name]))
+            continue
+        named = [letter for value in entry.values() if (letter := _letter_in(value))]
+        if len(named) != 1:
+            raise UnreadableError("`ranking` has an object that names no response, or several")
+        items.append(Item(named))
+        said = {_number(value) for name, value in entry.items() if RANK.fullmatch(name)}
+        if len(said) > 1:
+            raise UnreadableError("`ranking` gives a response two places")
+        places.append(next(iter(said), None))
+        scores.append(next((_number(value) for name, value in entry.items() if SCORE.fullmatch(name)), None))
+    for figures, sign in ((places, 1), (scores, -1)):
+        values = [sign * figure for figure in figures if figure is not None]
+        if len(values) == len(items):
+            if sign > 0 and not ranks(values, max(n, len(values))):
+                raise UnreadableError("the places in `ranking` are none")
+            return by_value(items, values)
+        if values:
+            raise UnreadableError("not everything in `ranking` has a place")
+    return [item.letters for item in items]
+
+
+def _entry(value: object, n: int) -> list[str]:
+    """The letters that share one place of a list."""
+    if isinstance(value, str):
+        letters = [letter_of(part) for part in _TIES.split(value)]
+        if all(letters):
+            return letters
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [letter for part in value for letter in _entry(part, n)]
+    elif isinstance(value, Mapping):
+        return [letter for group in _of_objects([value], n) for letter in group]
+    raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
+
+
+def visible(groups: Groups, letters: list[str]) -> Groups:
+    """The groups without letters that were not shown; each letter once."""
+    order = [letter for group in groups for letter in group if letter in letters]
+    missing = set(letters) - set(order)
+    shown: Groups = []
+    counted: set[str] = set()
+    for group in groups:
+        if missing and any(letter in counted or letter not in letters for letter in group):
+            break  # it may stand for the one that is missing
+        new_letters = [
+            letter for letter in dict.fromkeys(group) if letter in letters and letter not in counted
+        ]
+        counted.update(new_letters)
+        shown += [new_letters] if new_letters else []
+    return shown
+
+
+def _place(text: str) -> int | None:
+    """The place that a name says: "1", "rank_2", "third", "segundo"."""
+    match = _PLACE.fullmatch(text)
+    text = re.sub(rf"[\W_]+(?:{RANKS})\W*$", "", text, flags=re.IGNORECASE)
+    return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
+
+
+def _letter_in(value: object) -> str:
+    """The letter that a value is, or that an object of one value holds: {"letter": "C"}."""
+    return letter_of(next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value)
+
+
+def letter_of(value: object) -> str:
+    match = _LETTER.fullmatch(value) if isinstance(value, str) else None
+    return match[1].upper() if match else ""
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1_000 else None
+    match = re.fullmatch(
+        r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th|\.?[ºª°]|\.)?\s*", str(value)
+    )
+    return float(match[1].replace(",", ".")) if match else None

@@ -1,0 +1,66 @@
+"""What a judge says around a list that makes it another's, a draft, or no vote at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.works.council.judge_text import QUOTED
+
+OTHER = re.compile(
+    r"\b(?:other|another|previous|earlier|draft|initial|provisional|preliminary|example|vorläufig\w*"
+    r"|provis\w+|anterior|alphabetical|lengths?|longest|shortest|words|errors?|mistakes?|harmful"
+    r"|risk\w*|costs?|price|reverse\w*|invers\w*|umgekehrt\w*)\b",
+    re.I,
+)
+"""What a header says of a ranking that is not the judge's last word."""
+HEDGED = re.compile(
+    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|not going to|declin\w+|disagree|abstain\w*|refus\w+|unfair"
+    r"|would be|could|might|no ranking|not (?:a |my )?rank\w*"
+    r"|not a vote|hypothetical\w*|placeholder|example|format|ranking like|não posso|no puedo"
+    r"|ne peux pas|kann nicht|weigere|enthalte|non posso"
+    r"|kan niet|nie mogę|не могу|воздерж\w+)\b|できません|无法|不能|할 수 없",
+    re.IGNORECASE,
+)
+"""What a judge says around a list that is not its vote."""
+ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
+"""What says how one response could be better, and nothing against the list."""
+REVISED = re.compile(
+    r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
+    r"| myself)|swap(?:ping)?"
+    r"|switch(?:ing)?|I(?:['’]ve| have)? (?:now )?(?:swapped|switched)"
+    r"|pensando (?:melhor|bem)|troco|inverto|j['’]inverse|en relisant|réflexion faite"
+    r"|korrigiere|tausche|doch lieber"
+    r"|pensándolo (?:mejor|bien)|intercambi\w*|corrijo|ripensandoci|scambio|bij nader inzien|wissel"
+    r"|po namyśle|zamieniam"
+    r"|поразмыслив|подумав|меняю|düşününce|değiştir\w*)\b|다시 생각|바꾸|訂正|修正|考え直|重新考虑|更正|पुनर्विचार",
+    re.IGNORECASE,
+)
+"""What a judge says that changes its mind."""
+PENALTY = re.compile(
+    r"penalt|(?:^|[\s:(])[-−]\d|\b(?:los(?:es|t)|deduct\w*|minus)\b|\b(?:fewer|lower|less|smaller"
+    r"|fewest|lowest|menos|menor|moins|weniger|niedriger|kleiner|meno|minder|lager|mniej|niż"
+    r"|меньше|ниже|düşük|az)\b[^.\n]{0,30}\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser"
+    r"|meglio|migliore|beter|lepi?ej"
+    r"|lepszy|лучше|iyi)|\b(?:errors|mistakes|faults|fehler|erros|errores)\b[^\n]{0,12}:\s*\d"
+    r"|schulnote|\bnoten?\b[\s:=]*[1-6]\b(?!\s*/)",
+    re.IGNORECASE,
+)
+"""What says of figures that they are no scores."""
+_DISOWNED = re.compile(
+    r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
+    r"|appears?|stood) "
+    r"(?:\w+ )?(?:from|by|in|copied|taken|quoted|part of|what) \W*(?:response|answer|it)\b"
+    r"|\b(?:this|that) (?:is|was) (?:its|their|the (?:text|end|ending) of)\b|\bwas the end of\b|\b(?:isso|isto"
+    r"|esto|das|ceci) (?:é|es|steht|est) (?:de|da|en|in|na) \W*(?:resposta"
+    r"|respuesta|antwort|réponse)",
+    re.IGNORECASE,
+)
+"""What a judge says behind something that it copied."""
+
+
+def disowned(lines: Sequence[str], end: int) -> bool:
+    """Whether the judge says behind what it wrote that it copied that, and not a quotation further down."""
+    rest = list(lines[end + 1 :])
+    behind = rest[: rest.index(QUOTED)] if QUOTED in rest else rest
+    return _DISOWNED.search("\n".join(behind)) is not None
