@@ -18,7 +18,8 @@ from bot.works.council.ballot_lists import joined
 from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
 from bot.works.council.final_ranking import final_ranking
-from bot.works.council.judge_text import FINAL_RANKING, QUOTED, heading, marked, own
+from bot.works.council.judge_text import FINAL_RANKING, QUOTED, own
+from bot.works.council.mentions import heading, marked
 from bot.works.council.places import TIE
 from bot.works.council.refusal import refuses
 from bot.works.council.reservations import HEDGED, OTHER, disowned

@@ -17,7 +17,8 @@ from bot.works.council.ballot_values import RANK, SCORE, groups_of, letter_of, v
 from bot.works.council.ballot_words import RANKINGS
 from bot.works.council.direction import announced
 from bot.works.council.final_ranking import better_figure
-from bot.works.council.judge_text import QUOTED, Own, introduces, own, plain, quotes_at
+from bot.works.council.judge_text import QUOTED, Own, introduces, own, quotes_at
+from bot.works.council.mentions import plain
 from bot.works.council.places import Groups
 from bot.works.council.refusal import refuses
 from bot.works.council.reservations import PENALTY, REVISED

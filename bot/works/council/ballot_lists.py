@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_words import COUNTER, LASTS, ORDINALS, RANKINGS, RANKS, SCORES
-from bot.works.council.judge_text import QUOTED, marked, named, plain
+from bot.works.council.judge_text import QUOTED
+from bot.works.council.mentions import marked, named, plain
 from bot.works.council.places import TIE, Item, by_value, figure_of, ordinal, ranks
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 from bot.works.council.ballot_words import BESTS, COUNTER, RANKS, WORSTS
-from bot.works.council.judge_text import QUOTED, SAYS, heading, marked, named
+from bot.works.council.judge_text import QUOTED, SAYS
+from bot.works.council.mentions import heading, marked, named
 
 COUNTDOWN = re.compile(r"\bcount\w*(?: (?:them|these|those|it))?[ -]?down\b", re.IGNORECASE)
 EXPLICIT = re.compile(

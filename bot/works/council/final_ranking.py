@@ -11,17 +11,8 @@ from collections.abc import Sequence
 from bot.works.council.ballot_lists import inline_items, listed
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
 from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, direction, explained
-from bot.works.council.judge_text import (
-    FINAL_RANKING,
-    MINE,
-    QUOTED,
-    SAYS,
-    before,
-    heading,
-    introduces,
-    marked,
-    named,
-)
+from bot.works.council.judge_text import FINAL_RANKING, MINE, QUOTED, SAYS, before, introduces
+from bot.works.council.mentions import heading, marked, named
 from bot.works.council.places import Groups, Item, by_value, figure_of, ordered, ranks
 from bot.works.council.reservations import ABOUT_ONE, HEDGED, OTHER, PENALTY, REVISED, disowned
 

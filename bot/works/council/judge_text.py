@@ -16,31 +16,18 @@ from dataclasses import dataclass, field
 
 from bot.llm.fields import characters
 from bot.works.council.ballot_syntax import closing, latin
-from bot.works.council.ballot_words import AND, FINALS, NOUNS, RANKINGS, SPACELESS
+from bot.works.council.ballot_words import FINALS, NOUNS, RANKINGS
 from bot.works.council.diagram import DRAWN, comparisons
+from bot.works.council.mentions import heading, marked, named, plain
 from bot.works.council.places import ordinal
 from bot.works.council.rows import with_bars
 
 QUOTED = "\0"
 """The line that stands for lines that are quoted."""
 
-_LABEL = re.compile(
-    rf"(?<![^\W\d_{SPACELESS}])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
-    r"(?!I\s+(?!is\b|was\b|and\b|comes\b|wins\b)[a-z])"  # "the first response I read"
-    r"(?P<letter>[A-Z])(?![0-9A-Za-zÀ-ɏ_])(?!['’](?!s\b))[)\]\"'”]?"
-)
-_BEHIND = re.compile(
-    rf"(?<![\w'’⟦])(?P<letter>[A-Z])(?:['’]?s?[ -]|の|)(?i:{NOUNS})(?![\w⟦])(?![\s:#-]{{0,3}}[A-Z]\b)"
-)
-_PLURAL = re.compile(rf"(⟦[A-Z]⟧(?:\s*,\s*[A-Z])*\s*(?:{AND}|[,/&=]))\s*(?P<letter>[A-Z])(?![\w'’])")
-
 _UNKNOWN = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
     re.MULTILINE,
-)
-_SMALL = re.compile(rf"^\W*(?:\d{{1,2}}\W+)?(?:{NOUNS})\s+[(\[]?[a-z]\W*$", re.IGNORECASE)
-_HEADED = re.compile(
-    r"[\s#|-]*(?:\d+[.)]\s*)?[(\[]?(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])[)\]]?(?=\s*(?:[:.–—|)-]|$)))"
 )
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _HALF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -126,22 +113,6 @@ _HTML = re.compile(
     r"|(?P<item><li\b[^<>\n]{0,200}>)|(?P<cell></t[dh]\s*>)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^(\s*)(?:[*+•·–—‣▪●○◦➤►-]\s+|\\item\b\s*)")
-_CHECKED = re.compile(r"^(\s*-\s+)\[[ xX✓✔]\]\s+")
-_TEX_BLOCK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\[\]]*\])?")
-_TEX_HEADING = re.compile(r"\\(?:sub)*(?:section|paragraph)\*?\s*\{([^{}]*)\}")
-_TEX_WORDS = re.compile(r"\\(?:text|textbf|textit|emph|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
-_TEX_BOX = re.compile(r"^[\s$*\\(\[]*\\boxed\s*\{([^{}]*)\}[\s$*.\\)\]]*$")
-_TEX_SIGNS = {
-    **dict.fromkeys(("succ", "succsim", "succeq", "gt", "gg"), " > "),
-    **dict.fromkeys(("prec", "precsim", "preceq", "lt", "ll"), " < "),
-    **dict.fromkeys(("sim", "approx", "simeq", "equiv", "eq"), " = "),
-    **dict.fromkeys(("rightarrow", "to", "Rightarrow"), " → "),
-    **dict.fromkeys(("quad", "qquad", "left", "right"), " "),
-    **dict.fromkeys(("star", "bigstar"), "★"),
-}
-_TEX_SIGN = re.compile(rf"\\({'|'.join(_TEX_SIGNS)})(?![A-Za-z])")
-_TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
 _RANKING_TAG = re.compile(rf"(?:(?:{FINALS})[_-]?)?(?:{RANKINGS})(?:[_-]?(?:{FINALS}))?", re.IGNORECASE)
 _PARAMETER = re.compile(r"<\w+\s[^<>\n]*?\bname=[\"']?([\w-]+)")
 """The name of what a call in tags hands over."""
@@ -320,52 +291,6 @@ def without_thoughts(text: str) -> str:
         return "…\n" + text[half.end() :].partition("\n")[2]
     # What goes on in the middle of a line begins none, so that no header can stand there.
     return ("… " if line.strip() else "…\n") + text[half.end() :]
-
-
-def plain(line: str) -> str:
-    """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
-    line = _CHECKED.sub(r"\1", _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line)))
-    if "\\" in line or "$" in line:
-        line = _TEX_WORDS.sub(r"\1", _TEX_HEADING.sub(r"# \1", _TEX_BLOCK.sub("", line)))
-        line = re.sub(r"\\[,;:!](?=[\s\\A-Z])", " ", line)
-        line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], line)
-        # A box is what a mathematician ends with.
-        boxed = _TEX_BOX.match(line)
-        line = f"FINAL RANKING: {boxed[1]}" if boxed else re.sub(r"\\boxed\s*|\\[()\[\]]|\$", "", line)
-    return re.sub(r"[*`~\\]", "", _TAG.sub(" ", line)).replace("_", " ").rstrip()
-
-
-_SIGNS = re.compile(
-    "^ {0,3}(?:[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]+ *)+(?=[A-Z#])"
-)
-"""Pictures before a line's first word."""
-_PLACED = re.compile(r"^\s*\d{1,2}[.)]\s+[\[(]?[a-l][\])]?\s*$")
-"""A small letter that is all of a line of a list."""
-
-
-def marked(line: str) -> str:
-    """`plain`, each response that it names as ⟦C⟧."""
-    if not line.strip():
-        return line
-    line = _SIGNS.sub("", _PLACED.sub(lambda match: match[0].upper(), plain(line)))
-    line = _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda match: match[0].upper(), line))
-    line = _BEHIND.sub(r"⟦\g<letter>⟧", line)
-    for _ in range(3 if "⟦" in line else 0):
-        line = _PLURAL.sub(r"\1 ⟦\g<letter>⟧", line)
-    return line
-
-
-def named(line: str) -> list[str]:
-    """The letters of the responses that a line names, as often as it does: "Response C". They are capitals,
-    since "resposta a isto" names none.
-    """
-    return re.findall(r"⟦([A-Z])⟧", marked(line))
-
-
-def heading(line: str) -> str:
-    """The letter of the response that a line is headed by: "**Response C** is …", "### C", "C: …"; else ""."""
-    match = _HEADED.match(marked(line)) if line.strip() else None
-    return (match["named"] or match["bare"]) if match else ""
 
 
 def introduces(line: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from bot.works.council.ballot_lists import item_of
-from bot.works.council.judge_text import QUOTED, marked
+from bot.works.council.judge_text import QUOTED
+from bot.works.council.mentions import marked
 
 _TIER = re.compile(
     r"\s*(?:-\s+|#+\s+)?(?:tier[ -]+(?P<behind>S|[A-F][+-]?)|(?P<before>S|[A-F][+-]?)[ -]?tier)(?!\w)"

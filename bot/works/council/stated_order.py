@@ -13,7 +13,8 @@ from itertools import combinations, pairwise, product
 
 from bot.works.council.ballot_words import BESTS, LASTS, ORDINALS, RANKS, WORSTS
 from bot.works.council.final_ranking import inside_quotes, is_introduced
-from bot.works.council.judge_text import QUOTED, SAYS, marked
+from bot.works.council.judge_text import QUOTED, SAYS
+from bot.works.council.mentions import marked
 from bot.works.council.places import Groups, ordinal
 from bot.works.council.reservations import HEDGED, OTHER, REVISED
 

@@ -20,7 +20,8 @@ from bot.works.council.final_ranking import (
     is_introduced,
     too_early,
 )
-from bot.works.council.judge_text import QUOTED, SAYS, before, marked, named, plain
+from bot.works.council.judge_text import QUOTED, SAYS, before
+from bot.works.council.mentions import marked, named, plain
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
 from bot.works.council.reservations import HEDGED, PENALTY, REVISED, disowned
 
