@@ -19,13 +19,14 @@ from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
 from bot.works.council.final_ranking import final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, own
-from bot.works.council.mentions import heading, marked
-from bot.works.council.places import TIE
+from bot.works.council.mentions import heading, marked, named
+from bot.works.council.places import TIE, Groups
+from bot.works.council.program import printed
 from bot.works.council.refusal import refuses
 from bot.works.council.reservations import HEDGED, OTHER, disowned
 from bot.works.council.rotation import labels
 from bot.works.council.scales import in_numbers
-from bot.works.council.stated_order import REPORTED, stated_order
+from bot.works.council.stated_order import REPORTED, stated_order, stated_places
 from bot.works.council.unheaded_ranking import unheaded
 from bot.works.council.values import Reading
 
@@ -140,11 +141,15 @@ def read_words(text: str, n: int) -> Reading:
     headed = any(FINAL_RANKING.search(line) for line in lines)
     backwards = any(direction(line) in ("up", "unsure") for line in lines)
     stated = [] if backwards else stated_order(lines, n)
-    ranked = final_ranking(lines, n) or ([] if headed else unheaded(lines, n))
+    ranked = final_ranking(lines, n) or printed(lines, n) or ([] if headed else unheaded(lines, n))
     if ranked and stated and not headed:
         if _differ(*([letter for group in groups for letter in group] for groups in (ranked, stated))):
             return Reading()
         ranked = max(ranked, stated, key=lambda groups: sum(map(len, groups)))
+    if ranked and not stated:
+        ranked = _completed(ranked, lines, n)
+    if not (ranked or stated or headed or backwards):
+        ranked = unheaded(_with_places(lines, n), n)
     if groups := ranked or stated:
         order = [labels(n).index(letter) for group in groups for letter in group]
         tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
@@ -154,6 +159,30 @@ def read_words(text: str, n: int) -> Reading:
     if not headed and not backwards and (order := _mentioned(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
+
+
+def _completed(ranked: Groups, lines: Sequence[str], n: int) -> Groups:
+    """The list, and behind it those that it leaves out where the judge gives each its place in a sentence: "fourth is
+    Response C, and fifth Response B".
+    """
+    order = [letter for group in ranked for letter in group]
+    rest = [letter for letter in labels(n) if letter not in order]
+    places = stated_places(lines, n) if len(rest) > 1 else {}
+    behind = sorted((places[letter], letter) for letter in rest if letter in places)
+    clear = [place for place, _ in behind] == list(range(len(order) + 1, n + 1))
+    agrees = all(places.get(letter, at) == at for at, letter in enumerate(order, 1))
+    return [*ranked, *([letter] for _, letter in behind)] if clear and agrees else ranked
+
+
+def _with_places(lines: Sequence[str], n: int) -> Sequence[str]:
+    """The lines, the last places that a sentence gives single responses as lines of a list below those above them."""
+    places = sorted((place, letter) for letter, place in stated_places(lines, n).items())
+    if not 1 < len(places) < n or [place for place, _ in places] != list(range(n - len(places) + 1, n + 1)):
+        return lines
+    letters = {letter for _, letter in places}
+    at = next((at for at in reversed(range(len(lines))) if letters <= set(named(lines[at]))), len(lines))
+    listed = [f"{place}th Response {letter}" for place, letter in places]
+    return [*lines[:at], *listed, *lines[at + 1 :]]
 
 
 def repair(prompt: Prompt, text: str, reason: str) -> Prompt:

@@ -55,6 +55,7 @@ _TOKEN = re.compile(
     |\#?(?P<n>\d{{1,2}})(?:st|nd|rd|th|[oa°])?[.):-]?(?=\s)|{_LETTER})""",
     re.VERBOSE,
 )
+_SIGN = re.compile(r"[≺≤≻≥]|<(?![-=])|(?<![-=])>")
 _TOTAL = r"total|overall|final|gesamt|totaal|totale|suma|итог\w*|toplam|합계|総合|総計|总分|总计"
 _ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
 _GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
@@ -309,10 +310,16 @@ def _figure(cell: str) -> float | None:
     return float(score[1].replace(",", ".")) if score else None
 
 
+def sign_of(text: str) -> str:
+    """The sign of a chain, "<" or ">": which side of it is the better one; "" without one, and for arrows."""
+    found = {"<" if match[0] in "<≺≤" else ">" for match in _SIGN.finditer(text)}
+    return found.pop() if len(found) == 1 else ""
+
+
 def inline_items(text: str) -> list[Item]:
     """One line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; with "<" from the worst. [] for anything else."""
     text = _GROUP.sub(lambda match: " " + re.sub(r"[,/&~]", "=", match[1]) + " ", text)
-    text = text.strip().strip("[]{}").strip()
+    text = re.sub(r"'([A-Z])'", r"\1", text.strip().strip("[]{}").strip())
     if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
         text = ", ".join(text.split())
     if _POINTED.fullmatch(text):

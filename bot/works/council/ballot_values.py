@@ -13,11 +13,19 @@ from bot.works.council.judge_text import own
 from bot.works.council.places import Groups, Item, by_value, ordinal, ranks
 from bot.works.council.rotation import labels
 
-_LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
+_LETTER = re.compile(rf"(?!(?:{NOUNS})\Z)\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
 _BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
 """Places beside "best", however many responses there are."""
 RANK, SCORE = (re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES))
+_SUM = r"total[ei]?|sum|overall|gesamt|insgesamt|summe|suma|soma|somme|somma|geral|globale?|général|général|final"
+_TOTAL = re.compile(
+    rf"(?:(?:{SCORES}|puntaje|punteggio|bewertung|wertung)s?[ _-]?)?(?:{_SUM})"
+    rf"(?:[ _-]?(?:{SCORES}|puntaje|punteggio|bewertung|wertung|punktzahl)s?)?"
+    r"|合計(?:点)?|総合(?:点|評価|得点)?|総(?:点|得点)|总(?:分|计)|合计|कुल(?:[ _](?:अंक|स्कोर))?|총(?:점|합)",
+    re.IGNORECASE,
+)
+"""The name of what the scores by criterion come to."""
 _ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 
@@ -63,11 +71,7 @@ def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
             return _of_objects(
                 [
                     {"label": name}
-                    | {
-                        key: figure
-                        for key, figure in value.items()
-                        if RANK.fullmatch(key) or SCORE.fullmatch(key)
-                    }
+                    | {key: figure for key, figure in value.items() if RANK.fullmatch(key) or _is_score(key)}
                     for name, value in mapping.items()
                 ],
                 n,
@@ -116,7 +120,7 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
         if len(said) > 1:
             raise UnreadableError("`ranking` gives a response two places")
         places.append(next(iter(said), None))
-        scores.append(next((_number(value) for name, value in entry.items() if SCORE.fullmatch(name)), None))
+        scores.append(_score(entry))
     for figures, sign in ((places, 1), (scores, -1)):
         values = [sign * figure for figure in figures if figure is not None]
         if len(values) == len(items):
@@ -126,6 +130,18 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
         if values:
             raise UnreadableError("not everything in `ranking` has a place")
     return [item.letters for item in items]
+
+
+def _is_score(name: str) -> bool:
+    return bool(SCORE.fullmatch(name) or _TOTAL.fullmatch(name))
+
+
+def _score(entry: Mapping[str, Any]) -> float | None:
+    """The score that an object gives its response: the total of those by criterion, or the one there is; else None."""
+    figures = {name: _number(value) for name, value in entry.items() if _is_score(name)}
+    said = {value for name, value in figures.items() if value is not None and _TOTAL.fullmatch(name)}
+    said = said or {value for value in figures.values() if value is not None}
+    return said.pop() if len(said) == 1 else None
 
 
 def _entry(value: object, n: int) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.ballot_lists import inline_items, listed
+from bot.works.council.ballot_lists import inline_items, listed, sign_of
 from bot.works.council.ballot_words import BESTS, FINALS, NOUNS, RANKINGS, SPACELESS, VERDICTS, WORSTS
 from bot.works.council.direction import DOUBTFUL, EXPLICIT, announced, direction, explained
 from bot.works.council.judge_text import FINAL_RANKING, MINE, QUOTED, SAYS, before, introduces
@@ -23,9 +23,12 @@ _FINAL = (
 )
 _HEADER = re.compile(
     rf"""[ ]{{0,3}}(?:\#+[ ]*|-[ ]+)?\[?(?:(?:\d{{1,2}}|[ivx]{{1,4}})[.)][ ]*)?
+    (?:(?:私(?:自身|自分)?の|我(?:自己|本人)?的|본인의|나의|내)[ ]*|(?:मेरी|मेरा)[ ](?:(?:अपनी|अपना|स्वयं[ ]की)[ ])?)?
     (?:(?:so|thus|therefore|and|here[ ]is|here's|this[ ]is|my|the|our|portanto|assim|aqui[ ]est[áa]|eis|segue
         |[ao]|meu|minha|mein|meine|die|das|mon|le|mi|el|la|il|mijn|de|moja|moj|мой|моя|bu|benim
         |(?:cor+ected|revised|updated|amended|new|corrigid[ao]|revisad[ao]|corregid[ao]|corrigée?|révisée?|korrigierte
+        |own|personal|independent|eigene[rns]?|persönliche[rns]?|propi[oa]|própri[oa]|propre|propri[oa]|pessoal
+        |personnel(?:le)?|unabhängige[rns]?
         |überarbeitete|nov[ao]|nuev[ao]|nouveau|neue|corrett[ao]|nuov[ao]))[ ,:]+){{0,4}}
     (?:{_FINAL})\]?[ ]*
     (?P<how>\([^()]*\)|[, –-]*\b(?:from|of|best|worst|d[oa]s?|de|von|du|delle?|van|der)\b[^:]{{0,60}}(?=:))?[ ]*
@@ -151,7 +154,12 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
             [n - at] for at in range(n)
         ]:
             return []  # points, or places that say the contrary
-        return _order(items, n, upwards=way == "up" or any(map(_upwards, ways)))
+        upwards = way == "up" or any(map(_upwards, ways))
+        sign = sign_of(tail if start == at else marked(lines[start])) if start == end else ""
+        downwards = not upwards and "down" in (way, direction(lines[at]))
+        if (upwards and sign == ">") or (downwards and sign == "<"):
+            return []
+        return _order(items, n, upwards=upwards and not sign)
     return []
 
 

@@ -108,6 +108,8 @@ _AFTER_BRONZE = re.compile(
     r"[ \t]*(?=[^\W\d_]|\*)"
 )
 """A picture in the list of the three medals, which is the fourth place."""
+_INWARDS = re.compile(r"(?<![^\s(\[*_—–-])»(?=\S)([^«»]*)(?<=\S)«(?=[\s.,;:!?)\]*_—–-]|$)")
+"""A quotation between guillemets that point inwards, as in German."""
 _HTML = re.compile(
     r"(?P<line><(?:br|/?[ou]l|/(?:p|div|tr|h[1-6]))\b[^<>\n]{0,200}>[ \t]*\n?)"
     r"|(?P<item><li\b[^<>\n]{0,200}>)|(?P<cell></t[dh]\s*>)",
@@ -340,7 +342,7 @@ def _normal(text: str) -> str:
     if text.isascii() and not {"&", "<"}.intersection(text):
         return text
     text = unicodedata.normalize("NFKC", _AFTER_BRONZE.sub(r"\1 4. ", html.unescape(text)).translate(_MARKS))
-    text = re.sub("„([^„“”]*)[“”]", r"«\1»", text)
+    text = _INWARDS.sub(r"«\1»", re.sub("„([^„“”]*)[“”]", r"«\1»", text))
     text = _HTML.sub(lambda tag: "\n" if tag["line"] else "\n- " if tag["item"] else " | ", text)
     return "".join(
         str(unicodedata.decimal(character)) if character.isdecimal() else character

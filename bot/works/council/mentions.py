@@ -51,9 +51,8 @@ def plain(line: str) -> str:
     return re.sub(r"[*`~\\]", "", _TAG.sub(" ", line)).replace("_", " ").rstrip()
 
 
-_SIGNS = re.compile(
-    "^ {0,3}(?:[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff]+ *)+(?=[A-Z#])"
-)
+_PICTURES = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff"
+_SIGNS = re.compile(rf"^( {{0,3}}(?:#+ +)?)[{_PICTURES}][{_PICTURES} ]*(?=[^\W\d_a-z]|#)")
 """Pictures before a line's first word."""
 _PLACED = re.compile(r"^\s*\d{1,2}[.)]\s+[\[(]?[a-l][\])]?\s*$")
 """A small letter that is all of a line of a list."""
@@ -63,7 +62,7 @@ def marked(line: str) -> str:
     """`plain`, each response that it names as ⟦C⟧."""
     if not line.strip():
         return line
-    line = _SIGNS.sub("", _PLACED.sub(lambda match: match[0].upper(), plain(line)))
+    line = _SIGNS.sub(r"\1", _PLACED.sub(lambda match: match[0].upper(), plain(line)))
     line = _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda match: match[0].upper(), line))
     line = _BEHIND.sub(r"⟦\g<letter>⟧", line)
     for _ in range(3 if "⟦" in line else 0):

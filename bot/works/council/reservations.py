@@ -59,6 +59,30 @@ _DISOWNED = re.compile(
 """What a judge says behind something that it copied."""
 
 
+NO_JSON = re.compile(
+    r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|não (?:posso|consigo)|no (?:puedo|consigo)|n['’]arrive pas"
+    r"|ne (?:peux|sais) pas|kann|non (?:posso|riesco))\b[^.;:\n]{0,40}\b(?:JSON|XML|YAML)\b"
+    r"|(?:JSON|XML|YAML)[^。；\n]{0,12}(?:できません|できない)|(?:无法|不能)[^。；\n]{0,12}(?:JSON|XML|YAML)",
+    re.IGNORECASE,
+)
+"""What a judge says that cannot write in that form: it votes in another."""
+_TAKEN = re.compile(
+    r"\b(?:los(?:es?|t|ing)|minus|deduct\w*|docked|takes? off|taken off)\b[^.\n]{0,16}?\b(?:stars?|points?|marks?)\b",
+    re.IGNORECASE,
+)
+"""Why a response has not all of what it could have."""
+
+
+def counts_faults(text: str, *, scores: bool) -> bool:
+    """Whether figures are penalties. `scores`: they can be nothing else than scores: stars, or so many of ten."""
+    return PENALTY.search(_TAKEN.sub("", text) if scores else text) is not None
+
+
+def hedged(text: str) -> bool:
+    """Whether a judge says that what it writes is not its vote; not, that it can write no JSON."""
+    return HEDGED.search(NO_JSON.sub("", text)) is not None
+
+
 def disowned(lines: Sequence[str], end: int) -> bool:
     """Whether the judge says behind what it wrote that it copied that, and not a quotation further down."""
     rest = list(lines[end + 1 :])

@@ -166,10 +166,22 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 """Why a response has its place, which is no condition."""
+_FIRST = rf"(?:{ORDINALS}|1\.?(?:st|[ºª°oa]|er|[eè]?re)?)"
+_SHARE = (
+    rf"(?:share|tie for|are tied for)(?: the)? {_FIRST}\b"
+    r"|(?:compart\w+|divid\w+|condivid\w+|partag\w+|teilen sich|teilen|empat\w+)"
+    r"(?: (?:em|en|a|no|na|o|el|la|il|le|den|am|in))*"
+    rf" {_FIRST}\b"
+    r"|(?:sind|são|son|sont|sono)(?: (?:alle|todas|todos|toutes|tous|tutte|völlig|genau))*"
+    r" (?:gleich gut|gleichwertig|gleichauf|iguais|equivalentes|iguales"
+    r"|égales|équivalentes|à égalité|equivalenti|uguali|alla pari)\b"
+)
+"""What several do that are equal."""
 _SERIES = r"(?P<all>⟦[A-Z]⟧(?:(?:, | and |, and | e | y | et | und )⟦[A-Z]⟧){1,8})"
 _LEVEL = re.compile(
-    rf"{_SERIES} (?:are|rank|come out)(?: all| both)?(?: exactly)? "
-    r"(?:equal|equally good|tied|level|on a par|indistinguishable)\b",
+    rf"{_SERIES} (?:(?:are|rank|come out)(?: all| both)?(?: exactly)? "
+    r"(?:equal|equally good|tied|level|on a par|indistinguishable)\b"
+    rf"|(?:(?:all|both|todas|todos|tous|toutes|alle|tutte|tutti|se|sich|os|as|las|los|si) )?(?:{_SHARE}))",
     re.IGNORECASE,
 )
 _SAME = re.compile(rf"{_SERIES} (?:are|say|give)\b", re.IGNORECASE)
@@ -244,6 +256,18 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
     if len(free) == len(left) == 1:
         facts.places[free[0]] = left.pop()
     return _ordered(letters, facts)
+
+
+def stated_places(lines: Sequence[str], n: int) -> dict[str, int]:
+    """The places that the judge gives single responses in sentences; {} where it is unsure, or contradicts itself."""
+    facts = _Facts()
+    for sentence in _sentences(lines) if len(lines) <= _MOST_LINES else ():
+        if len(sentence) > _LONGEST or _NEGATED.search(sentence):
+            continue
+        sentence = _without_reason(sentence)
+        if not any(told.search(sentence) for told in _UNSURE):
+            _note(facts, sentence, n)
+    return {} if facts.clash else facts.places
 
 
 def _sentences(lines: Sequence[str]) -> Iterator[str]:

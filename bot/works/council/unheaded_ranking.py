@@ -23,7 +23,7 @@ from bot.works.council.final_ranking import (
 from bot.works.council.judge_text import QUOTED, SAYS, before
 from bot.works.council.mentions import marked, named, plain
 from bot.works.council.places import Groups, Item, by_value, figure_of, figures_within, ranks
-from bot.works.council.reservations import HEDGED, PENALTY, REVISED, disowned
+from bot.works.council.reservations import HEDGED, PENALTY, REVISED, counts_faults, disowned, hedged
 
 _NEXT = re.compile(rf"(?:[;,:/]|(?<=\))|^)\s+(?=(?:(?i:{NOUNS})\s)?[A-Z]\s*(?:[:=(]|[–—-]\s)\s*[\d★])")
 _LABEL = re.compile(
@@ -41,7 +41,7 @@ _FEWER = re.compile(
 )
 _MORE = re.compile(
     r"\b(?:more|higher|larger|bigger)"
-    r"(?: (?:points?|numbers?|scores?|figures?|marks?|is|are|means?|meaning|the|an?)){0,4},? (?:better|best)\b"
+    r"(?: (?:points?|numbers?|scores?|figures?|marks?|stars?|is|are|means?|meaning|the|an?)){0,4},? (?:better|best)\b"
     r"|\b(?:mais|más|plus de|mehr) (?:pontos|puntos|points|punkte)\b[^.\n]{0,16}"
     r"\b(?:melhor|mejor|meilleur|besser)",
     re.IGNORECASE,
@@ -52,6 +52,8 @@ _FAULTS = re.compile(
     r"|error|erreurs?|fautes?|fehler|strafpunkte?|errori|errore|fouten|fout)\b",
     re.IGNORECASE,
 )
+_OUT_OF = re.compile(r"[\s:(=\[–—-]*(?:★|\d{1,3}(?:[.,]\d+)?\s*(?:/|out of|of|von|de|sur|su)\s*\d)")
+"""A score that says of how many it is, beside a response."""
 _SCHOOL = re.compile(r"\b(?:schul)?noten?\b", re.IGNORECASE)
 """Grades, of which a legend says which is the best."""
 _RUNNING = re.compile(r"^[\s#-]*(?P<head>[^\W\d_][\w ]{0,30}):\s*(?P<list>[A-L](?:\s*[,>]\s*[A-L])*)[\s.]*$")
@@ -155,7 +157,8 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     if not ways and (counts := _faults(lines[:start], last)):
         return by_value(last, counts)
     text = "\n".join(lines)
-    if PENALTY.search(text if better is None else _SCHOOL.sub("", text)):
+    out_of = all(_OUT_OF.match(item.remark) for item in last) and not any(map(_FEWER.search, lines))
+    if counts_faults(text if better is None else _SCHOOL.sub("", text), scores=out_of or better == 1):
         return ways[0] if ways and not any(_inverted(way, ways[0]) for way in ways) else []
     figures = [figure_of(item.remark) for item in last]
     if better is not None and not ways and None not in figures:
@@ -230,7 +233,7 @@ def _around(lines: Sequence[str], start: int, end: int) -> bool:
     """Whether the judge says around what stands there that it is not its vote."""
     text = "\n".join([before(lines, start), *lines[end + 1 :]])
     revised = REVISED.search("\n".join(lines[start:]))
-    return bool(HEDGED.search(text) or disowned(lines, end) or revised or explained(lines, end))
+    return bool(hedged(text) or disowned(lines, end) or revised or explained(lines, end))
 
 
 def _pieces(line: str, n: int) -> list[str]:
@@ -284,7 +287,7 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
                 or inside_quotes(lines, at, at)
                 or too_early(lines, at, at)
                 or _around(lines, at, at)
-                or ("<" not in line and announced(lines, at) in ("up", "unsure"))
+                or announced(lines, at) in (("down",) if "<" in line else ("up", "unsure"))
             ):
                 return []
             orders.append([item.letters for item in items])

@@ -10,13 +10,17 @@ import pytest
 
 from bot.works.council import (
     ballot_syntax,
+    ballot_values,
     ballot_words,
     diagram,
     direction,
     final_ranking,
     judge_text,
+    mentions,
     places,
+    program,
     refusal,
+    reservations,
     scales,
     stated_order,
     unheaded_ranking,
@@ -33,13 +37,14 @@ SIGNS = [
     "....... 9", "Last: A\n", "| A | B |\n", "Rank-", "<ol>", "A is 1st: ", "It is ", "List: A, B\n",
     "A is out. ", "3rd place: A\n",
     '<p name="ranking">', "🥇\n", "🥉\n⚠️", "<think>", "</think>\n", "⟦", "\\", "\\boxed{", "$",
-    "/*", "…", " ", "\n",
+    "🏁", "🏁 ", "# 🏁 ", " »A« ", " »A", "print(ranking)\n", "print(", "scores = [('A', 1), ", "print(ranking)  # A, ",
+    "C is fourth, ", "A, B and C share ", "can't JSON ", "/*", "…", " ", "\n",
 ]  # fmt: skip
 WORDS = sorted({
     word
     for module in (
         ballot_syntax, ballot_words, diagram, direction, final_ranking, judge_text, places, refusal, scales,
-        stated_order, unheaded_ranking,
+        stated_order, unheaded_ranking, mentions, program, reservations, ballot_values,
     )
     for text in vars(module).values()
     for word in re.findall(r"[^\W\d_]+(?: [^\W\d_]+){0,2}", str(getattr(text, "pattern", text)))

@@ -35,7 +35,8 @@ AT_LEAST = {
     "nineteenth": 40,
     "twentieth": 37,
     "twenty-first": 38,
-    "variants": 38,
+    "twenty-second": 40,
+    "variants": 76,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
 

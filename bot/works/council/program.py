@@ -1,0 +1,88 @@
+"""Reads the ranking of a judge that writes a program: scores by label, and what its last line prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.works.council.ballot_lists import inline_items
+from bot.works.council.ballot_words import RANKINGS, SCORES
+from bot.works.council.final_ranking import better_figure, is_introduced, too_early
+from bot.works.council.judge_text import QUOTED, introduces
+from bot.works.council.mentions import heading, named, plain
+from bot.works.council.places import Groups, Item, by_value
+from bot.works.council.reservations import PENALTY, REVISED, disowned, hedged
+
+_NAME = rf"(?:final[ _]?)?(?:{RANKINGS}|rank|order|ordered|orden|ordem|ordre)(?:[ _](?:final|list))?"
+_PRINTS = re.compile(
+    rf"\s*(?:>>>\s*)?(?:(?:print|pprint|console\.log|puts|echo|println!?)\s*[( ]\s*(?P<printed>[^\n]{{1,120}}?)\)?;?"
+    rf"|(?<=>>> )(?P<name>{_NAME}))\s*(?:(?:#|//)\s*(?P<beside>.*))?$",
+    re.IGNORECASE,
+)
+"""The line of a program that prints a ranking."""
+_RANKING = re.compile(rf"(?<![^\W\d])(?:{_NAME})(?![^\W\d])|sorted\(|\bsort", re.IGNORECASE)
+_RESULT = re.compile(
+    r"\s*(?:#+|//|--|=+>|→|-+>)?\s*(?:(?:output|prints?|result|ausgabe|salida|saída|sortie|risultato|結果|出力|输出|आउटपुट)"
+    r"\s*[:=]\s*|=+>\s*|→\s*|-+>\s*)?(?P<list>.+?)\s*$",
+    re.IGNORECASE,
+)
+_SCORES = re.compile(
+    rf"\s*\w*(?:{SCORES}|puntos|wertung)\w*\s*=\s*(?:\[|dict\(|sorted\(\[)(?P<pairs>.*)$", re.IGNORECASE
+)
+_FIGURE = r"(\d{1,3}(?:\.\d+)?)"
+_PAIR = re.compile(rf"[(\[]\s*[\"']([A-L])[\"']\s*,\s*{_FIGURE}\s*[)\]]|(?<!\w)([A-L])\s*=\s*{_FIGURE}")
+_DESCENDING = re.compile(r"reverse\s*=\s*True|key\s*=\s*lambda[^:]{1,20}:\s*-")
+_LONGEST = 400
+"""Characters of a line of a program that are looked at."""
+
+
+def printed(lines: Sequence[str], n: int) -> Groups:
+    """What the program's last line prints: all responses in one order that its scores do not contradict, else the
+    order of the scores where the program sorts them with the largest first. [] for anything else.
+    """
+    letters = [chr(ord("A") + at) for at in range(n)]
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if not filled or PENALTY.search("\n".join(lines)) or better_figure(" ".join(lines)) == -1:
+        return []
+    at = next((at for at in reversed(filled) if len(lines[at]) <= _LONGEST and _prints(lines[at])), None)
+    if at is None or is_introduced(lines, at) or _copied(lines, at) or too_early(lines, at, at):
+        return []
+    match = _PRINTS.match(plain(lines[at]).replace("_", " "))
+    below = next((lines[behind] for behind in filled if behind > at), "")
+    said = (match and match["beside"]) or below
+    result = _RESULT.match(plain(said)) if len(said) <= _LONGEST else None
+    items = inline_items(result["list"]) if result else []
+    after = "\n".join([said, *lines[at + 1 :]])
+    if hedged(after) or disowned(lines, at) or REVISED.search(after):
+        return []
+    by_scores = _by_scores(lines[:at], letters)
+    falling = any(_DESCENDING.search(line) for line in lines[: at + 1] if len(line) <= _LONGEST)
+    order = [item.letters for item in items]
+    if sorted(letter for group in order for letter in group) != letters:
+        return by_scores if falling and not re.search(r"[A-L]\W+[A-L](?!\w)", said) else []
+    if not by_scores:
+        return order if len(order) > 1 else []
+    flat = [letter for group in by_scores for letter in group]
+    return by_scores if falling and flat == [letter for group in order for letter in group] else []
+
+
+def _copied(lines: Sequence[str], at: int) -> bool:
+    """Whether the last line above that speaks of a response introduces what stands below it as that one's."""
+    above = next((line for line in reversed(lines[:at]) if named(line) or heading(line)), "")
+    return introduces(plain(above)) or QUOTED in lines[at : at + 3]
+
+
+def _prints(line: str) -> bool:
+    match = _PRINTS.match(plain(line).replace("_", " "))
+    return bool(match and _RANKING.search(match["printed"] or match["name"] or ""))
+
+
+def _by_scores(lines: Sequence[str], letters: Sequence[str]) -> Groups:
+    """By the scores that a line of the program assigns to the labels, the largest first; [] without such a line."""
+    for line in reversed(lines):
+        match = _SCORES.match(line) if len(line) <= _LONGEST else None
+        found = _PAIR.findall(match["pairs"]) if match else []
+        pairs = [(one or two, float(score or other)) for one, score, two, other in found]
+        if sorted(letter for letter, _ in pairs) == list(letters):
+            return by_value([Item([letter]) for letter, _ in pairs], [-score for _, score in pairs])
+    return []
