@@ -51,3 +51,20 @@ async def test_one_of_two_presses_is_first_and_the_other_person_is_told_alone(ho
         (by,) = [answer["by"] for answer in answers if answer["late"]]
         assert by in ("", first.author.name)
         assert await t.read(1, f"ended {first.id}") == "done"
+
+
+async def test_a_stop_card_that_two_play_at_once_is_played_once(house: House) -> None:
+    t = house.table()
+    await t.play("/story start A door in the sea")
+    for n in range(ROUNDS):
+        t.model.queue.append(Reply(f"Gull number {n} lands."))
+        await t.play("/story act I wait.")
+        cards = [t.request("/story stopcard", by) for by in (ANA, BIA)]
+        shown = await asyncio.gather(
+            *(
+                process.order("read", request=request_to_json(request))
+                for process, request in zip(house.processes, cards, strict=True)
+            )
+        )
+        texts = [answer["text"] for answer in shown]
+        assert sorted("is out of the story already" in text for text in texts) == [False, True], (n, texts)

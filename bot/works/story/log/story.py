@@ -304,6 +304,8 @@ class Story:
 
     def _stopcard(self, node: Node) -> None:
         """Withdraw the turn, the turns that follow from it, and what quotes their words."""
+        if node.turn in self.cards:  # two processes played one at the same time
+            return
         self.cards[node.turn], self.card_at = node.run_id, node.seq
         removed = self.gone_with(node.turn)
         self.carded |= removed

@@ -167,6 +167,9 @@ class Safety:
                 again = story.cards.get(turn) != request.id
                 return Card(card.story, card.branch, turn, card.n, again=again)
             await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
+            now = await self._logs.story(space, played.row.id, played.branch)
+            if now.cards.get(turn) != request.id:  # one of another process came first
+                return replace(card, again=True)
         # Before anything is said about it.
         return replace(card, stopped=sorted(await self._stopped(space, card)))
 
