@@ -1,20 +1,19 @@
 """Several processes of the bot on one Postgres: questions a second, take-overs, a thousand spaces, what idling costs.
 
-Takes about ten minutes. Simulated: Slack, without its limits, and the model, both on loopback in this process; its
-processor time is in the figures. Each space is a Slack workspace with one channel and one person, and the book
-examples/lanterns.md, searched by words alone. Postgres writes to disk before it confirms. Its log counts statements and
-waits for locks, in a phase of its own, since that costs time. What was sent most often goes to standard error.
+Takes a quarter of an hour; one part of it: python -m benchmarks.scale spaces|throughput|statements|idle|takeovers.
+Simulated: Slack, without its limits, and the model, both on loopback in this process. Each space is a Slack workspace
+with one channel, one person and the book examples/lanterns.md, searched by words alone. Postgres writes to disk before
+it confirms; its log counts statements and waits for locks, in a part of its own, since that costs time. The statements
+sent most often go to standard error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import itertools
 import os
 import re
 import signal
-import statistics
 import sys
 import tempfile
 import time
@@ -23,12 +22,14 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import psutil
 import psycopg
+from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, table
 from benchmarks.times import spread
 from storage.lease import LEASE_S
 from tests.fakes import postgres
@@ -44,12 +45,12 @@ from tests.wire.stock import LANTERNS, install, stock
 PROCESSES = 3
 SPACES, ALONE = 1_000, 40
 """In all; in how many of the first and of the last one person asks alone."""
-ROUNDS, QUESTIONS, AT_ONCE = 2, 150, 24
-STEADY, EVERY_S = 40, 0.5
+ROUNDS, QUESTIONS, AT_ONCE = 2, 80, 24
+STEADY, EVERY_S = 30, 0.5
 """Questions for the first words, and how often one is asked."""
 KILLED, FROZEN, TAKEN_OVER_S = 5, 2, 5.0
 IDLE_S = 60.0
-LOOK_S, SAMPLE_S = 0.02, 0.05
+LOOK_S = 0.02
 PATIENCE_S = 240.0
 FIRST, LAST = ANSWER[:20], ANSWER[-20:-5]
 PACE = "[limits]\nquestions = 10000\nwaiting = 100\n"
@@ -66,24 +67,8 @@ SENT = re.compile(r"^(sutradhar [^|]*)\|LOG:  (?:statement|execute [^:]*): (.{1,
 WAITED = re.compile(r"^sutradhar [^|]*\|LOG:  process \d+ acquired .* after ([\d.]+) ms", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Processor seconds, of wall-clock `seconds`."""
-
-    seconds: float
-    bots: float
-    postgres: float
-    bench: float
-
-    def __sub__(self, other: Cost) -> Cost:
-        return Cost(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.seconds, self.bots, self.postgres, self.bench))
-
-    def each(self, questions: int) -> str:
-        bots, server, bench = (f"{1000 * spent / questions:.0f}" for spent in list(self)[1:])
-        return f"{bots} ms (bot), {server} ms (Postgres), {bench} ms (simulated Slack and model)"
+Cost: TypeAlias = NDArray[np.float64]
+"""Seconds of the clock, then of processor: the bots', Postgres's, and those of what is simulated."""
 
 
 @dataclass
@@ -161,7 +146,8 @@ class Bench:
         bots = sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
         server = psutil.Process(int((Path(self.socket) / "postmaster.pid").read_text().split()[0]))
         backends = sum(_own(child) for child in server.children())
-        return Cost(time.monotonic(), bots, sum(server.cpu_times()[:4]) + backends, time.process_time())
+        spent = (time.monotonic(), bots, sum(server.cpu_times()[:4]) + backends, time.process_time())
+        return np.array(spent)
 
     def memory_mb(self) -> list[float]:
         alive = [psutil.Process(process.pid) for process in self.fleet.all if process.alive]
@@ -188,17 +174,6 @@ class Bench:
                 given = value if value == "DEFAULT" else f"'{value}'"
                 connection.execute(f"ALTER SYSTEM SET {name} = {given}".encode())
             connection.execute("SELECT pg_reload_conf()")
-
-    async def waiting(self, samples: list[dict[str, int]]) -> None:
-        """Sample how many sessions of the bots work and how many wait for a lock, until cancelled."""
-        query = (
-            "SELECT coalesce(wait_event_type, 'runs'), count(*) FROM pg_stat_activity WHERE state = 'active'"
-            " AND application_name LIKE 'sutradhar %' GROUP BY 1"
-        )
-        async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:
-            while True:
-                samples.append(dict(await (await connection.execute(query.encode())).fetchall()))
-                await asyncio.sleep(SAMPLE_S)
 
 
 def _own(process: psutil.Process) -> float:
@@ -241,13 +216,12 @@ def figures() -> Iterator[Figure]:
     yield from asyncio.run(_measured())
 
 
-async def _measured() -> list[Figure]:
+async def _measured(*names: str) -> list[Figure]:
     async with opened() as bench:
-        parts = (_spaces, _throughput, _statements, _idle, _take_overs)
         found = [Figure("load of the machine before, 1 and 15 minutes", _load())]
-        for part in parts:
-            found += await part(bench)
-            print(*found, sep="\n", file=sys.stderr, flush=True)
+        for name in names or PARTS:
+            found += await PARTS[name](bench)
+            print(table(found), file=sys.stderr, flush=True)
         return [*found, Figure("load of the machine after", _load())]
 
 
@@ -294,11 +268,14 @@ async def _throughput(bench: Bench) -> list[Figure]:
     found = []
     for number, spent in costs.items():
         label = f"{number} process{'es' if number > 1 else ''}"
-        rates = ", ".join(f"{QUESTIONS / cost.seconds:.1f}" for cost in spent)
-        whole = functools.reduce(lambda one, other: Cost(*map(sum, zip(one, other, strict=True))), spent)
+        rates = ", ".join(f"{QUESTIONS / cost[0]:.1f}" for cost in spent)
+        bots, server, simulated = np.sum(spent, axis=0)[1:] / (ROUNDS * QUESTIONS) * 1000
         found += [
             Figure(f"{label}: questions a second, {AT_ONCE} at once, in each round", rates),
-            Figure(f"{label}: processor time a question", whole.each(ROUNDS * QUESTIONS)),
+            Figure(
+                f"{label}: processor time a question",
+                f"{bots:.0f} ms (bot), {server:.0f} ms (Postgres), {simulated:.0f} ms (simulated Slack and model)",
+            ),
             Figure(f"{label}: first words, a question each {EVERY_S} s", spread(firsts[number])),
         ]
     return found
@@ -306,22 +283,18 @@ async def _throughput(bench: Bench) -> list[Figure]:
 
 async def _statements(bench: Bench) -> list[Figure]:
     await bench.grow(PROCESSES)
-    samples: list[dict[str, int]] = []
     async with bench.counted() as quiet:
         await asyncio.sleep(IDLE_S / 4)
     async with bench.counted() as log:
-        sampler = asyncio.create_task(bench.waiting(samples))
         began = time.monotonic()
         await bench.crowd(range(QUESTIONS), AT_ONCE)
         await bench.rested()
         took = time.monotonic() - began
-        sampler.cancel()
     idle = len(SENT.findall(quiet[0])) / (IDLE_S / 4) * took
     sent = Counter(_kind(text) for _, text in SENT.findall(log[0]))
     for text, number in sent.most_common(40):
         print(f"{number / QUESTIONS:7.2f} {text}", file=sys.stderr)
     waits = [float(wait) / 1000 for wait in WAITED.findall(log[0])]
-    mean = {kind: statistics.fmean(sample.get(kind, 0) for sample in samples) for kind in ("runs", "Lock")}
     return [
         Figure(
             f"trips to Postgres a question, {PROCESSES} processes, without what idling takes",
@@ -330,10 +303,6 @@ async def _statements(bench: Bench) -> list[Figure]:
         Figure(
             f"waits for locks of more than 10 ms in {QUESTIONS} questions",
             f"{len(waits)}, {sum(waits):.2f} s in all, of {took:.0f} s",
-        ),
-        Figure(
-            "sessions at work, and waiting for a lock, on average",
-            f"{mean['runs']:.2f}, {mean['Lock']:.2f} (n {len(samples)})",
         ),
         Figure(
             f"connections to Postgres, {PROCESSES} processes",
@@ -347,22 +316,23 @@ def _kind(text: str) -> str:
 
 
 async def _idle(bench: Bench) -> list[Figure]:
+    await bench.grow(PROCESSES)
+    await bench.crowd(range(AT_ONCE), AT_ONCE)
     await bench.rested()
     await asyncio.sleep(5)
     before = bench.cost()
     await asyncio.sleep(IDLE_S)
-    spent = bench.cost() - before
+    _, bots, server, _ = (bench.cost() - before) * 60 / IDLE_S / PROCESSES
     async with bench.counted() as log:
         await asyncio.sleep(IDLE_S / 2)
     sent = SENT.findall(log[0])
     for text, number in Counter(_kind(text) for _, text in sent).most_common(12):
         print(f"{number / IDLE_S * 2 / PROCESSES:7.2f} a second idle: {text}", file=sys.stderr)
-    minute = IDLE_S / 60 * PROCESSES
     return [
         Figure(
             "an idle process, each minute",
-            f"{spent.bots / minute:.1f} s of processor, {spent.postgres / minute:.1f} s of Postgres's,"
-            f" {2 * len(sent) / minute:.0f} statements",
+            f"{bots:.1f} s of processor, {server:.1f} s of Postgres's,"
+            f" {120 * len(sent) / IDLE_S / PROCESSES:.0f} statements",
         ),
         Figure("memory (USS) of each then", ", ".join(f"{mb:.0f}" for mb in bench.memory_mb()) + " MB"),
     ]
@@ -412,3 +382,15 @@ async def _struck(bench: Bench, number: signal.Signals) -> float:
     if sum(LAST in message.shown for message in asked.root.thread) != 1:
         raise RuntimeError(f"not one answer: {[message.shown for message in asked.root.thread]}")
     return took
+
+
+PARTS = {
+    "spaces": _spaces,
+    "throughput": _throughput,
+    "statements": _statements,
+    "idle": _idle,
+    "takeovers": _take_overs,
+}
+
+if __name__ == "__main__":
+    print(table(asyncio.run(_measured(*sys.argv[1:]))))
