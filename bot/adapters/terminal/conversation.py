@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.paths import absolute, absolutes
+from bot.adapters.terminal.view import typable
 from bot.command_line import Parsed, lacking_text, parse, with_words
 from bot.commands import FOLLOW_UP, verb
 from bot.events import (
@@ -180,14 +181,8 @@ class Conversation:
         return self.say("terminal.goes_on")
 
     def offer(self, run: str, choices: Choices) -> None:
-        """Recognize these commands as choices when they are typed, until one of them is taken.
-
-        Of two with one command, that which asks for nothing is meant: who has words for it types them behind it.
-        """
-        asking_nothing = {choice.command.strip() for choice in choices.choices if not choice.asks}
-        for choice in choices.choices:
-            if choice.asks and choice.command.strip() in asking_nothing:
-                continue
+        """Recognize these commands as choices when they are typed, until one of them is taken."""
+        for choice in typable(choices.choices):
             if choices.taken is not None:
                 self._offered.pop(choice.command.strip(), None)
             elif choice.command:

@@ -22,6 +22,7 @@ from bot.adapters.terminal.markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, 
 from bot.events import (
     Attachment,
     Changed,
+    Choice,
     Choices,
     Citation,
     Elsewhere,
@@ -126,6 +127,14 @@ def _hash(shown: Sequence[str]) -> str:
     return sha256("\n".join(shown).encode(errors="replace")).hexdigest()[:16]
 
 
+def typable(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Those that are told apart when they are typed: of two with one command, the one that asks for nothing."""
+    asking_nothing = {choice.command.strip() for choice in choices if not choice.asks}
+    return tuple(
+        choice for choice in choices if not (choice.asks and choice.command.strip() in asking_nothing)
+    )
+
+
 class TerminalView:
     """One run on a screen. With `hold`, everything is written in one block at the end."""
 
@@ -195,13 +204,12 @@ class TerminalView:
         Once one is taken, no commands are shown.
         """
         ink, lines = self._screen.ink, []
-        short = all(_SHORT.fullmatch(choice.command) and not choice.asks for choice in group.choices)
+        choices = typable(group.choices) if group.taken is None else group.choices
+        short = all(_SHORT.fullmatch(choice.command) and not choice.asks for choice in choices)
         if group.taken is None and short:
-            offered = [
-                f"{ink(clean(choice.label), BOLD)} {ink(choice.command, DIM)}" for choice in group.choices
-            ]
+            offered = [f"{ink(clean(choice.label), BOLD)} {ink(choice.command, DIM)}" for choice in choices]
             return [f"  {' · '.join(offered)}"]
-        for n, choice in enumerate(group.choices):
+        for n, choice in enumerate(choices):
             label, typed = clean(choice.label), clean(choice.command) or self._say("terminal.dismiss")
             if group.taken is not None:
                 lines.append(f"✓ {ink(label, BOLD)}" if n == group.taken else f"  {ink(label, DIM)}")
