@@ -1,4 +1,4 @@
-"""Two people press buttons under one scene at the same time, each in another process: one of them is first."""
+"""Two people press buttons at the same time, each in another process: one comes first, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 import pytest_asyncio
 
 from bot.commands import UNDER
+from bot.events import File
 from bot.runs.requests import request_to_json
+from storage.db import new_id
 from tests.fakes.postgres import created
 from tests.fakes.reply import Reply
 from tests.works.two_processes import ANA, BIA, House, opened
@@ -68,3 +70,26 @@ async def test_a_stop_card_that_two_play_at_once_is_played_once(house: House) ->
         )
         texts = [answer["text"] for answer in shown]
         assert sorted("is out of the story already" in text for text in texts) == [False, True], (n, texts)
+
+
+async def test_rules_that_two_keep_at_once_are_kept_once(house: House) -> None:
+    t = house.table()
+    for n in range(ROUNDS):
+        file = house.folder / f"rules-{n}.md"
+        file.write_text("".join(f"- Rule {n}.{k} gives {k} wings.\n" for k in range(5)), encoding="utf-8")
+        shows = t.request("/rules house")
+        shows = replace(shows, files=(File(file.name, str(file), file.stat().st_size),))
+        await house.processes[0].order("perform", request=request_to_json(shows))
+        asked = t.request("/rules house")
+        adopts = [
+            replace(asked, id=new_id(), author=by, verb="adopt", text="all", answers=shows.id)
+            for by in (BIA, replace(ANA, admin=True))
+        ]
+        await asyncio.gather(
+            *(
+                process.order("perform", request=request_to_json(request))
+                for process, request in zip(house.processes, adopts, strict=True)
+            )
+        )
+        kept = await t.read(1, "/rules house")
+        assert [kept.count(f"Rule {n}.{k} ") for k in range(5)] == [1] * 5, (n, kept)

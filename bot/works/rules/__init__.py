@@ -65,7 +65,8 @@ VERBS: tuple[Verb, ...] = (
         ),
         sets=True,
     ),
-    Verb("rules", "adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True),
+    # Of two who press at once, the second finds that all is there.
+    Verb("rules", "adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True, ordered=True),
     Verb(
         "rules",
         "see",
