@@ -53,6 +53,7 @@ from storage.faults import StorageFault
 from storage.inbox import Inbox, Overtaken
 from storage.lease import DatabaseBusy
 from storage.patience import patient_in_a_run, patient_with_an_event
+from storage.shares import Share, agreed, part_name
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
@@ -134,6 +135,8 @@ class App:
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """By what a button belongs to."""
         self._guard: asyncio.Task[None] | None = None
+        self._parts: dict[str, int] = {}
+        """Into how many parts platforms are divided, so that several processes have some each."""
         self.platforms = resources.platforms
         """Those that are attached, by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
@@ -331,8 +334,12 @@ class App:
             else:
                 unfinished.append(request)
         forgetting = await self._execution.take_up()
-        served = [name for name, platform in self.platforms.items() if not platform.for_one_process]
-        await self._engine.launch(served, self.platforms, patient=(WATCH,))
+        moved = await self._agree() if self._lease is not None else []
+        await self._engine.launch(
+            [name for name, platform in self.platforms.items() if platform.part is None], patient=(WATCH,)
+        )
+        for platform in moved:
+            await self._engine.move_waiting(platform, self._route_of)
         self._started = True
         if self._lease is not None:
             self._guard = asyncio.create_task(self._keep_lease(self._lease))
@@ -345,7 +352,7 @@ class App:
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
-                    await self._engine.start(request.id, request.place.platform)
+                    await self._engine.start(request.id)
                 case "running":  # the engine continues it by itself
                     pass
                 case ended if (waiting := self._live.get(request.id)) is not None:
@@ -405,23 +412,82 @@ class App:
         for cut_off in going:
             row = await self._inbox.get(cut_off.run)
             if cut_off.process not in alive and row is not None:
-                await self._engine.take_over(cut_off, row.platform)
+                await self._engine.take_over(cut_off, self._route(row.platform, row.space))
         for row in await self._inbox.unfinished(abandoned=process):
             if row.state == "received" and await self._engine.status(row.id) is None:
-                await self._engine.start(row.id, row.platform, row.line, row.seq)
+                await self._engine.start(row.id, self._route(row.platform, row.space), row.line, row.seq)
             elif await self._engine.status(row.id) == "given up":
                 self._give_up(self._live.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
             self._report(self._forget_rest(forgetting))
         await self._take_up_clips(process)
 
-    async def serve(self, platform: str, wait: Callable[[], None]) -> None:
-        """Execute the runs of a platform that is for one process: returns when this is the one. `wait` is called where
-        it has to wait for another.
+    async def _agree(self) -> list[str]:
+        """Learn into how many parts platforms are divided; those of which no other process has any."""
+        lease, database = self._lease, self.records.database
+        assert lease is not None
+        alone = []
+        for name, platform in self.platforms.items():
+            if platform.parts is not None:
+                own = platform.parts()
+                self._parts[name], others = await agreed(database, lease, name, own)
+                if not others:
+                    alone.append(name)
+                elif self._parts[name] != own:
+                    _log.warning(
+                        "%s stays in %d parts, as other processes have it: %d would need a stop of all of them",
+                        name,
+                        self._parts[name],
+                        own,
+                    )
+        return alone
+
+    @property
+    def beside_others(self) -> bool:
+        """Whether other processes may share the database."""
+        return self._lease is not None
+
+    def share(self, platform: str, only: Sequence[int] = ()) -> Share | None:
+        """This process's part of a platform, of which others that share the database have theirs; None where it has the
+        database alone. `only` takes no other numbers.
         """
+        if self._lease is None:
+            return None
+        return Share(self.records.database, self._lease, platform, self._parts.get(platform, 1), only)
+
+    async def serve(self, platform: str, part: int) -> None:
+        """Execute the runs of a part of a platform from now on."""
         if self._lease is not None:
-            await self._lease.claim(platform, wait)
-            self._engine.listen(platform)
+            await self._engine.listen(part_name(platform, part))
+
+    def serve_no_more(self, platform: str, part: int) -> None:
+        """Leave the runs of a part of a platform to another process; those that go on here do so to their end."""
+        self._engine.unlisten(part_name(platform, part))
+
+    def runs_in(self, space: str) -> bool:
+        """Whether a run of the space goes on in this process."""
+        return any(live.request.place.space == space for live in self._live.all())
+
+    def hear(self, topic: str, heard: Callable[..., None]) -> None:
+        """Call `heard` with what other processes `tell` under a topic."""
+        if self._lease is not None:
+            self._lease.hear(topic, heard)
+
+    async def tell(self, topic: str, *values: str) -> None:
+        """Tell the other processes that share the database. Raises StorageFault."""
+        if self._lease is not None:
+            await self._lease.tell(self.records.database, topic, *values)
+
+    def _route(self, platform: str, space: str) -> str:
+        """The runs of a route are executed by the processes that serve it."""
+        attached = self.platforms.get(platform)
+        if attached is None or attached.part is None:
+            return platform
+        return part_name(platform, attached.part(space, self._parts.get(platform, 1)))
+
+    async def _route_of(self, run: str) -> str | None:
+        row = await self._inbox.get(run)
+        return self._route(row.platform, row.space) if row is not None else None
 
     def _give_up(self, live: LiveRun, *, often: bool) -> None:
         # In a task: a platform that is slow to show it must not delay the others.
@@ -558,7 +624,8 @@ class App:
 
     async def _start_directly(self, request: Request) -> None:
         # In a fresh context: it is no part of the run that asks for it.
-        await asyncio.create_task(self._engine.start(request.id, request.place.platform), context=Context())
+        route = self._route(request.place.platform, request.place.space)
+        await asyncio.create_task(self._engine.start(request.id, route), context=Context())
 
     async def _executed(self, run: str) -> bool:
         """Whether a process executes the run, or will."""
@@ -597,7 +664,9 @@ class App:
         await self._gate.passed()
         line = line_name(request)
         # First: if this process ended before, those that come later would go before it.
-        await self._engine.start(request.id, request.place.platform, line, seq)
+        await self._engine.start(
+            request.id, self._route(request.place.platform, request.place.space), line, seq
+        )
         if self._lease is not None and line:
             self._report(self._execution.show_waiting(request, line, seq))
 

@@ -191,8 +191,9 @@ class Platform:
     `reader` stops and skips what is said.
 
     `for_one` says of a request's origin whether only the asker reads the answer; None where nobody else ever does.
-    `hides`: it shows a Spoiler hidden until a reader opens it. `for_one_process`: of several that share a database,
-    only the one that receives its events executes its runs, and another takes its place: see `App.serve`.
+    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database,
+    only the one that receives the events of a space executes its runs. It gives the number of the space's part, of so
+    many; `parts` says how many there should be. See `App.share`.
     """
 
     name: str
@@ -224,7 +225,8 @@ class Platform:
     take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
     for_one: Callable[[str], bool] | None = None
     hides: bool = False
-    for_one_process: bool = False
+    part: Callable[[str, int], int] | None = None
+    parts: Callable[[], int] | None = None
 
 
 class LogView:

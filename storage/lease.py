@@ -16,7 +16,7 @@ import logging
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from storage.faults import StorageFault, fault_of
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
     from sqlalchemy import Connection as SqlConnection
+    from sqlalchemy import CursorResult, Executable
 
     from storage.db import Database
 
@@ -58,11 +59,14 @@ _WORK = (0x5375, 0)
 did.
 """
 
-_KIND = 0x5376
+PROCESS = 0x5376
 """The first number of the leases' locks: neither that of `Database.write(alone=)` nor the migrations' single one."""
 
-_CLAIM = 0x5377
+CLAIM = 0x5377
 """The first number of the locks of names that are claimed."""
+
+MEMBER = 0x5378
+"""The first number of the locks that all share who have joined under a name."""
 
 _KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
 """TCP keep-alive (seconds, count): how soon the server drops a process whose machine is gone; by default two hours."""
@@ -108,6 +112,9 @@ class Lease:
         self._connection: AsyncConnection[tuple[Any, ...]] | None = None
         self._renewed: float | None = None
         self._claims: list[str] = []
+        self._joins: list[str] = []
+        self._again = -grace_s
+        """When its connection was replaced: others need a moment to get back what was theirs."""
         self._heard: dict[str, Heard] = {}
         self._missed: list[Callable[[], None]] = []
         self.leave: Callable[[], None] = lambda: None
@@ -161,32 +168,52 @@ class Lease:
         rows = await self._connection.execute("SELECT id, machine FROM processes WHERE id <> %s", (self.id,))
         there = []
         for other, machine in await rows.fetchall():
-            if not await _locked(self._connection, _KIND, other):
+            if not await _locked(self._connection, PROCESS, other):
                 there.append(str(machine))
             else:
                 await _unlock(self._connection, other)
         return there
 
-    async def claim(self, name: str, wait: Callable[[], None]) -> None:
-        """Return once this process alone has the name, and has it as long as its lease; `wait` is called if another has
-        it.
-        """
-        import psycopg
+    @property
+    def backend(self) -> int:
+        """The number of the server's process at which this one has its locks; 0 while its connection is broken."""
+        connection = self._connection
+        return connection.info.backend_pid if connection is not None and not connection.closed else 0
 
-        waiting = False
-        while name not in self._claims:
-            claimed = False
-            if (connection := self._connection) is not None:
-                # One that breaks is replaced by `keep`.
-                with suppress(psycopg.Error, OSError):
-                    claimed = await _locked(connection, _CLAIM, name)
-            if claimed:
-                self._claims.append(name)
-                break
-            if not waiting:
-                waiting = True
-                wait()
-            await asyncio.sleep(self._beat_s)
+    async def join(self, name: str) -> None:
+        """Be one of the name's members, as long as the lease is kept."""
+        if name not in self._joins:
+            self._joins.append(name)
+        if (connection := self._connection) is not None:
+            with suppress(*_broken()):  # a new connection has it, too
+                await _shared(connection, name)
+
+    async def try_claim(self, names: Collection[str]) -> list[str]:
+        """Those of the names that this process has alone from now on, as long as its lease; none just after its
+        connection broke, when others are without their locks, too.
+        """
+        connection, late = self._connection, time.monotonic() - self._again < self._grace_s
+        if connection is None or late or not names:
+            return []
+        by_key = {key_of(name): name for name in names if name not in self._claims}
+        claimed: list[str] = []
+        with suppress(*_broken()):  # `keep` replaces it
+            rows = await connection.execute(
+                "SELECT key FROM unnest(%s::int[]) AS key WHERE pg_try_advisory_lock(%s, key)",
+                (list(by_key), CLAIM),
+            )
+            claimed = [by_key[key] for (key,) in await rows.fetchall()]
+        if connection is not self._connection:
+            return []
+        self._claims += claimed
+        return claimed
+
+    async def unclaim(self, name: str) -> None:
+        """Let another process have the name."""
+        self._claims.remove(name)
+        if (connection := self._connection) is not None:
+            with suppress(*_broken()):  # then it is free already
+                await connection.execute("SELECT pg_advisory_unlock(%s, %s)", (CLAIM, key_of(name)))
 
     def check(self) -> None:
         """Raises LeaseLost where others may have taken over already. Nothing is checked before `take`."""
@@ -289,6 +316,7 @@ class Lease:
                 await self._close()
         if not kept:
             raise LeaseLost
+        self._again = time.monotonic()
         _log.warning("the lease on the database is kept again")
         for missed in self._missed:
             missed()
@@ -299,7 +327,11 @@ class Lease:
         broken one, and another process may have a lock for the moment in which it looks at it.
         """
         missing: list[Callable[[AsyncConnection[tuple[Any, ...]]], Awaitable[bool]]]
-        missing = [self._joined, *(partial(_locked, kind=_CLAIM, name=name) for name in self._claims)]
+        missing = [
+            self._joined,
+            *(partial(_locked, kind=CLAIM, name=name) for name in self._claims),
+            *(partial(_shared, name=name) for name in self._joins),
+        ]
         ends = time.monotonic() + JOIN_S
         while await self._renew(connection):  # a process that others have taken over has no row any more
             while missing and await missing[0](connection):
@@ -314,7 +346,7 @@ class Lease:
     async def _joined(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
         """Whether the connection holds the lease's locks now."""
         shared = await connection.execute("SELECT pg_try_advisory_lock_shared(%s, %s)", _WORK)
-        return bool((await shared.fetchone() or (False,))[0]) and await _locked(connection, _KIND, self.id)
+        return bool((await shared.fetchone() or (False,))[0]) and await _locked(connection, PROCESS, self.id)
 
     async def _renew(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
         renewed = await connection.execute(
@@ -344,7 +376,7 @@ class Lease:
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s",
                     (f"{application_name(other)}%",),
                 )
-            if await _locked(connection, _KIND, other):
+            if await _locked(connection, PROCESS, other):
                 dead.append(other)
         return dead
 
@@ -402,13 +434,51 @@ _HOLDER = (
 )
 
 
+async def held(
+    execute: Callable[[Executable], Awaitable[CursorResult[*tuple[Any, ...]]]],
+    kind: int,
+    names: Iterable[str],
+) -> dict[str, list[int]]:
+    """Those of the names whose locks of a kind are held, with the backends that hold them."""
+    from sqlalchemy import text
+
+    by_key = {key_of(name) % 2**32: name for name in names}
+    found: dict[str, list[int]] = {}
+    for row in await execute(text(_HELD).bindparams(kind=kind)):
+        if (name := by_key.get(row.objid)) is not None:
+            found.setdefault(name, []).append(row.pid)
+    return found
+
+
+_HELD = (
+    "SELECT CAST(objid AS bigint) AS objid, pid FROM pg_locks"
+    " WHERE locktype = 'advisory' AND granted AND CAST(classid AS bigint) = :kind AND objsubid = 2"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+def key_of(name: str) -> int:
+    """The second number of a name's locks, with a sign, as the server's functions have it."""
+    return crc32(name.encode()) - 2**31
+
+
 async def _unlock(connection: AsyncConnection[tuple[Any, ...]], process: str) -> None:
-    key = (_KIND, crc32(process.encode()) - 2**31)
-    await connection.execute("SELECT pg_advisory_unlock(%s, %s)", key)
+    await connection.execute("SELECT pg_advisory_unlock(%s, %s)", (PROCESS, key_of(process)))
 
 
 async def _locked(connection: AsyncConnection[tuple[Any, ...]], kind: int, name: str) -> bool:
     """Whether this session has the lock now."""
-    key = (kind, crc32(name.encode()) - 2**31)
-    locked = await connection.execute("SELECT pg_try_advisory_lock(%s, %s)", key)
+    locked = await connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (kind, key_of(name)))
     return bool((await locked.fetchone() or (False,))[0])
+
+
+async def _shared(connection: AsyncConnection[tuple[Any, ...]], name: str) -> bool:
+    await connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (MEMBER, key_of(name)))
+    return True
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What is raised where a connection is."""
+    import psycopg
+
+    return psycopg.Error, OSError

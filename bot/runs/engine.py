@@ -12,6 +12,7 @@ import json
 import logging
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import (
     AsyncGenerator,
@@ -20,7 +21,6 @@ from collections.abc import (
     Collection,
     Coroutine,
     Hashable,
-    Iterable,
     Mapping,
 )
 from concurrent.futures import ThreadPoolExecutor
@@ -129,9 +129,8 @@ class Engine:
         self._lease = lease
         self._answered = answered
         self._turn: Callable[[str], Any] | None = None
-        self._listening: list[str] = []
         self._taken: set[str] = set()
-        """The platforms whose runs this process executes."""
+        """The routes whose runs this process executes."""
         self._busy_timeout_s = busy_timeout_s
         self._dbos: type[DBOS] | None = None
         self._workflow: Callable[[str], Any] | None = None
@@ -144,15 +143,10 @@ class Engine:
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._configure))
 
-    async def launch(
-        self,
-        platforms: Collection[str] = (),
-        all_platforms: Collection[str] = (),
-        patient: Collection[str] = (),
-    ) -> None:
+    async def launch(self, routes: Collection[str] = (), patient: Collection[str] = ()) -> None:
         """Open the engine's database; interrupted runs continue within about a second.
 
-        Where other processes share it, this one takes runs of `platforms`, and later of others: see `listen`. Nobody
+        Where other processes share it, this one takes runs of these `routes`, and later of others: see `listen`. Nobody
         waits for runs of the `patient` ones.
         """
         self.load()
@@ -174,9 +168,8 @@ class Engine:
         self._turn = dbos.workflow(name="turn", max_recovery_attempts=RECOVERIES)(turn)
         dbos(config=config)
         self._dbos = dbos
-        self._listening = self._queues(platforms)
         if self._lease is not None:
-            dbos.listen_queues(self._listening)
+            dbos.listen_queues([])
         try:
             # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
             dbos.launch()
@@ -186,31 +179,70 @@ class Engine:
         if self._lease is None:
             await self._adopt()
             return
-        for platform in all_platforms:
-            poll_s = SELDOM_S if platform in patient else POLL_S
-            await dbos.register_queue_async(
-                _lines(platform), partition_concurrency=1, polling_interval_sec=poll_s
-            )
-            await dbos.register_queue_async(_taken_over(platform), polling_interval_sec=SELDOM_S)
+        self._let_go()
+        for route in routes:
+            await self.listen(route, seldom=route in patient)
 
     async def _adopt(self) -> None:
         """Continue also what processes that shared a database have left in it, before it was this one's alone."""
         if strays := [going.id for going in await self.going() if going.process != EXECUTOR]:
             await self._running.resume_workflows_async(strays)
 
-    def listen(self, platform: str) -> None:
-        """Take runs of this platform from now on, where other processes share the database."""
+    async def listen(self, route: str, *, seldom: bool = False) -> None:
+        """Take runs of this route from now on, where other processes share the database; look `seldom` for them."""
+        await self._running.register_queue_async(
+            _lines(route), partition_concurrency=1, polling_interval_sec=SELDOM_S if seldom else POLL_S
+        )
+        await self._running.register_queue_async(_taken_over(route), polling_interval_sec=SELDOM_S)
+        self._taken.add(route)
+        self._listen()
+
+    def unlisten(self, route: str) -> None:
+        """Take no more runs of this route; those that go on here do so to their end."""
+        self._taken.discard(route)
+        self._listen()
+
+    def _listen(self) -> None:
         from dbos._dbos import _get_dbos_instance
 
         # The engine reads this each second, and offers no way to add to it.
-        _get_dbos_instance()._listening_queues = self._listening = [
-            *self._listening,
-            *self._queues([platform]),
+        _get_dbos_instance()._listening_queues = [
+            queue for route in sorted(self._taken) for queue in (_lines(route), _taken_over(route))
         ]
 
-    def _queues(self, platforms: Iterable[str]) -> list[str]:
-        self._taken.update(platforms)
-        return [queue for platform in platforms for queue in (_lines(platform), _taken_over(platform))]
+    def _let_go(self) -> None:
+        """Let the threads of queues end that are not listened to any more: as if their queues were gone."""
+        from dbos._dbos import _get_dbos_instance
+
+        engine = _get_dbos_instance()
+        system = engine._sys_db
+        get_queue = system.get_queue
+
+        def listened_to(name: str, **more: Any) -> Any:
+            over = name not in (engine._listening_queues or ())
+            if over and threading.current_thread().name == f"queue-worker-{name}":
+                return None
+            return get_queue(name, **more)
+
+        system.get_queue = listened_to  # type: ignore[method-assign]
+
+    async def move_waiting(self, platform: str, route: Callable[[str], Awaitable[str | None]]) -> None:
+        """Put what waits in the platform's queues into those of other routes; `route` gives a run's, if it is known.
+
+        For a start whose parts are others than those of the last one, while no other process has any.
+        """
+        waiting = await self._running.list_workflows_async(
+            status="ENQUEUED", load_input=False, load_output=False
+        )
+        for each in waiting:
+            kind, cut, now = (each.queue_name or "").partition(f"-{platform}")
+            if not cut or kind not in (_LINES, _TAKEN_OVER) or not (now == "" or now.startswith(".")):
+                continue
+            should_be = await route(each.workflow_id.removeprefix(_TURN))
+            if should_be is not None and should_be != platform + now:
+                await self._running.resume_workflows_async(
+                    [each.workflow_id], queue_name=f"{kind}-{should_be}"
+                )
 
     async def going(self) -> list[Going]:
         """What goes on in any process, or did so when its process ended."""
@@ -220,14 +252,12 @@ class Engine:
         ids = [(workflow.workflow_id, workflow.executor_id or "") for workflow in pending]
         return [Going(id, id.removeprefix(_TURN), process) for id, process in ids]
 
-    async def take_over(self, going: Going, platform: str) -> None:
-        """Let a process that serves the platform continue what goes on in none; again does nothing."""
+    async def take_over(self, going: Going, route: str) -> None:
+        """Let a process that serves the route continue what goes on in none; again does nothing."""
         from dbos._dbos import _get_dbos_instance
 
         system = _get_dbos_instance()._sys_db
-        await asyncio.to_thread(
-            system.reenqueue_for_recovery, going.id, [going.process], _taken_over(platform)
-        )
+        await asyncio.to_thread(system.reenqueue_for_recovery, going.id, [going.process], _taken_over(route))
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         # DBOS logs to the console unless its logger already has a handler.
@@ -263,10 +293,10 @@ class Engine:
             raise RuntimeError("the engine has not been launched")
         return self._dbos
 
-    async def start(self, run_id: str, platform: str = "", line: str = "", number: int = 0) -> None:
+    async def start(self, run_id: str, route: str = "", line: str = "", number: int = 0) -> None:
         """Start the run; a run id that was started before is not started again.
 
-        With a `line`, it begins when those of lower numbers are answered, in any process that serves the platform.
+        With a `line`, it begins when those of lower numbers are answered, in any process that serves the route.
         """
         from dbos import SetEnqueueOptions, SetWorkflowID
 
@@ -278,11 +308,11 @@ class Engine:
                 SetWorkflowID(_TURN + run_id),
                 SetEnqueueOptions(priority=number, queue_partition_key=line),
             ):
-                await self._dbos.enqueue_workflow_async(_lines(platform), self._turn, run_id)
+                await self._dbos.enqueue_workflow_async(_lines(route), self._turn, run_id)
             return
-        if self._lease is not None and platform not in self._taken:
+        if self._lease is not None and route not in self._taken:
             with SetWorkflowID(run_id):
-                await self._dbos.enqueue_workflow_async(_taken_over(platform), self._workflow, run_id)
+                await self._dbos.enqueue_workflow_async(_taken_over(route), self._workflow, run_id)
             return
         await self._begin(run_id)
 
@@ -352,14 +382,17 @@ async def wait_for_answer(answered: Callable[[str], Awaitable[object]], run_id: 
     await answered(run_id)
 
 
-def _lines(platform: str) -> str:
-    """The queue of the platform's runs that wait for others."""
-    return f"lines-{platform}"
+_LINES, _TAKEN_OVER = "lines", "taken-over"
 
 
-def _taken_over(platform: str) -> str:
-    """The queue of the platform's other runs, once their process is gone."""
-    return f"taken-over-{platform}"
+def _lines(route: str) -> str:
+    """The queue of the route's runs that wait for others."""
+    return f"{_LINES}-{route}"
+
+
+def _taken_over(route: str) -> str:
+    """The queue of the route's other runs, once their process is gone."""
+    return f"{_TAKEN_OVER}-{route}"
 
 
 def _server_engine(url: str, lease: Lease) -> SqlEngine:

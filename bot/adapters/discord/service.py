@@ -14,6 +14,7 @@ from yarl import URL
 import cogs
 from bot.adapters.discord.installed.client import Client, faults_as_sorry
 from bot.adapters.discord.installed.setup import sync
+from bot.adapters.discord.installed.shards import shard_of
 from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.history import last_messages, linked_thread, pinned_messages, whole_thread
@@ -58,8 +59,6 @@ _UNREACHABLE: Final = "discord_run.file_unreachable"
 class Sutradhar(Client):
     """The client with all its commands and listeners."""
 
-    voice: VoiceChannels | None = None
-
     async def setup_hook(self) -> None:
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
@@ -95,7 +94,8 @@ class Sutradhar(Client):
                 take_back=partial(take_back, self),
                 for_one=unseen,
                 hides=True,
-                for_one_process=True,
+                part=shard_of,
+                parts=lambda: self.advice.count if self.advice is not None else 1,
             )
         )
         await self.furnish()
@@ -192,34 +192,32 @@ class Discord:
     """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
 
     def __init__(self, app: App, config: Config, token: str, say: Words) -> None:
-        self._app = app
         self._settings = config.discord
         self._token = token
         self._say = say
-        self._client = Sutradhar(app, config, on_first_ready=self._welcome)
+        self._client = Sutradhar(app, config, on_first_ready=self._welcome, on_standby=self._stand_by)
         self._begun = False
-        self._waiting = False
 
     async def prepare(self) -> None:
         """Log in, and attach the views. Raises UserError ("discord_run.…")."""
         self._begun = True
         async with faults_as_sorry(self._settings):
             await self._client.login(self._token)
+        await self._client.ask_advice()
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`, once no other process does. Raises UserError when it cannot go on."""
-        await self._app.serve(PLATFORM, self._wait)
-        self._waiting = False
+        """Receive events until `stop_receiving`, of the shards that no other process has. Raises UserError when it
+        cannot go on.
+        """
         async with faults_as_sorry(self._settings):
             await self._client.connect()
 
-    def _wait(self) -> None:
-        self._waiting = True
+    def _stand_by(self) -> None:
         announce(self._say("discord_run.standby"))
 
     def connections(self) -> Connections:
-        """The shards; all of them are needed, as each has servers of its own. Another process may have them."""
-        if self._waiting:
+        """The shards; all of them are needed, as each has servers of its own. Other processes may have them."""
+        if self._client.standing_by:
             return Connections(enough=True, states={})
         states = self._client.connections()
         return Connections(bool(states) and all(states.values()), states)

@@ -9,7 +9,8 @@ from itertools import pairwise
 import discord
 import pytest
 
-from bot.adapters.discord.installed.client import Plan, Turnstile, plan, redirect
+from bot.adapters.discord.installed.client import redirect
+from bot.adapters.discord.installed.shards import Plan, Turnstile, plan
 from bot.config import DiscordConfig
 from bot.events import UserError
 from tests.fakes.discord import FakeDiscord

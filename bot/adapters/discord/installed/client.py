@@ -1,17 +1,11 @@
-"""The client of Discord: intents, gateway, shards, and faults of the connection as sentences. Knows no command and no
-work.
-
-Discord's documentation, "Sharding", "Max Concurrency": one identify per five seconds and bucket, where a
-shard's bucket is its number modulo `max_concurrency`.
-"""
+"""The client of Discord: intents, gateway, and faults of the connection as sentences. Knows no command and no work."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
@@ -20,6 +14,7 @@ from discord.ext import commands
 from yarl import URL
 
 from bot import metrics
+from bot.adapters.discord.installed.shards import Plan, SharedShards, Turnstile, plan
 from bot.adapters.discord.installed.traffic import (
     HANGS_S,
     PACE,
@@ -28,6 +23,7 @@ from bot.adapters.discord.installed.traffic import (
     InvalidRequests,
     NewThreads,
 )
+from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.stored_choices import VoteCounts
@@ -36,10 +32,9 @@ from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
+    from bot.adapters.discord.voice.channels import VoiceChannels
     from bot.app import App
     from bot.config import Config, DiscordConfig
-
-IDENTIFY_S: Final = 5.0
 
 # Discord's documentation, "Gateway Close Event Codes": those after which reconnecting does not help.
 _CLOSED: Final = {
@@ -57,60 +52,6 @@ LAST_GUILD_S = 0.5
 not use; servers that come later work as well."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The gateway and the shards of a start."""
-
-    gateway: URL
-    count: int
-    ids: tuple[int, ...]
-    concurrency: int
-
-    @property
-    def buckets(self) -> list[list[int]]:
-        """Lists of the shards that have to start one after another."""
-        by_bucket: dict[int, list[int]] = {}
-        for shard in self.ids:
-            by_bucket.setdefault(shard % self.concurrency, []).append(shard)
-        return list(by_bucket.values())
-
-
-async def plan(http: discord.http.HTTPClient, settings: DiscordConfig) -> Plan:
-    """The plan from Discord's answer (GET /gateway/bot) and the settings.
-
-    Raises UserError when Discord cannot be reached, or does not allow so many sessions today: it resets the token of a
-    bot that identifies too often.
-    """
-    try:
-        shards, url, limits = await http.get_bot_gateway()
-    except (discord.GatewayNotFound, aiohttp.ClientError, OSError) as fault:
-        raise UserError("discord_run.unreachable", url=settings.api_base) from fault
-    count = settings.shard_count or shards
-    ids = settings.shard_ids or tuple(range(count))
-    if limits["remaining"] < len(ids):
-        hours = max(1, -(-limits["reset_after"] // 3_600_000))
-        raise UserError("discord_run.sessions_spent", total=limits["total"], hours=hours)
-    return Plan(URL(settings.gateway_url or url), count, ids, max(1, limits["max_concurrency"]))
-
-
-class Turnstile:
-    """Lets one caller through per `seconds` and bucket, first come, first served."""
-
-    def __init__(self, seconds: float = IDENTIFY_S) -> None:
-        self._seconds = seconds
-        self._locks: dict[int, asyncio.Lock] = {}
-        self._next: dict[int, float] = {}
-
-    async def through(self, bucket: int) -> None:
-        """Wait for this bucket's turn."""
-        loop = asyncio.get_running_loop()
-        async with self._locks.setdefault(bucket, asyncio.Lock()):
-            wait = self._next.get(bucket, 0.0) - loop.time()
-            if wait > 0:
-                await asyncio.sleep(wait)
-            self._next[bucket] = loop.time() + self._seconds
 
 
 def redirect(settings: DiscordConfig) -> None:
@@ -166,6 +107,7 @@ class Client(commands.AutoShardedBot):
     """One per process. `login`, then `App.start`, then `connect`."""
 
     intake: Intake
+    voice: VoiceChannels | None = None
 
     def __init__(
         self,
@@ -173,6 +115,7 @@ class Client(commands.AutoShardedBot):
         config: Config,
         *,
         on_first_ready: Callable[[Client], None] | None = None,
+        on_standby: Callable[[], None] | None = None,
         hangs_s: float = HANGS_S,
     ) -> None:
         """`hangs_s`: a request without an answer for so long is given up, and its connection closed."""
@@ -190,7 +133,11 @@ class Client(commands.AutoShardedBot):
         self.lines = KeyedLocks()
         """By run: the line that says who asked gets its link, or is taken back."""
         self._on_first_ready = on_first_ready
+        self._on_standby = on_standby
+        self.advice: Plan | None = None
+        """What Discord said last of shards and starts, where processes share them."""
         self._plan: Plan | None = None
+        self._shared: SharedShards | None = None
         self._turnstile = Turnstile()
         self._starting: list[asyncio.Task[None]] = []
         redirect(self.settings)
@@ -229,12 +176,26 @@ class Client(commands.AutoShardedBot):
                 self.connected.add(arguments[0])
             case "shard_disconnect":
                 self.connected.discard(arguments[0])
+            case "shard_ready" if self._shared is not None:
+                self._shared.ready(arguments[0])
         super().dispatch(event, *arguments, **named)
 
     def connections(self) -> dict[str, bool]:
         """Whether each shard that this process runs is connected; empty before Discord has said which there are."""
-        ids = self._plan.ids if self._plan is not None else ()
+        ids: Collection[int] = self._plan.ids if self._plan is not None else ()
+        if self._shared is not None:
+            ids = sorted(self._shared.held)
         return {f"shard {shard}": shard in self.connected for shard in ids}
+
+    @property
+    def standing_by(self) -> bool:
+        """Whether other processes have all of the shards."""
+        return self._shared is not None and self._shared.standing_by
+
+    async def ask_advice(self) -> None:
+        """Ask Discord how many shards there should be, where processes have to agree. Raises UserError."""
+        if self.app.beside_others:
+            self.advice = await plan(self.http, self.settings, starts=1)
 
     async def on_ready(self) -> None:
         """Discord repeats this event after long interruptions; the operator is told once."""
@@ -246,10 +207,17 @@ class Client(commands.AutoShardedBot):
         """Start the shards in the background, so that a fault of the first one is seen at once."""
         if self.is_closed():
             return
+        if (share := self.app.share(PLATFORM, self.settings.shard_ids)) is not None:
+            self.shard_count = self._connection.shard_count = share.count
+            self._shared = SharedShards(self, share, self._on_standby)
+            self._starting = [asyncio.create_task(self._shared.keep(), name="shards")]
+            return
         start = await plan(self.http, self.settings)
         self._plan = start
         self.shard_count = self._connection.shard_count = start.count
         self._connection.shard_ids = list(start.ids)
+        if self.voice is not None:
+            await self.voice.take_up(lambda _: True)
         self._starting = [
             asyncio.create_task(self._launch(start.gateway, bucket), name="shards")
             for bucket in start.buckets
@@ -260,6 +228,9 @@ class Client(commands.AutoShardedBot):
             await self.launch_shard(gateway, shard)
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        if self._shared is not None:
+            await self._shared.identify_turn(shard_id or 0)
+            return
         concurrency = self._plan.concurrency if self._plan is not None else 1
         await self._turnstile.through((shard_id or 0) % concurrency)
 
@@ -270,9 +241,11 @@ class Client(commands.AutoShardedBot):
 
     async def stop_receiving(self) -> None:
         """Disconnect from the gateway: no more events come; requests can still be sent."""
-        leaving: list[Any] = [shard.disconnect() for shard in self.shards.values()]
         for task in self._starting:
             task.cancel()
+        if self._shared is not None:
+            await self._shared.leave()
+        leaving: list[Any] = [shard.disconnect() for shard in self.shards.values()]
         try:
             async with asyncio.timeout(LEAVE_S):
                 await asyncio.gather(*self._starting, *leaving, return_exceptions=True)

@@ -105,12 +105,31 @@ class VoiceChannels:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Know again where the bot was, and what waited there."""
-        for row in await self._readings.channels(PLATFORM):
-            await self._take_up(self._room(row.space, int(row.channel)))
+        """Hear of what happens in voice channels."""
         self._client.add_listener(self._come_back, "on_ready")
         self._client.add_listener(self._come_back, "on_guild_available")
         self._client.add_listener(self._moved, "on_voice_state_update")
+
+    async def take_up(self, mine: Callable[[str], bool]) -> None:
+        """Know again where the bot was, and what waited there, in the spaces that are this process's."""
+        for row in await self._readings.channels(PLATFORM):
+            if mine(row.space):
+                await self._take_up(self._rooms.get(row.space) or self._room(row.space, int(row.channel)))
+
+    def busy(self, mine: Callable[[str], bool]) -> bool:
+        """Whether in one of these spaces something is read aloud, or may soon be."""
+        return any(
+            room.queue.waiting or self._app.runs_in(room.space)
+            for room in self._rooms.values()
+            if mine(room.space)
+        )
+
+    async def part(self, theirs: Callable[[str], bool]) -> None:
+        """Leave the channels of spaces that another process has from now on: it comes in our place."""
+        rooms = [room for room in self._rooms.values() if theirs(room.space) and not room.leaving]
+        for room in rooms:
+            del self._rooms[room.space]
+        await asyncio.gather(*(_closed(room) for room in rooms))
 
     async def _take_up(self, room: Room) -> None:
         """What waits to be read there since an earlier process, or since another one was in the channel."""
@@ -128,13 +147,7 @@ class VoiceChannels:
         """Leave all channels, for this process: the next one comes back."""
         for task in self._tasks:
             task.cancel()
-        for room in self._rooms.values():
-            room.leaving = True
-            if room.empty is not None:
-                room.empty.cancel()
-            await room.queue.close()
-        left_rooms = [_disconnected(room) for room in self._rooms.values()]
-        await asyncio.gather(*left_rooms)
+        await asyncio.gather(*(_closed(room) for room in self._rooms.values()))
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         """See `Platform.speak`. A server without the bot in a voice channel hears only what is said on purpose."""
@@ -442,6 +455,14 @@ class VoiceChannels:
         if not task.cancelled() and (fault := task.exception()) is not None:
             level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
             _log.log(level, "a voice channel was not kept up with", exc_info=fault)
+
+
+async def _closed(room: Room) -> None:
+    room.leaving = True
+    if room.empty is not None:
+        room.empty.cancel()
+    await room.queue.close()
+    await _disconnected(room)
 
 
 async def _disconnected(room: Room) -> None:

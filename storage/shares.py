@@ -1,0 +1,147 @@
+"""Numbered things, each of which belongs to one of the processes that share a database: spread evenly over those that
+have joined.
+
+Knows nothing of what they are. Who has which is told by the advisory locks of the leases, so a killed process has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from storage.lease import CLAIM, MEMBER, PROCESS, held
+
+if TYPE_CHECKING:
+    from storage.db import Database
+    from storage.lease import Lease
+
+LEFT_S: Final = 10.0
+"""After so long a number that nobody has is taken by any process, also by one that has its share."""
+
+
+class Share:
+    """Of this process. `join`, then `look` now and then; `give` one away where `surplus` says so."""
+
+    def __init__(
+        self, database: Database, lease: Lease, name: str, count: int, only: Sequence[int] = ()
+    ) -> None:
+        """Numbers from 0 to `count` - 1. With `only`, this process takes those and no others, and gives none away."""
+        self.name = name
+        self.count = count
+        self.held: set[int] = set()
+        self.surplus = False
+        """Whether another process has two less than this one, and nothing else is free."""
+        self.members = 1
+        """How many processes have joined, as far as the last look told."""
+        self._database = database
+        self._lease = lease
+        self._only = only
+        self._free_since: dict[int, float] = {}
+        self._given: dict[int, float] = {}
+
+    async def join(self) -> None:
+        """Count as one of those that take a share, as long as the lease is kept."""
+        await self._lease.join(self.name)
+
+    async def look(self) -> set[int]:
+        """Take what is free of this process's share: what it has newly. Raises StorageFault."""
+        names = {part_name(self.name, number): number for number in self._only or range(self.count)}
+        if not (me := self._lease.backend):
+            self.surplus = False
+            return set()
+        holders = await held(self._database.execute, CLAIM, names)
+        owners = {names[name]: pids[0] for name, pids in holders.items()}
+        members = set((await held(self._database.execute, MEMBER, [self.name])).get(self.name, ())) | {me}
+        self.members = len(members)
+        now = asyncio.get_running_loop().time()
+        free = [number for number in names.values() if number not in owners and number not in self.held]
+        self._free_since = {number: self._free_since.get(number, now) for number in free}
+        of_each = Counter(dict.fromkeys(members, 0))
+        of_each.update(owner for owner in owners.values() if owner in members)
+        mine = len(self.held)
+        fair = -(-self.count // len(members))
+        if self._only:
+            wanted, self.surplus = free, False
+        else:
+            # Processes that look at the same time begin at different numbers.
+            first = sorted(members).index(me) * fair
+            others = [number for number in free if now - self._given.get(number, now - LEFT_S) >= LEFT_S]
+            near = sorted(others, key=lambda number: (number - first) % self.count)[: max(0, fair - mine)]
+            left = {number for number, since in self._free_since.items() if now - since > LEFT_S}
+            wanted = sorted(left.union(near))
+            most = max(of_each.values())
+            givers = [member for member, n in of_each.items() if n == most]
+            least = min(of_each.values())
+            self.surplus = not free and me == min(givers) and most - least >= 2
+        taken = await self._lease.try_claim([part_name(self.name, number) for number in wanted])
+        gained = {names[name] for name in taken}
+        self.held |= gained
+        return gained
+
+    async def give(self, number: int) -> None:
+        """Let another process take it."""
+        self.held.discard(number)
+        self._given[number] = asyncio.get_running_loop().time()
+        self.surplus = False
+        await self._lease.unclaim(part_name(self.name, number))
+
+    async def elsewhere(self, number: int) -> bool:
+        """Whether another process has it. Raises StorageFault."""
+        name = part_name(self.name, number)
+        return any(
+            pid != self._lease.backend
+            for pid in (await held(self._database.execute, CLAIM, [name])).get(name, ())
+        )
+
+    async def turn(self, what: str, every_s: float) -> None:
+        """Return when it is this process's turn for something that none may do sooner than so many seconds after
+        another has. One that is killed while it waits holds nobody up. Raises StorageFault.
+        """
+        from sqlalchemy import text
+
+        asked = {"name": f"{self.name}.{what}", "every_s": every_s}
+        while not await self._database.column(text(_TAKE_TURN), **asked):
+            wait = await self._database.column(text(_NEXT_TURN), **asked)
+            await asyncio.sleep(max([0.0, *wait]))
+
+
+# The mark holds the moment of the last turn.
+_NOW = "extract(epoch FROM clock_timestamp())"
+_TAKE_TURN = (
+    f"INSERT INTO marks (name, value, updated_at) VALUES (:name, CAST({_NOW} AS text), clock_timestamp())"
+    f" ON CONFLICT (name) DO UPDATE SET updated_at = clock_timestamp(), value = CAST({_NOW} AS text)"
+    f" WHERE CAST(marks.value AS float8) + :every_s <= {_NOW} RETURNING name"
+)
+_NEXT_TURN = f"SELECT CAST(value AS float8) + :every_s - {_NOW} FROM marks WHERE name = :name"
+
+
+def part_name(name: str, number: int) -> str:
+    """What a part is called: the first one as the whole, as it was before there were parts."""
+    return f"{name}.{number}" if number else name
+
+
+async def agreed(database: Database, lease: Lease, name: str, own: int) -> tuple[int, bool]:
+    """Into how many parts it is divided, as the other processes that are there have it, else `own`; and whether there
+    are any. Raises StorageFault.
+    """
+    from sqlalchemy import select
+
+    from storage.tables import marks as t
+
+    prefix = f"{name}.parts."
+    async with database.write(alone=prefix) as connection:
+        rows = await connection.execute(
+            select(t.c.name, t.c.value).where(t.c.name.startswith(prefix, autoescape=True))
+        )
+        counts = {row.name.removeprefix(prefix): int(row.value) for row in rows}
+        alive = await held(connection.execute, PROCESS, counts)
+        dead = [prefix + process for process in counts if process not in alive]
+        await connection.execute(t.delete().where(t.c.name.in_([*dead, prefix + lease.id])))
+        others = [counts[process] for process in alive if process != lease.id]
+        count = others[0] if others else own
+        values = {"name": prefix + lease.id, "value": str(count), "updated_at": datetime.now(UTC)}
+        await connection.execute(t.insert().values(values))
+    return count, bool(others)

@@ -1,0 +1,169 @@
+"""How numbered things are spread over the processes that share a Postgres, and taken over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
+
+import pytest
+
+from storage.db import Database
+from storage.lease import Lease
+from storage.shares import Share, agreed
+from tests.fakes.postgres import created
+
+
+@pytest.fixture
+def server(template: tuple[str, str]) -> str:
+    """The URL of a database with its tables."""
+    return created(*template)
+
+
+class Process:
+    def __init__(self, database: Database, lease: Lease, share: Share) -> None:
+        self.database, self.lease, self.share = database, lease, share
+
+    async def look(self, times: int = 1) -> None:
+        for _ in range(times):
+            await self.share.look()
+
+    @property
+    def held(self) -> set[int]:
+        return self.share.held
+
+
+@asynccontextmanager
+async def process(server: str, count: int, only: tuple[int, ...] = ()) -> AsyncIterator[Process]:
+    lease = Lease(server, beat_s=0.02, grace_s=0.3)
+    database = await Database.open(server, lease=lease)
+    await lease.take()
+
+    async def nobody(_: str) -> None:
+        return
+
+    keeping = asyncio.create_task(lease.keep(nobody))
+    share = Share(database, lease, "shards", count, only)
+    await share.join()
+    try:
+        yield Process(database, lease, share)
+    finally:
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+        await lease.release()
+        await database.close()
+
+
+async def test_each_takes_a_fair_share_and_all_are_taken(server: str) -> None:
+    async with process(server, 7) as a, process(server, 7) as b, process(server, 7) as c:
+        await asyncio.gather(a.look(), b.look(), c.look())
+        assert sorted([*a.held, *b.held, *c.held]) == list(range(7))
+        assert max(len(each.held) for each in (a, b, c)) == 3
+
+
+async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -> None:
+    async with process(server, 4) as a:
+        async with process(server, 4) as b:
+            await a.look()
+            await b.look()
+            assert (len(a.held), len(b.held)) == (2, 2)
+        await a.look()
+        assert a.held == {0, 1, 2, 3}
+        assert a.share.members == 1
+
+
+async def test_a_process_that_comes_later_gets_its_share_one_by_one(server: str) -> None:
+    async with process(server, 4) as a:
+        await a.look()
+        assert a.held == {0, 1, 2, 3}
+        async with process(server, 4) as b:
+            given = 0
+            for _ in range(4):
+                await a.look()
+                if a.share.surplus:
+                    await a.share.give(max(a.held))
+                    given += 1
+                await b.look()
+            assert (a.held, b.held, given) == ({0, 1}, {2, 3}, 2)
+            assert await a.share.elsewhere(3)
+            assert not await a.share.elsewhere(0)
+
+
+async def test_with_one_of_it_the_second_process_has_none(server: str) -> None:
+    async with process(server, 1) as a, process(server, 1) as b:
+        await a.look(2)
+        await b.look(2)
+        assert (a.held, b.held, a.share.surplus) == ({0}, set(), False)
+
+
+async def test_of_three_only_the_one_with_most_gives_and_nobody_below_a_fair_share_waits(server: str) -> None:
+    async with process(server, 4) as a, process(server, 4) as b:
+        await a.look()
+        await b.look()
+        async with process(server, 4) as c:
+            for _ in range(3):
+                for each in (a, b, c):
+                    await each.look()
+                assert sum(each.share.surplus for each in (a, b, c)) <= 1
+                for each in (a, b):
+                    if each.share.surplus:
+                        await each.share.give(max(each.held))
+            assert sorted(len(each.held) for each in (a, b, c)) == [1, 1, 2]
+
+
+async def test_numbers_set_by_hand_are_taken_whatever_the_share_and_kept(server: str) -> None:
+    async with process(server, 4, (0, 1, 2)) as a, process(server, 4) as b:
+        await a.look()
+        await b.look(2)
+        assert (a.held, b.held, a.share.surplus) == ({0, 1, 2}, {3}, False)
+
+
+async def test_what_nobody_takes_for_long_anybody_takes(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.shares.LEFT_S", 0.2)
+    async with process(server, 4) as a, process(server, 4):
+        await a.look()
+        assert len(a.held) == 2, "the other one, which has joined and takes nothing, has its share"
+        await asyncio.sleep(0.3)
+        await a.look()
+        assert len(a.held) == 4
+
+
+async def test_a_process_goes_by_the_count_of_those_that_are_there(server: str) -> None:
+    async with process(server, 1) as a, process(server, 1) as b:
+        assert await agreed(a.database, a.lease, "shards", 2) == (2, False)
+        assert await agreed(b.database, b.lease, "shards", 4) == (2, True)
+    async with process(server, 1) as c:
+        assert await agreed(c.database, c.lease, "shards", 4) == (4, False), "those are gone"
+
+
+async def test_turns_of_all_processes_are_apart(server: str) -> None:
+    async with process(server, 1) as a, process(server, 1) as b:
+        turns: list[float] = []
+
+        async def take(one: Process) -> None:
+            await one.share.turn("identify.0", 0.4)
+            turns.append(time.monotonic())
+
+        await asyncio.gather(*(take(one) for one in (a, b, a, b)))
+        # The server's clock counts, and its word takes a moment.
+        assert all(later - earlier > 0.3 for earlier, later in pairwise(turns)), turns
+        async with asyncio.timeout(10):
+            await a.share.turn("identify.1", 60.0)
+            waiting = asyncio.create_task(b.share.turn("identify.1", 60.0))
+            await a.share.turn("identify.2", 60.0)
+        assert not waiting.done()
+        waiting.cancel()
+
+
+async def test_who_waits_for_a_turn_and_is_killed_holds_nobody_up(server: str) -> None:
+    async with process(server, 1) as a, process(server, 1) as b:
+        await a.share.turn("identify.0", 1.0)
+        began = time.monotonic()
+        waiting = asyncio.create_task(b.share.turn("identify.0", 1.0))
+        await asyncio.sleep(0.3)
+        waiting.cancel()
+        await a.share.turn("identify.0", 1.0)
+        assert time.monotonic() - began < 1.9
