@@ -78,9 +78,10 @@ def read_json(text: str, n: int) -> Reading:
     anything else, for less than two places, and where there is more than one object: one of them may be quoted.
     Its strings' contents are never read as JSON, but for the arguments of the call of a function.
     """
-    paper = _object(text)
+    said = own(text)
+    paper = _object(text, said)
     letters = labels(n)
-    groups = _agreed(paper, n)
+    groups = _agreed(paper, n, larger=better_figure(said.text) == 1)
     if len(groups) < 2:
         raise UnreadableError("`ranking` tells no two of the responses apart")
     order = [letter for group in groups for letter in group]
@@ -93,8 +94,8 @@ def read_json(text: str, n: int) -> Reading:
     )
 
 
-def _agreed(paper: object, n: int) -> Groups:
-    """What all rankings in an object say; of several the ones that are called final."""
+def _agreed(paper: object, n: int, *, larger: bool) -> Groups:
+    """What all rankings in an object say; of several the ones that are called final. `larger`: see `groups_of`."""
     votes = [
         (name, value)
         for name, value in _votes(paper)
@@ -105,7 +106,7 @@ def _agreed(paper: object, n: int) -> Groups:
     error = UnreadableError("it had no `ranking`")
     for _, value in votes:
         try:
-            read_.append(visible(groups_of(value, n), labels(n)))
+            read_.append(visible(groups_of(value, n, larger=larger), labels(n)))
         except UnreadableError as raised:
             error = raised
     if not read_:
@@ -131,7 +132,11 @@ def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
         yield "", paper
         return
     names = {re.sub(r"\W+|_", " ", str(name).strip().casefold()): value for name, value in paper.items()}
-    notes = [str(value) for value in names.values() if isinstance(value, str) and len(value) < _NOTE]
+    notes = [
+        value
+        for name, value in names.items()
+        if isinstance(value, str) and len(value) < _NOTE and not letter_of(name)
+    ]
     if any(_BACKWARDS.search(said) for said in [*filter(_KEY.search, names), *notes]):
         raise UnreadableError("its ranking does not begin with the best, or is an example")
     found = {name: value for name, value in names.items() if _KEY.search(name) and not _OTHER.search(name)}
@@ -156,11 +161,10 @@ def _figured(value: object) -> bool:
     return isinstance(value, Mapping) and all(letter_of(name) for name in value)
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _object(text: str, said: Own) -> Mapping[str, Any]:
     """The one object that is the judge's own; two make each other unreadable, since one may be quoted. A list that
     is the whole answer is the ranking.
     """
-    said = own(text)
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
     if refuses(said.text):

@@ -30,15 +30,19 @@ _ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 
 
-def groups_of(value: object, n: int) -> Groups:
+def groups_of(value: object, n: int, *, larger: bool = False) -> Groups:
+    """The places that a value says. `larger`: the judge has said that the larger of its figures is the better one.
+
+    Raises UnreadableError.
+    """
     if isinstance(value, str):
         return _of_text(value, n)
     if isinstance(value, Mapping):
-        return _of_mapping(value, n)
+        return _of_mapping(value, n, larger=larger)
     if not isinstance(value, Sequence):
         raise UnreadableError("`ranking` is not a list of letters")
     if value and all(isinstance(entry, Mapping) for entry in value):
-        return _of_objects(value, n)
+        return _of_objects(value, n, larger=larger)
     texts = [entry for entry in value if isinstance(entry, str)]
     if texts and len(texts) == len(value) and not all(map(letter_of, texts)):
         return _in_words(texts, n)
@@ -64,7 +68,7 @@ def _in_words(texts: Sequence[str], n: int) -> Groups:
     return groups
 
 
-def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
+def _of_mapping(mapping: Mapping[str, Any], n: int, *, larger: bool) -> Groups:
     """Letters with their places or scores, or places with their letters."""
     if all(letter_of(name) for name in mapping):
         if all(isinstance(value, Mapping) for value in mapping.values()):
@@ -75,6 +79,7 @@ def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
                     for name, value in mapping.items()
                 ],
                 n,
+                larger=larger,
             )
         asides = [_ASIDE.search(str(value)) for value in mapping.values()]
         figures = [
@@ -88,9 +93,12 @@ def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
         items = [Item([letter_of(name)]) for name in mapping]
         if None not in figures:
             values = [figure for figure in figures if figure is not None]
-            return by_value(items, values if ranks(values, n) else [-value for value in values])
-    elif None not in (places := [_place(name) for name in mapping]):
-        numbers = [float(place) for place in places if place is not None]
+            places = ranks(values, n) and not larger
+            return by_value(items, values if places else [-value for value in values])
+    elif None not in (named := [_place(name) for name in mapping]):
+        if larger:
+            raise UnreadableError("its places do not begin with the best")
+        numbers = [float(place) for place in named if place is not None]
         return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
     raise UnreadableError("`ranking` is not a list of letters")
 
@@ -101,7 +109,7 @@ def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> 
     return bool(values) and figure == (min(values) if "best" in aside.lower() else max(values))
 
 
-def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
+def _of_objects(objects: Sequence[Mapping[str, Any]], n: int, *, larger: bool) -> Groups:
     """By a place that each has, else by a score that each has, else as they stand."""
     items: list[Item] = []
     places: list[float | None] = []
@@ -124,7 +132,7 @@ def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
     for figures, sign in ((places, 1), (scores, -1)):
         values = [sign * figure for figure in figures if figure is not None]
         if len(values) == len(items):
-            if sign > 0 and not ranks(values, max(n, len(values))):
+            if sign > 0 and (larger or not ranks(values, max(n, len(values)))):
                 raise UnreadableError("the places in `ranking` are none")
             return by_value(items, values)
         if values:
@@ -153,7 +161,7 @@ def _entry(value: object, n: int) -> list[str]:
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         return [letter for part in value for letter in _entry(part, n)]
     elif isinstance(value, Mapping):
-        return [letter for group in _of_objects([value], n) for letter in group]
+        return [letter for group in _of_objects([value], n, larger=False) for letter in group]
     raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
 
 

@@ -71,7 +71,7 @@ RANKINGS = (
 """What judges call a ranking; also the keys of their objects."""
 FINALS = (
     r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
-    r"|abschließende[rs]?|gesamt|итогов\w+"
+    r"|abschlie(?:ß|ss)ende[rs]?|gesamt|итогов\w+"
     r"|финальн\w+|окончательн\w+|остаточн\w+|अंतिम|最終(?:的な)?|最终的?|最后的?|最後の?|(?:ال)?نهائي[ة]?|eind|uiteindelijke|końcow[aey]"
     r"|ostateczn[aey]|nihai|son|최종"
     r"|slutlig|endelig|lopullinen|cuối cùng|konečné|végső|akhir|τελική"

@@ -36,7 +36,8 @@ AT_LEAST = {
     "twentieth": 37,
     "twenty-first": 38,
     "twenty-second": 40,
-    "variants": 76,
+    "twenty-third": 39,
+    "variants": 79,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
 
