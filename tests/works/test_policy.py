@@ -44,11 +44,19 @@ def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) ->
     for told in (
         "Postgres", "file store of the operator (s3)",
         "house (models.example.org), openai.", "Models on the operator's",
-        "go to traces.example.org", "for 30 days. Stories", "stays until the operator deletes it", "Slack carries",
+        "go to traces.example.org", "history of settings, for 30 days. Stories", "one of the models below can read",
+        "Several processes of the bot", "house rules that it found", "your roles or user groups on Slack",
+        "stays until the operator deletes it", "Slack carries",
     ):  # fmt: skip
         assert told in text
     assert "hush" not in text
     assert "internal" not in text
+    file.write_text('[storage]\nfiles = "file:///mnt/hush"\n', encoding="utf-8")
+    config = load(file, tmp_path / "data", environ={})
+    text = page(facts_of(config, "slack", []), words("en"))
+    assert "in a folder that the operator's machines share" in text
+    assert "hush" not in text
+    assert "one of the models below" not in text, "there are none"
 
 
 @pytest.mark.parametrize("locale", ["en", "pt-BR"])

@@ -73,7 +73,10 @@ def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
 def page(known: Facts, say: Words) -> str:
     """The page, in Markdown."""
     where = [say("policy.postgres" if known.postgres else "policy.sqlite")]
-    where += [say("policy.store", kind=known.store)] if known.store else []
+    if known.store:
+        where.append(
+            say("policy.store_folder") if known.store == "file" else say("policy.store", kind=known.store)
+        )
     where += [say("policy.vectors")] if known.vectors_apart else []
     others = [say("policy.carried", platform=known.platform)] if known.platform != TERMINAL else []
     others += [say("policy.services", services=", ".join(known.services))] if known.services else []
@@ -91,7 +94,12 @@ def page(known: Facts, say: Words) -> str:
             say("policy.intro"),
             f"## {say('policy.what')}",
             say("policy.kept", platform=known.platform),
-            say("policy.not_kept"),
+            " ".join(
+                [
+                    say("policy.not_kept"),
+                    *([say("policy.heard")] if known.models_here or known.services else []),
+                ]
+            ),
             f"## {say('policy.where')}",
             _listed(where),
             f"## {say('policy.others')}",
