@@ -213,7 +213,7 @@ async def test_the_history_says_who_changed_what(ask: Asker) -> None:
     cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in shown[-3:]]
     assert cells == [
         ["Bia", "everyone", "`budget.each..day.usd`", "`5`"],
-        ["Bia", "`here`", "`works`", "taken back"],
+        ["Bia", "`here`", "`works`", "reset"],
         ["Bia", "`here`", "`works`", "`rules`"],
     ]
     with pytest.raises(UserError, match=r"app\.admins"):

@@ -109,7 +109,7 @@ async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> 
         await spend(ask, 1_000)
         assert await refusal(ask) == "budget.over_space_day"
         assert "| this space | 1000 tokens (the config) | day |" in await budget(ask)
-        assert "The config sets a budget there, 1000 tokens" in await budget(ask, "off")
+        assert "The config sets a budget of 1000 tokens there" in await budget(ask, "off")
         await budget(ask, "2000 tokens")
         assert await refusal(ask) == ""
 
@@ -119,7 +119,7 @@ async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> 
     [
         ('settings.timezone = "Mars/Olympus"', 2, "no time zone called “Mars/Olympus”"),
         ("[spaces.'terminal:local'.channels.c]\ncolour = 1", 3, "no setting called “colour”"),
-        ("[spaces.'terminal:local'.channels.c]\nadmins_exempt = true", 3, "It belongs in: `settings`"),
+        ("[spaces.'terminal:local'.channels.c]\nadmins_exempt = true", 3, "Put it under: `settings`"),
         ("[spaces.'terminal:local'.wishes]", 2, "“wishes” is unknown"),
         ("[[spaces.'terminal:local'.access]]\nwhat = 'poems'\nallow = true", 2, "“poems”"),
         ("[[spaces.'terminal:local'.budgets]]\namount = 'much'", 2, "“much”"),

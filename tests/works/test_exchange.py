@@ -198,7 +198,7 @@ one = "x"
 2 = ""
 """
     told = said(await imported(ask, tmp_path, text, yes=True))
-    assert told.startswith("Nothing was changed")
+    assert told.startswith("I changed nothing")
     lines = [line.split(":")[0] for line in told.splitlines() if line.startswith("- ")]
     assert sorted(lines) == sorted(f"- Line {n}" for n in (3, 4, 5, 7, 8, 12, 15, 18, 20, 25, 26))
     assert "“5 euro”" in told

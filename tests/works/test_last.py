@@ -98,7 +98,7 @@ async def test_a_linked_thread_is_data_cut_to_its_room_and_named_beside_newest_m
         )
         assert [text for text in notices if "ead " in text][-4:] == [
             wanted,
-            "I did not read a linked message: you or I have no access to it here.",
+            "I did not read a linked message, because you or I cannot read it here.",
             "Read with the last message here, since 14:02 UTC, by Bia.",
             "Read with: #hall, Cai, 14:02 UTC.",
         ]
@@ -112,4 +112,4 @@ async def test_where_there_are_none_it_is_said(tmp_path: Path) -> None:
         request = ask.request("rules", "ask", "How long does a candle burn?", HERE, ANA, last=5)
         failed = [event.text for event in await ask.perform(request) if isinstance(event, Failed)]
         assert failed
-        assert "no messages to read along here" in failed[0]
+        assert "no messages here to read with the question" in failed[0]

@@ -199,7 +199,7 @@ async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_sai
         answer = await seen(on, "hello")
         now = f"{rule_time(rule):%H:%M} UTC"
         assert f"Read with: #rules, Bia, {now}." in answer.text
-        assert "A linked message is deleted, so I did not read it." in answer.text
+        assert "I did not read a linked message, because it was deleted." in answer.text
         assert "I only read messages of the server where you ask." in answer.text
         assert "I read at most 3 linked messages with a question, so I left out one." in answer.text
 
@@ -250,7 +250,7 @@ async def test_a_linked_thread_is_read_by_the_run_as_far_as_the_asker_may(tmp_pa
         with pytest.raises(UserError, match=r"thread\.link_closed"):
             await linked_thread(on.client, request, str(thread.id), 5)
         await on.discord.say(on.ana, on.channel, f"Sum up {link}", mention=True)
-        refused = await seen(on, "you or I have no access to it here")
+        refused = await seen(on, "because you or I cannot read it here")
         assert "Message 29" not in refused.text
 
 

@@ -74,7 +74,7 @@ async def test_the_sources_are_shown_with_the_answer_and_what_is_not_read_is_sai
     notes = [notice.text for notice in read_along(at.asked, (), words("en"))]
     assert notes == [
         f"Read with: #rules, Bia, {at_utc:%H:%M} UTC; Bia, {at_utc:%H:%M} UTC.",
-        "A linked message is deleted, so I did not read it.",
+        "I did not read a linked message, because it was deleted.",
     ]
     shared = await at.slack.say(at.bia, rules, "And this")
     await at.slack.say(at.ana, at.channel, "Is it?", mention=True, shares=shared)
