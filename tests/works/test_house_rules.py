@@ -77,7 +77,9 @@ async def test_they_come_before_the_book_and_open_as_sources(ask: Asker, tmp_pat
     assert RULE in "".join(event.text for event in seen if isinstance(event, Text))
     await rules(ask, remove=1)
     gone = await ask.perform(ask.request("rules", "see", "1", HERE, ANA))
-    assert "has removed house rule 1 meanwhile" in "".join(event.text for event in gone if isinstance(event, Failed))
+    assert "has removed house rule 1 meanwhile" in "".join(
+        event.text for event in gone if isinstance(event, Failed)
+    )
 
 
 async def test_nothing_of_the_books_is_offered_where_they_do_not_answer(ask: Asker, tmp_path: Path) -> None:
