@@ -1,4 +1,5 @@
-"""Whether this process can do its work: the database, the engine, the platforms' connections, the disk, the models.
+"""Whether this process can do its work: the database, the engine, the platforms' connections, the disk, the place of
+files, the models.
 
 For programs that watch it, so it names no space, no person and no fault's words. Knows no HTTP.
 """
@@ -84,11 +85,17 @@ class Health:
         else:
             launched = app.started and not self.leaving
             checks["engine"] = _state("ok" if launched else "failed", **self._why_not(app))
-            database, disk = await asyncio.gather(
-                self._within("database", lambda: _answers(app)),
-                self._within("disk", lambda: in_own_thread(self._disk)),
-            )
-            checks |= {"database": _state(database), "disk": _state(disk), "models": _models(app)}
+            looks: dict[str, Callable[[], Awaitable[State]]] = {
+                "database": lambda: _answers(app),
+                "disk": lambda: in_own_thread(self._disk),
+            }
+            if app.resources.files.shared:
+                looks["files"] = lambda: _reaches_files(app)
+            states = await asyncio.gather(*(self._within(name, look) for name, look in looks.items()))
+            checks |= {name: _state(state) for name, state in zip(looks, states, strict=True)}
+            if "files" in checks and checks["files"]["status"] == "failed":
+                checks["files"] = _state("warning")  # questions are answered without it
+            checks["models"] = _models(app)
         for name, platform in self.platforms.items():
             connections = platform.connections()
             down = [name for name, up in connections.states.items() if not up]
@@ -140,6 +147,11 @@ class Health:
 
 async def _answers(app: App) -> State:
     await app.records.database.answers()
+    return "ok"
+
+
+async def _reaches_files(app: App) -> State:
+    await app.resources.files.list("health")
     return "ok"
 
 

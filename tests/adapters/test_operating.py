@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,6 +25,7 @@ from bot.words import words
 from tests.adapters.slack.serving import Served, served
 from tests.fakes import migrated
 from tests.fakes.slack import FakeSlack, Team
+from tests.fakes.weak_store import emptied, gone
 from tests.scraped import read
 
 AT_MOST_S = 2.0
@@ -58,10 +60,11 @@ class Watched:
 
 
 @asynccontextmanager
-async def watched(data: Path, connections: int = 2) -> AsyncIterator[Watched]:
+async def watched(data: Path, connections: int = 2, files: str = "folder") -> AsyncIterator[Watched]:
     async with FakeSlack() as slack:
         team = slack.workspace("Table")
         config = configured(data)
+        config = replace(config, storage=replace(config.storage, files=files))
         health = Health(config.data_dir)
         operating = Operating(health, config)
         await operating.start()
@@ -134,6 +137,30 @@ async def test_a_database_that_hangs_and_a_folder_that_is_gone_are_told_in_time(
         assert (status, report["checks"]["disk"]["status"]) == (503, "failed")
         (tmp_path / "elsewhere").rename(tmp_path / "data")
         assert (await at.again("/ready"))[0] == 200
+
+
+async def test_a_place_of_files_that_hangs_or_is_gone_is_a_warning_in_time(tmp_path: Path) -> None:
+    store, back = emptied(), threading.Event()
+
+    def hangs(operation: str) -> None:
+        back.wait(20)
+
+    async with watched(tmp_path, connections=1, files="weak://place") as at:
+        status, report = await at.ask("/ready")
+        assert (status, report["checks"]["files"]["status"]) == (200, "ok")
+        store.fault = gone
+        status, report = await at.again("/ready")
+        assert (status, report["checks"]["files"]["status"]) == (200, "warning")
+        store.fault = hangs
+        began = time.monotonic()
+        status, report = await at.again("/ready")
+        assert time.monotonic() - began < AT_MOST_S + 1
+        assert (status, report["checks"]["files"]["status"]) == (200, "warning")
+        store.fault = None
+        back.set()
+        async with asyncio.timeout(30):
+            while (await at.again("/ready"))[1]["checks"]["files"]["status"] != "ok":  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
 
 
 async def test_what_it_has_done_is_counted_without_a_name(tmp_path: Path) -> None:
