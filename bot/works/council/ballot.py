@@ -21,7 +21,7 @@ from bot.works.council.final_ranking import final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, own
 from bot.works.council.mentions import heading, marked, named
 from bot.works.council.places import TIE, Groups
-from bot.works.council.program import printed
+from bot.works.council.program import assigned, printed
 from bot.works.council.refusal import refuses
 from bot.works.council.reservations import HEDGED, OTHER, disowned
 from bot.works.council.rotation import labels
@@ -141,7 +141,12 @@ def read_words(text: str, n: int) -> Reading:
     headed = any(FINAL_RANKING.search(line) for line in lines)
     backwards = any(direction(line) in ("up", "unsure") for line in lines)
     stated = [] if backwards else stated_order(lines, n)
-    ranked = final_ranking(lines, n) or printed(lines, n) or ([] if headed else unheaded(lines, n))
+    ranked = (
+        final_ranking(lines, n)
+        or printed(lines, n)
+        or assigned(lines, n)
+        or ([] if headed else unheaded(lines, n))
+    )
     if ranked and stated and not headed:
         if _differ(*([letter for group in groups for letter in group] for groups in (ranked, stated))):
             return Reading()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from bot.llm.fields import characters
@@ -65,6 +66,7 @@ _MY_CORRECTION = re.compile(
     re.IGNORECASE,
 )
 """The end of what it says then, right before the ballot that counts."""
+_PLACEHOLDER = re.compile(r"\s*(?:<[^<>]{1,60}>|\{[^{}]{1,60}\}|\[[^\[\]]{1,60}\]|\.{3}|…)\s*")
 _NOTE = 100
 """Characters of a text beside a ranking that may say how it is meant."""
 
@@ -170,6 +172,9 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
     if refuses(said.text):
         raise UnreadableError("it refuses to rank the responses")
     parsed = [parsed_object(json_text) for _, json_text in said.objects]
+    if len(parsed) == 2 and _is_form(parsed[0]):  # what was asked for, repeated before the ballot
+        said = replace(said, objects=said.objects[1:])
+        parsed = parsed[1:]
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
         parsed = [parsed[0][0]] if isinstance(parsed[0][0], Mapping) and _has_votes(parsed[0][0]) else parsed
     if len(parsed) == 1 and parsed[0] is not None:
@@ -195,6 +200,16 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
     if ranking := unescaped_ranking(text):
         return {"ranking": ranking}
     raise UnreadableError("it was not one well-formed JSON object")
+
+
+def _is_form(paper: object) -> bool:
+    """Whether it is the form of a ballot, with a placeholder such as <best> at each place."""
+    ranking = paper.get("ranking") if isinstance(paper, Mapping) else None
+    return (
+        isinstance(ranking, Sequence)
+        and len(ranking) > 1
+        and all(isinstance(place, str) and _PLACEHOLDER.fullmatch(place) for place in ranking)
+    )
 
 
 def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bot.works.council.ballot_lists import inline_items
 from bot.works.council.ballot_words import RANKINGS, SCORES
+from bot.works.council.direction import announced, direction
 from bot.works.council.final_ranking import better_figure, is_introduced, too_early
 from bot.works.council.judge_text import QUOTED, introduces
 from bot.works.council.mentions import heading, named, plain
@@ -32,6 +33,13 @@ _SCORES = re.compile(
 _FIGURE = r"(\d{1,3}(?:\.\d+)?)"
 _PAIR = re.compile(rf"[(\[]\s*[\"']([A-L])[\"']\s*,\s*{_FIGURE}\s*[)\]]|(?<!\w)([A-L])\s*=\s*{_FIGURE}")
 _DESCENDING = re.compile(r"reverse\s*=\s*True|key\s*=\s*lambda[^:]{1,20}:\s*-")
+_ASSIGNED = re.compile(
+    rf"\s*(?:my[_ ])?(?:{_NAME})\s*(?::[^=]{{0,40}})?=\s*[\[(](?P<list>[^\[\]()]{{3,120}})[\])]"
+    r"\s*;?\s*(?:(?:\#|//)(?P<beside>.*))?$",
+    re.IGNORECASE,
+)
+"""The line of a program that is a list of all labels, by the name of a ranking."""
+_QUOTED_LABEL = re.compile(r"\s*[\"']([A-L])[\"']\s*")
 _LONGEST = 400
 """Characters of a line of a program that are looked at."""
 
@@ -64,6 +72,29 @@ def printed(lines: Sequence[str], n: int) -> Groups:
         return order if len(order) > 1 else []
     flat = [letter for group in by_scores for letter in group]
     return by_scores if falling and flat == [letter for group in order for letter in group] else []
+
+
+def assigned(lines: Sequence[str], n: int) -> Groups:
+    """What the program's one line says that names a ranking: all labels once, the best first. [] for anything else."""
+    found = [at for at, line in enumerate(lines) if len(line) <= _LONGEST and _ASSIGNED.match(line)]
+    if len(found) != 1 or PENALTY.search("\n".join(lines)):
+        return []
+    (at,) = found
+    match = _ASSIGNED.match(lines[at])
+    assert match is not None, "it was found by it"
+    if is_introduced(lines, at) or _copied(lines, at) or too_early(lines, at, at) or disowned(lines, at):
+        return []
+    after = "\n".join([match["beside"] or "", *lines[at + 1 :]])
+    if hedged(after) or REVISED.search(after) or direction(match["beside"] or "") in ("up", "unsure"):
+        return []
+    if announced(lines, at) in ("up", "unsure"):
+        return []
+    labels = [label[1] for part in match["list"].split(",") if (label := _QUOTED_LABEL.fullmatch(part))]
+    every = (
+        sorted(labels) == [chr(ord("A") + n) for n in range(n)]
+        and len(labels) == match["list"].count(",") + 1
+    )
+    return [[label] for label in labels] if every else []
 
 
 def _copied(lines: Sequence[str], at: int) -> bool:
