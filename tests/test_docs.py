@@ -41,6 +41,13 @@ def test_a_wrong_command_is_found(command: str) -> None:
     assert fault(command)
 
 
+def test_no_page_has_the_marks_of_an_unfinished_merge() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.yaml")]
+    assert len(pages) > 20
+    marks = re.compile(r"(?m)^(?:<{7} |>{7} |={7}$)")
+    assert [page.name for page in pages if marks.search(page.read_text(encoding="utf-8"))] == []
+
+
 def test_decisions_are_numbered_and_dated() -> None:
     text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
     entries = re.findall(r"(?m)^(\d+)\. \*(\d{4}-\d\d-\d\d)(?:; replaced[^*]*)?\.\* \*\*", text)
