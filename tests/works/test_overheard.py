@@ -80,7 +80,7 @@ async def test_courses_stay_silent_where_they_teach_nothing_of_it(tmp_path: Path
     strange = (
         "How do submarines dive?",
         "How do submarines dive, as in lesson 3?",
-        "Can you tell me who won?",
+        "Who won the war of the roses?",
     )
     async with desk_opened(tmp_path) as desk:
         assert all(await _overheard(desk, "course", *taught, *strange))
