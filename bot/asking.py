@@ -35,7 +35,15 @@ _MENTION = re.compile(r"<[@#][!&]?\w{1,40}(?:\|[^<>\n]{0,80})?>|(?<!\w)@\w{1,40}
 _ASIDE = re.compile(r"\b(?:and|e|with|com)(?: [oa])?\s*$")
 _SENTENCE = re.compile(r"([^.!?…\n]+)([.!?…]*)")
 _CLAUSE = re.compile(r"[,;:()]| [-–—]+ | (?:but|mas) ")
-_NAMED = re.compile(r"\s*(?:(?:[Hh]ey|[Hh]i|[Oo]i|[Ee]i|[Ee] aí) )?[A-ZÀ-Ý]\w+(?:,| (?=you |u |tá |vc ))")
+_AUXILIARY = (
+    "can|could|would|will|should|shall|may|might|must|do|does|did|are|were|have|had|if|when|once|where|how|what|why|who"
+    "|which|as|and|but|so|pode|poderia|consegue|sabe|se|quando|como|onde|porque|e|mas"
+)
+"""Words that stand before "you" and are no name."""
+_NAMED = re.compile(
+    r"\s*(?:(?:[Hh]ey|[Hh]i|[Oo]i|[Ee]i|[Ee] aí) )?"
+    rf"(?!(?i:{_AUXILIARY})\b)[A-ZÀ-Ý]\w+(?:,| (?=you |u |tá |vc ))"
+)
 _CONDITION = re.compile(r"(?:if|when|once|after|say|se|quando|caso|depois|digamos)\b")
 
 

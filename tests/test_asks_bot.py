@@ -147,3 +147,22 @@ def test_nothing_heavy_is_imported() -> None:
     code = "import sys, bot.asking; print(*sys.modules)"
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {*HEAVY, "bot.llm", "bot.retrieval"} & set(seen.stdout.split()) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you tell me why the sky is blue?",
+        "Could you explain how grappling works?",
+        "When you roll a 1, what happens?",
+        "Can you tell me how far a dwarf sees",
+    ],
+)
+def test_a_verb_before_you_is_no_name(text: str) -> None:
+    assert asks(text) in ("yes", "likely")
+
+
+def test_a_name_before_you_is_one() -> None:
+    assert (
+        asks("Bob you coming?") == asks("Mira, you free tonight?") == asks("Can you come at eight?") == "no"
+    )
