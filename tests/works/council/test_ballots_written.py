@@ -38,6 +38,7 @@ AT_LEAST = {
     "twenty-second": 40,
     "twenty-third": 39,
     "twenty-fourth": 34,
+    "twenty-fifth": 38,
     "variants": 83,
 }
 """How many of each batch are read as they were meant; "variants" holds what was added while the reader was mended."""
