@@ -771,6 +771,15 @@ class App:
         return self._started
 
     @property
+    def shares_files(self) -> bool:
+        """Whether files have a place that other processes reach, too."""
+        return self.resources.files.shared
+
+    async def reach_files(self) -> None:
+        """Raises StorageFault where the place of files cannot be reached."""
+        await self.resources.files.list("health")
+
+    @property
     def failing_models(self) -> Mapping[str, str]:
         """The providers whose last call failed, and how."""
         return self.resources.models.failing
