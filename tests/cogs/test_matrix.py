@@ -25,11 +25,15 @@ from storage.db import new_id
 from tests import matrix
 from tests.cogs.table import Table
 from tests.cogs.test_windows import submitted
+from tests.kill.instants import ALL
 from tests.matrix import FILE, TEXT, Door, Rule, rows_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Way = Callable[[Table, Verb], Awaitable[Any]]
+
+PART = 12
+"""Of so many cases the slow tests try one, and `make test-kill` all."""
 
 
 @pytest.fixture
@@ -207,7 +211,9 @@ async def test_each_verb_comes_to_the_door_by_each_way_in_under_one_rule_after_t
 
 @pytest.mark.slow
 async def test_each_rule_holds_for_each_verb_by_each_way_in(table: Table, door: Door) -> None:
-    assert await tried(door, table, lambda rule, case, all: True) > 5_000
+    assert await tried(door, table, lambda rule, case, _: ALL or (rule + case) % PART == 0) > (
+        5_000 if ALL else 5_000 // PART
+    )
 
 
 async def test_spoken_words_come_to_the_door(table: Table, door: Door) -> None:

@@ -66,6 +66,10 @@ class Sutradhar(Client):
         clips = self.app.clips(post, kept=CLIPS, again=False, unpost=partial(unpost_clips, self))
         voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
+        if (
+            not self.app.beside_others
+        ):  # before runs are taken up again: what they say is heard where the bot was
+            await voice.take_up(lambda _: True)
         self.app.attach(
             Platform(
                 PLATFORM,

@@ -216,8 +216,6 @@ class Client(commands.AutoShardedBot):
         self._plan = start
         self.shard_count = self._connection.shard_count = start.count
         self._connection.shard_ids = list(start.ids)
-        if self.voice is not None:
-            await self.voice.take_up(lambda _: True)
         self._starting = [
             asyncio.create_task(self._launch(start.gateway, bucket), name="shards")
             for bucket in start.buckets

@@ -238,10 +238,10 @@ class SharedShards:
         self._concurrency = start.concurrency
         self._client._connection.shard_ids = sorted(self.held)
         _log.info("taking shards %s of %d", sorted(gained), self._share.count)
+        if self._client.voice is not None:  # before its runs: what they say is heard where the bot was
+            await self._client.voice.take_up(self._among(gained))
         for shard in gained:
             await self._app.serve(PLATFORM, shard)
-        if self._client.voice is not None:
-            await self._client.voice.take_up(self._among(gained))
         mine = Plan(start.gateway, start.count, tuple(new), start.concurrency)
         self._waiting |= set(new)
         for bucket in mine.buckets:
