@@ -258,7 +258,7 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story cast Olga: a smith", "/story cast", "Olga")
     await t.changes("/story cast Bo: a cook", "/story characters", "Bo")
     await t.changes("/story direct Slower.", "/story direct", "Slower.")
-    await t.changes("/story prose sparse", "/story prose", "**Style:** sparse")
+    await t.changes("/story prose sparse", "/story prose", "**Prose style:** sparse")
     await t.changes("/story remember The lamp burns.", "/story remember", "The lamp burns.")
     await t.changes("/story lore lamp: It burns oil.", "/story lore", "It burns oil.")
     await t.changes("/story relation Olga, Bo: rivals", "/story relation", "Olga")

@@ -128,7 +128,7 @@ def _hash(shown: Sequence[str]) -> str:
 
 
 def typable(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Those that are told apart when they are typed: of two with one command, the one that asks for nothing."""
+    """The choices that can be typed: of two with the same command, only the one that asks no question."""
     asking_nothing = {choice.command.strip() for choice in choices if not choice.asks}
     return tuple(
         choice for choice in choices if not (choice.asks and choice.command.strip() in asking_nothing)

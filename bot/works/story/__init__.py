@@ -51,7 +51,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.scene_writer import SceneWriter
     from bot.works.story.turn.session_zero import SessionZero
     from bot.works.story.work import Stories
-    from bot.works.story.world.presets import PROSE, Presets
+    from bot.works.story.world.presets import Presets, prose_styles
     from bot.works.story.world.world import World
 
     async def own_names(request: Request) -> bool:
@@ -86,7 +86,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         recall,
         adults,
     )
-    presets, prose = Presets(*settings.presets), Presets(*settings.prose, bundled=PROSE)
+    presets, prose = Presets(*settings.presets), prose_styles(settings.prose)
     for own, files in ((presets, settings.presets), (prose, settings.prose)):
         if files:
             own.read()  # a bot should not start with a broken file
@@ -189,10 +189,10 @@ async def _checks(resources: Resources, request: Request) -> None:
     from bot.works.story.log.logs import Unwritten
     from bot.works.story.table.notes import Notes
     from bot.works.story.table.party_verbs import PartyVerbs
-    from bot.works.story.world.presets import PROSE, Presets
+    from bot.works.story.world.presets import Presets, prose_styles
 
     logs, settings = Unwritten(resources.stories), resources.config.section(StoryConfig)
-    notes = Notes(logs, Presets(*settings.presets), Presets(*settings.prose, bundled=PROSE))
+    notes = Notes(logs, Presets(*settings.presets), prose_styles(settings.prose))
     if request.verb in ("leave", "play", "gm", "deadline", "whisper"):
         await PartyVerbs(logs, settings).outcome(request)
     elif request.verb in ("cast", "direct", "remember", "lore", "relation", "prose"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.works.story.config import StoryConfig
 from bot.works.story.log.logs import logs_of
 from bot.works.story.turn.session_zero import STEPS
-from bot.works.story.world.presets import PROSE, Presets
+from bot.works.story.world.presets import prose_styles
 from bot.works.story.world.state import chapters, characters
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def version(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def prose(resources: Resources, typed: Typed) -> list[str]:
-    styles = Presets(*resources.config.section(StoryConfig).prose, bundled=PROSE)
+    styles = prose_styles(resources.config.section(StoryConfig).prose)
     return _fitting(await styles.all(), typed)
 
 

@@ -46,6 +46,7 @@ EXPORTS: Final = (
 _OF_STORY = Argument("story", "verbs.arg_story", required=False, completes="story")
 
 _SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)
+_HIDDEN = Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS)
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -275,24 +276,8 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
     ),
     Verb("story", "context", options=(PRIVATE,), group="memory"),
-    Verb(
-        "story",
-        "hide",
-        "4",
-        Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS),
-        ordered=True,
-        brief=True,
-        group="memory",
-    ),
-    Verb(
-        "story",
-        "unhide",
-        "4",
-        Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS),
-        ordered=True,
-        brief=True,
-        group="memory",
-    ),
+    Verb("story", "hide", "4", _HIDDEN, ordered=True, brief=True, group="memory"),
+    Verb("story", "unhide", "4", _HIDDEN, ordered=True, brief=True, group="memory"),
     Verb(
         "story",
         "stopcard",

@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from bot.events import Author, Place, Request
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
@@ -156,7 +157,7 @@ async def test_a_hidden_scene_counts_and_is_in_no_prompt_until_it_is_shown_again
         assert "reads scene 3 again" in texts(await talk.say("/story unhide 3"))
         await talk.say("I wait on.")
         assert "herring" in str(writer.scenes[-1])
-        assert "There is no scene “9”" in str(await talk.say("/story hide 9"))
+        assert "There is no scene 9;" in str(await talk.say("/story hide 9"))
         assert "There is no scene" in str(await talk.say("/story hide the lamp"))
 
 
@@ -196,7 +197,7 @@ async def test_a_scene_that_was_cut_off_is_written_on_in_its_own_message(tmp_pat
         await talk.say(START)
         writer.next.append(Reply("You go down the", finish="length"))
         cut = await talk.say("I go down.")
-        assert "Write on" in [choice["label"] for choice in choices(cut)]
+        assert "Continue this scene" in [choice["label"] for choice in choices(cut)]
         on = await talk.say("/story more")
         (changed,) = (event for event in on if event["event"] == "changed")
         assert changed["run"] == cut[0]["run"], "the message that shows the scene"
@@ -257,7 +258,7 @@ async def test_how_a_story_is_told_changes_from_the_next_scene_on(tmp_path: Path
         await talk.say("/story prose none")
         await talk.say("I go.")
         assert "<prose>" not in str(writer.scenes[-1])
-        assert "There is no style" in str(await talk.say("/story prose baroque"))
+        assert "There is no prose style" in str(await talk.say("/story prose baroque"))
 
 
 OWN_STYLE = """
@@ -266,3 +267,31 @@ harbour:
   description: {en: Salt and tar., pt-BR: Sal e piche.}
   guidance: [Everything smells of the harbour.]
 """
+
+
+async def test_a_stop_card_in_the_middle_leaves_nothing_of_what_is_written_on(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    class Held(Cutting):
+        def __call__(self, asked: Body) -> Reply:
+            reply = super().__call__(asked)
+            return Reply(pieces=[self.rest], gates={0: gate}) if "Write on." in last(asked) else reply
+
+    writer = Held()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I go down.")
+        await talk.type("/story more")
+        async with asyncio.timeout(30):
+            while "Write on." not in last(writer.asked[-1]):  # noqa: ASYNC110 - the model's service tells nobody
+                await asyncio.sleep(0.02)
+        assert talk.app is not None
+        place = Place("terminal", "local", "terminal", "t")
+        card = Request("f" * 32, place, Author("bia", "Bia"), "story", "stopcard", locale="en")
+        await talk.app.perform(card)  # another person's, while the run goes on
+        async with asyncio.timeout(30):
+            while "number 2" in stored(tmp_path):  # noqa: ASYNC110 - nor does a data folder
+                await asyncio.sleep(0.02)
+        gate.set()
+        assert "1 scene " in texts(await talk.say("/story show"))
+        assert "bell begins" not in stored(tmp_path)

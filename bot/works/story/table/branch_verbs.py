@@ -234,4 +234,4 @@ class BranchVerbs:
 
     async def settled(self, spot: Spot) -> None:
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
-        await self._runs.settled(place, "story", (*WRITTEN, "cast", "reword"))
+        await self._runs.settled(place, "story", (*WRITTEN, "more", "cast", "reword"))

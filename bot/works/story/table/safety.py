@@ -221,7 +221,7 @@ class Safety:
 
     async def _rewrites(self, going: Request, turn: str) -> bool:
         """Whether the run writes another version of the turn, or of one behind it, which the log does not tell yet."""
-        if (going.work, going.verb) != ("story", "retry"):
+        if going.work != "story" or going.verb not in ("retry", "more"):
             return False
         played = await self._logs.here(going.place)
         return played is not None and turn in played.story.turns

@@ -70,7 +70,7 @@ class Versions:
             raise UserError("story.nothing_yet")
         at = int(number) if number.isdecimal() and len(number) < DIGITS else 0 if number else story.length
         if not 1 <= at <= story.length:
-            raise UserError("story.no_scene_number", n=number, count=story.length)
+            raise UserError("story.no_scene", n=number[:9], count=story.length)
         turn = story.turns[story.path[at - 1]]
         if (turn.id in story.hidden) is not hides:
             await self._logs.record(played, request, "hidden", {"hidden": hides}, turn=turn.id)

@@ -83,7 +83,7 @@ class Longer:
             return ""
         story = await self._logs.story(space, plan.story, plan.branch)
         rest = WatchedScene(players(story, plan), stop=True).feed(rest, last=True).strip()
-        if not rest:
+        if not rest or plan.turn in story.carded:  # a stop card came meanwhile
             return ""
         between = "\n\n" if begun.text.rstrip().endswith(ENDS) else " "
         body: dict[str, Any] = {"text": f"{begun.text.rstrip()}{between}{rest}", "at": plan.at}

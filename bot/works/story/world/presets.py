@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -86,6 +87,12 @@ class Presets:
 
     def _changed_ns(self) -> tuple[int, ...]:
         return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in self._files)
+
+
+@cache
+def prose_styles(own: tuple[Path, ...]) -> Presets:
+    """The styles of prose, shared by all who ask: their files are read only when they change."""
+    return Presets(*own, bundled=PROSE)
 
 
 def _read(file: Path) -> dict[str, Preset]:
