@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, cast
 
 import discord
 import pytest
+from yarl import URL
 
+from bot.adapters.discord.installed import shards
 from bot.adapters.discord.installed.client import redirect
-from bot.adapters.discord.installed.shards import Plan, Turnstile, plan
+from bot.adapters.discord.installed.shards import Plan, SharedShards, Turnstile, plan
 from bot.config import DiscordConfig
 from bot.events import UserError
+from storage.faults import StorageFault
 from tests.fakes.discord import FakeDiscord
 
 
@@ -84,3 +89,56 @@ async def test_one_bucket_lets_one_through_at_a_time_in_order() -> None:
     assert [name for name, _ in passed] == ["a", "b", "c"]
     times = [at for _, at in passed]
     assert all(later - earlier >= 0.099 for earlier, later in pairwise(times))
+
+
+class _Share:
+    """One shard, which is this process's from the first look on."""
+
+    name, count, members, surplus = "discord", 1, 1, False
+
+    def __init__(self) -> None:
+        self.held: set[int] = set()
+
+    async def join(self) -> None:
+        return
+
+    async def look(self) -> set[int]:
+        gained = {0} - self.held
+        self.held |= gained
+        return gained
+
+
+async def test_a_shard_starts_although_the_database_failed_just_after_it_was_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shards, "LOOK_S", 0.01)
+    faults, served, started = [StorageFault("other", away=True)], list[int](), asyncio.Event()
+
+    async def take_up(_: Callable[[str], bool]) -> None:
+        if faults:
+            raise faults.pop()
+
+    async def serve(_: str, shard: int) -> None:
+        served.append(shard)
+
+    async def launch_shard(_: URL, shard: int) -> None:
+        assert shard == 0
+        started.set()
+
+    client = SimpleNamespace(
+        app=SimpleNamespace(hear=lambda *_: None, serve=serve),
+        voice=SimpleNamespace(take_up=take_up),
+        advice=Plan(URL("ws://gateway.example"), 1, (0,), 1, remaining=10, total=10),
+        connected=set[int](),
+        guilds=[],
+        launch_shard=launch_shard,
+        _connection=SimpleNamespace(),
+    )
+    shared = SharedShards(cast("Any", client), cast("Any", _Share()), None)
+    keeping = asyncio.create_task(shared.keep())
+    try:
+        async with asyncio.timeout(10):
+            await started.wait()
+    finally:
+        keeping.cancel()
+    assert (faults, served) == ([], [0])

@@ -153,6 +153,8 @@ class SharedShards:
         self._handed = asyncio.Event()
         """Set once another process has the last one of these."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._gained: set[int] = set()
+        """The shards that are this process's, and that it has not begun to start or serve."""
         self._waiting: set[int] = set()
         """The shards that start once it is their turn."""
         self._starting: set[int] = set()
@@ -204,8 +206,10 @@ class SharedShards:
             return
         try:
             before = self._share.members
-            if gained := await self._share.look():
-                await self._take(gained)
+            self._gained |= await self._share.look()
+            if self._gained:
+                await self._take(self._gained)
+                self._gained = set()
             if self._share.members < before and self._client.voice is not None:
                 # What a process that leaves still had to say.
                 await self._client.voice.take_up(self._among(self.held))
@@ -224,7 +228,7 @@ class SharedShards:
             self._on_standby()
 
     async def _take(self, gained: Collection[int]) -> None:
-        new = [shard for shard in sorted(gained) if self._handing.pop(shard, None) is None]
+        new = [shard for shard in sorted(gained) if shard not in self._handing]
         try:
             start = await self._planned(len(new))
         except UserError as error:
@@ -242,6 +246,8 @@ class SharedShards:
             await self._client.voice.take_up(self._among(gained))
         for shard in gained:
             await self._app.serve(PLATFORM, shard)
+        for shard in gained:
+            self._handing.pop(shard, None)
         mine = Plan(start.gateway, start.count, tuple(new), start.concurrency)
         self._waiting |= set(new)
         for bucket in mine.buckets:
