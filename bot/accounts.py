@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from storage.ledger import Conversation, Group, Ledger, Share
 
 K = TypeVar("K")
+P = TypeVar("P", "Group", "Share")
 
 RECENT = 30
 """Days of a report without an option."""
@@ -334,11 +335,9 @@ def _figure(n: int, say: Words) -> str:
 
 def _added(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[str, Totals]]:
     """The shares' sums by what `by` says of them, the most expensive first."""
-    sums: dict[str, list[Totals]] = {}
-    for share in shares:
-        sums.setdefault(by(share), []).append(share.totals)
-    added = [(key, _sum(totals)) for key, totals in sums.items()]
-    return sorted(added, key=lambda entry: (-usd_of(entry[1]), -entry[1].calls, entry[0]))
+    return sorted(
+        summed(shares, by).items(), key=lambda entry: (-usd_of(entry[1]), -entry[1].calls, entry[0])
+    )
 
 
 def days_of(request: Request) -> int:
@@ -352,11 +351,11 @@ def key_of(group: Group, by: str) -> str:
     return str(getattr(group, "author_id" if by == "person" else by))
 
 
-def summed(groups: Sequence[Group], key: Callable[[Group], K]) -> dict[K, Totals]:
-    """The groups' sums by what `key` says of them."""
+def summed(parts: Sequence[P], key: Callable[[P], K]) -> dict[K, Totals]:
+    """The parts' sums by what `key` says of them."""
     sums: dict[K, list[Totals]] = {}
-    for group in groups:
-        sums.setdefault(key(group), []).append(group.totals)
+    for part in parts:
+        sums.setdefault(key(part), []).append(part.totals)
     return {of: _sum(totals) for of, totals in sums.items()}
 
 
