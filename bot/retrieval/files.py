@@ -29,7 +29,7 @@ _ORDINARY = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file to take in. `name` is what it will be called: the path below the folder that was named.
+    """A file to add. `name` is its name in the library: the path below the folder that was given.
 
     `path` is one of this machine, or of a stored file (`storage.files`).
     """

@@ -1,4 +1,4 @@
-"""What is kept about whoever asks: handed out, and deleted."""
+"""What is kept about the person who asks: exported, and deleted."""
 
 from __future__ import annotations
 

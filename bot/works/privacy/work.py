@@ -1,4 +1,4 @@
-"""`privacy export|delete|policy`: all that is kept about whoever asks, in the space where they ask.
+"""`privacy export|delete|policy`: everything that is kept about the person who asks, in that space.
 
 What that is, the tables say themselves (`storage.ownership`). Knows no platform but the terminal, which has a file of
 its own.

@@ -121,7 +121,7 @@ class Listener:
             return True
         here = place(location, event="", goes="here")
         if location.outside is not False and await self._intake.app.outsiders.allowed(here) == NOTHING:
-            return False  # they are told only where they have asked for the bot
+            return False  # only people who address the bot get an explanation
         if not location.thread:
             return await self._overheard(location, text, me, here)
         if not await self._intake.holds(location):
