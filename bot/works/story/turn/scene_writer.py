@@ -137,7 +137,7 @@ class SceneWriter:
             )
         story_now = await self._logs.story(space, plan.story, plan.branch)
         turn = story_now.turns.get(plan.turn)
-        cut = bool(text) and (completion is None or completion.finish in ("length", "cut"))
+        cut = bool(text) and not plan.demo and (completion is None or completion.finish != "end")
         for group in ways(offered, turn, say, votes=plan.votes, cut=cut):
             yield group
 
