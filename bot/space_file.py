@@ -88,8 +88,8 @@ def configured(resources: Resources) -> dict[str, list[SettingRow]]:
     """What config.toml sets for each space, by its id. Blocking. Raises UserError for the first thing that is wrong."""
     rows = dict[str, list[SettingRow]]()
     for name, entries, faults in _spaces(resources):
-        for fault in faults:
-            raise fault
+        if faults:
+            raise faults[0]
         space = name.partition(":")[2]
         rows[space] = [entry.row(space) for entry in entries]
     return rows

@@ -414,6 +414,9 @@ class Execution:
             places = [("", replace(here, channel=channel)) for channel in given.channels]
             if not places and given.person:
                 places = [(given.person, reach(here, given.person))]
+            if not places:
+                used = "{spent} of {cap}".format_map(given.values)
+                _log.warning("80 %% of a budget of the space %s is used: %s", here.space, used)
             for person, place in places:
                 locale = await self._resources.settings.locale(place, person, request.locale)
                 told = Request(

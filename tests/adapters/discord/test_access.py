@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from bot.access import setting_of, value_of
 from bot.budgets import setting_of as budget_setting
 from bot.events import Place
+from storage.settings import SettingRow
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.test_listen_on_the_line import answers, hello, seen
 from tests.fakes.discord import Message
@@ -101,6 +103,18 @@ async def test_admins_are_told_of_the_spaces_budget_in_private_and_in_a_channel(
     assert "90 tokens of 100 tokens a day" in private.text
     assert "90 tokens of 100 tokens a month" in posted.text
     assert not on.discord.dm(on.ana).messages
+
+
+async def test_of_a_budget_in_the_config_the_log_says_that_most_is_used(
+    on: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    space, setting = str(on.guild.id), budget_setting("space", "", "day", "tokens")
+    row = SettingRow(space, "space", "", setting, "100", "", datetime.now(UTC))
+    on.app.settings.configured = {space: [row]}
+    await on.app.resources.ledger.reserve(space, "run", "step", "x", "p:m", 90, None)
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await on.discord.until(lambda: f"80 % of a budget of the space {space} is used" in caplog.text)
+    assert "90 tokens of 100 tokens" in caplog.text
 
 
 async def test_a_file_of_settings_is_applied_by_a_press_of_the_admin(on: Line) -> None:
