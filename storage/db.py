@@ -16,7 +16,7 @@ from storage.faults import FaultKind, StorageFault, fault_of
 from storage.patience import patiently
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Table, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, CursorResult, Engine, Executable, Table, UpdateBase
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -320,7 +320,17 @@ class Database:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await self._idle.wait()
+        close_when_returned(self._engine.sync_engine)
         await self._engine.dispose()
+
+
+def close_when_returned(engine: Engine) -> None:
+    """From now on, close each connection that is returned to the engine's pool. Call it before `dispose`, which leaves
+    connections in use open, and drops them when they are returned.
+    """
+    from sqlalchemy import event
+
+    event.listen(engine, "checkin", lambda _connection, record: record.invalidate())
 
 
 def network_limits(url: str) -> dict[str, int]:

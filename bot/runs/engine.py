@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
 from bot.events import Author, Completion, OptionValue, Place, Request, UserError
-from storage.db import SCRUB_MS, SCRUBS, network_limits
+from storage.db import SCRUB_MS, SCRUBS, close_when_returned, network_limits
 from storage.faults import StorageFault, fault_of
 from storage.patience import patient_in_a_run, patiently
 
@@ -373,6 +373,7 @@ class Engine:
             loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
             await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
             if self._server is not None:  # it is ours, so DBOS leaves its connections open
+                close_when_returned(self._server)
                 await loop.run_in_executor(None, self._server.dispose)
 
 

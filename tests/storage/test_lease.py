@@ -16,7 +16,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
 from bot.runs.engine import POLL_S, SELDOM_S, Engine, _server_engine
-from storage.db import Database
+from storage.db import Database, close_when_returned
 from storage.faults import StorageFault
 from storage.lease import LEASE_S, Lease, LeaseLost
 from tests.fakes.postgres import created
@@ -257,3 +257,14 @@ async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server:
         "lines-watch": SELDOM_S,
         "taken-over-watch": SELDOM_S,
     }
+
+
+def test_a_connection_returned_after_its_engine_was_disposed_of_is_closed(server: str) -> None:
+    """SQLAlchemy alone leaves it open until it is collected."""
+    engine = create_engine(server)
+    with engine.connect() as connection:
+        driver = connection.connection.dbapi_connection
+        close_when_returned(engine)
+        engine.dispose()
+    assert driver is not None
+    assert driver.closed
