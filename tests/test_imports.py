@@ -89,6 +89,7 @@ ROOMS = {
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
     "world": (
         "cast",
+        "selves",
         "state",
         "lorebook",
         "lore_text",

@@ -245,6 +245,7 @@ async def branches_of_a_story(t: Table) -> None:
     "story join",
     "story leave",
     "story play",
+    "story as",
     "story gm",
     "story deadline",
     "story whisper",
@@ -268,7 +269,9 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story plot a bell rings: yes", "/story plot", "☑")
     await t.changes("/story join", "/story export --as json", "Ana", by=ANA)
     await t.changes("/story gm Ana", "/story gm", "Ana")
-    await t.changes("/story play Olga", "/story cast", "Ana", by=ANA)
+    await t.changes("/story play Bo", "/story cast", "Ana", by=ANA)
+    await t.changes("/story play Olga", "/story as", "You speak as Olga", by=ANA, reader=ANA)
+    await t.changes("/story as Bo", "/story as", "You speak as Bo", by=ANA, reader=ANA)
     await t.changes("/story deadline 3 days", "/story deadline", "3 days", by=ANA)
     await t.changes("/story mode round-robin", "/story mode", "like this: round-robin", by=ANA)
     await t.play("/story pass", ANA)

@@ -193,7 +193,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 
     logs, settings = Unwritten(resources.stories), resources.config.section(StoryConfig)
     notes = Notes(logs, Presets(*settings.presets), prose_styles(settings.prose))
-    if request.verb in ("leave", "play", "gm", "deadline", "whisper"):
+    if request.verb in ("leave", "play", "as", "gm", "deadline", "whisper"):
         await PartyVerbs(logs, settings).outcome(request)
     elif request.verb in ("cast", "direct", "remember", "lore", "relation", "prose"):
         await getattr(notes, request.verb)(request, words(request.locale))
@@ -213,6 +213,7 @@ KIND = Kind(
         "branch": _completion("branch"),
         "story": _completion("title"),
         "character": _completion("character"),
+        "self": _completion("own"),
         "location": _completion("location"),
         "version": _completion("version"),
         "prose": _completion("prose"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bot.events import Author
 from bot.works.story.config import StoryConfig
 from bot.works.story.log.logs import logs_of
 from bot.works.story.turn.session_zero import STEPS
 from bot.works.story.world.presets import prose_styles
+from bot.works.story.world.selves import selves
 from bot.works.story.world.state import chapters, characters
 
 if TYPE_CHECKING:
@@ -36,6 +38,12 @@ async def title(resources: Resources, typed: Typed) -> list[str]:
 async def character(resources: Resources, typed: Typed) -> list[str]:
     story = await _story(resources, typed)
     return _fitting(story.cast, typed) if story is not None else []
+
+
+async def own(resources: Resources, typed: Typed) -> list[str]:
+    """The characters of whoever types."""
+    story = await _story(resources, typed)
+    return _fitting(selves(story, Author(typed.author, "")), typed) if story is not None else []
 
 
 async def location(resources: Resources, typed: Typed) -> list[str]:

@@ -329,6 +329,15 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "as",
+        "Mira",
+        Argument("character", "verbs.arg_as", required=False, most=NAME_CHARS, completes="self"),
+        ordered=True,
+        brief=True,
+        group="party",
+    ),
+    Verb(
+        "story",
         "gm",
         "Bia",
         Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS),

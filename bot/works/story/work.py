@@ -142,7 +142,7 @@ class Stories:
             "safety": self.safety.agree,
             **dict.fromkeys(("export", "share"), self.exports.run),
             "zero": self.session_zero.run,
-            **dict.fromkeys(("join", "leave", "play", "gm", "deadline", "whisper"), self.party.run),
+            **dict.fromkeys(("join", "leave", "play", "as", "gm", "deadline", "whisper"), self.party.run),
             "whispered": self.party.whispered,
             "overdue": self.party.overdue,
             "missed": self.recap_verbs.recap,

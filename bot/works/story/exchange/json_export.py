@@ -111,7 +111,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "resolution": "text?",
         "scene": "scene?",
     },
-    "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?"},
+    "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?", "selves": "texts?"},
     "summed": {"of": "nodes", "text": "text"},
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
     "stopcard": {},

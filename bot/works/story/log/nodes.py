@@ -80,7 +80,7 @@ settled   what was flagged of a version of the turn's scene counts as it stands 
 hidden    whether the node's `turn` is kept out of prompts, though it counts: {hidden}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
-party     somebody has joined or left, or plays a character: {person, name, here, plays?}
+party     somebody has joined or left, or plays a character: {person, name, here, plays?, selves?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
 summed    scenes, or summaries, in one text, by their nodes; `turn` is the last of them, and the author of a

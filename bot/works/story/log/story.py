@@ -55,6 +55,8 @@ class Member:
     plays: str
     seq: int
     changed: int
+    selves: tuple[str, ...] = ()
+    """All characters who are theirs; they speak as the one whom they play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +255,9 @@ class Story:
             case "party" if node.body:
                 body = json.loads(node.body)
                 first = self.party[body["person"]].seq if body["person"] in self.party else node.seq
-                member = Member(body["name"], body["here"], body.get("plays", ""), first, node.seq)
+                plays = body.get("plays", "")
+                selves = tuple(body.get("selves", [plays] if plays else []))
+                member = Member(body["name"], body["here"], plays, first, node.seq, selves)
                 self.party[body["person"]] = member
             case "whisper" if node.body:
                 body = json.loads(node.body)

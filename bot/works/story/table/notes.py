@@ -9,8 +9,9 @@ from bot import mention
 from bot.events import Request, UserError
 from bot.words import Words
 from bot.works.story import limits
-from bot.works.story.log.logs import Logs, PlayedStory
+from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.outcome import Outcome
+from bot.works.story.table.party_verbs import released
 from bot.works.story.world import cast
 from bot.works.story.world.cast import CAST, NAME_CHARS
 from bot.works.story.world.lorebook import LORE, LORE_CHARS
@@ -58,7 +59,10 @@ class Notes:
             if address := options.get("picture"):
                 sheet["picture"] = cast.picture(str(address))
         body = {"name": character, "sheet": sheet}
-        await self._logs.record(played, request, "cast", body)
+        given = sheet is None or sheet.get("player") != sheets.get(character, {}).get("player")
+        freed = released(request, played.story, character) if given else []
+        cast_node = node(request.id, "cast", "cast", body, author=request.author.id)
+        await self._logs.append(played, cast_node, *freed)
         return Outcome("story.left" if sheet is None else "story.joined", {"name": character})
 
     async def _mute(self, request: Request, played: PlayedStory, name: str, *, muted: bool) -> Outcome:

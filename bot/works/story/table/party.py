@@ -10,11 +10,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
-from bot.works.story.log.story import Story
 from bot.works.story.table.party_verbs import Outcome, PartyVerbs
 from bot.works.story.world.order import (
     last_taken,
@@ -55,6 +54,9 @@ class Party:
             await run.begin("whispered", "whispered", options=about, for_all=True, there=outcome.there)
         elif request.verb == "whisper":
             yield Choices("", (_write_whisper(say),))
+        if outcome.choices:
+            options = (Choice(label, f"/story as {name}") for label, name in outcome.choices)
+            yield Choices(say("story.speak_as"), tuple(options))
         if request.verb in ("join", "leave", "gm", DEADLINE):
             await self.wait(run)
 
@@ -161,18 +163,6 @@ class Party:
         await self._logs.append(played, node(run.id, "set", "set", body))
         now = await self._logs.here(run.request.place)
         return whose(now.story) if now is not None else None
-
-
-def plays(story: Story, author: Author) -> str:
-    """The character whom this person plays, "" for none."""
-    member = story.party.get(author.id)
-    if member is not None and member.plays in story.cast:
-        return member.plays
-    name = author.name.casefold()
-    sheets = story.cast.items()
-    return next(
-        (character for character, sheet in sheets if str(sheet.get("player", "")).casefold() == name), ""
-    )
 
 
 def _write_whisper(say: Words) -> Choice:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story
 from bot.works.story.world import cast
 from bot.works.story.world.order import game_master, leader, masters, members, mode_of, names_of
+from bot.works.story.world.selves import selves
 
 if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
@@ -40,13 +41,16 @@ _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient, who hears of it `there`."""
+    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient, who hears of it `there`.
+    `choices`: labels and names of characters as whom one may speak.
+    """
 
     key: str = ""
     values: dict[str, str | int] | None = None
     text: str = ""
     to: str = ""
     there: Place | None = None
+    choices: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class PartyVerbs:
             "join": self._join,
             "leave": self._leave,
             "play": self._play,
+            "as": self._as,
             "gm": self._gm,
             "deadline": self._deadline,
             "whisper": self._whisper,
@@ -98,21 +103,15 @@ class PartyVerbs:
         names = members(story)
         if leaver.id not in names:
             raise UserError("story.not_at_table", name=leaver.name)
+        mine = selves(story, leaver)
         nodes = [seat(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
-            if self._is_played_by(story, character, leaver):
+            if character in mine:
                 remaining = {key: value for key, value in sheet.items() if key != "player"}
                 body = {"name": character, "sheet": remaining}
                 nodes.append(node(request.id, f"cast-{n}", "cast", body, author=request.author.id))
         await self._logs.append(played, *nodes)
         return Outcome("story.party_left", {"name": names[leaver.id]})
-
-    def _is_played_by(self, story: Story, character: str, author: Author) -> bool:
-        member = story.party.get(author.id)
-        player = str(story.cast[character].get("player") or "")
-        return player.casefold() == author.name.casefold() or (
-            member is not None and member.plays == character
-        )
 
     async def _play(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
@@ -121,7 +120,7 @@ class PartyVerbs:
         if not (character := cast.called(story, name)):
             raise UserError("story.no_character_of", name=name, names=", ".join(story.cast))
         player = str(story.cast[character].get("player") or "")
-        if player and not self._is_played_by(story, character, request.author):
+        if player and character not in selves(story, request.author):
             raise UserError("story.played_by_other", name=character, player=player)
         sheet = {**story.cast[character], "player": request.author.name}
         await self._logs.append(
@@ -130,6 +129,20 @@ class PartyVerbs:
             node(request.id, "cast", "cast", {"name": character, "sheet": sheet}, author=request.author.id),
         )
         return Outcome("story.party_plays", {"name": request.author.name, "character": character})
+
+    async def _as(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
+        """Speak as another of one's own characters from now on; without a name, say which there are."""
+        story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
+        if not (mine := selves(story, request.author)):
+            raise UserError("story.no_selves")
+        if not name:
+            text = say("story.selves", names=", ".join(mine), name=mine[0])
+            buttons = [(character, character) for character in mine[1:9]]
+            return Outcome(text=text, choices=buttons)
+        if (character := cast.called(story, name)) not in mine:
+            raise UserError("story.not_your_self", name=name, names=", ".join(mine))
+        await self._logs.append(played, seat(request, story, here=True, plays=character))
+        return Outcome("story.speaks_as", {"name": request.author.name, "character": character})
 
     async def _gm(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, text = played.story, request.text.strip()
@@ -208,7 +221,7 @@ class PartyVerbs:
             return chosen, names[chosen]
         for id, name in names.items() if not chosen else ():
             member = story.party.get(id)
-            if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):
+            if key == name.casefold() or (member is not None and key in map(str.casefold, member.selves)):
                 return id, name
         raise UserError("story.nobody_called", name=typed[: cast.NAME_CHARS], names=", ".join(names.values()))
 
@@ -223,10 +236,25 @@ def _span(minutes: int, say: Words) -> str:
 def seat(request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
     """The node by which a person is at the table from now on, or has left it."""
     member = story.party.get(request.author.id)
-    plays = plays or (member.plays if member is not None and here else "")
+    kept = member if member is not None and here else None
+    plays = plays or (kept.plays if kept is not None else "")
+    own = dict.fromkeys([*(kept.selves if kept is not None else ()), *([plays] if plays else [])])
     body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
-    body |= {"plays": plays} if plays else {}
+    body |= {"plays": plays, "selves": list(own)} if plays else {}
     return node(request.id, "party", "party", body, author=request.author.id)
+
+
+def released(request: Request, story: Story, character: str) -> list[Node]:
+    """The nodes by which a character is no longer that of those who have chosen it."""
+    nodes: list[Node] = []
+    for id, member in story.party.items():
+        if character in member.selves:
+            own = [name for name in member.selves if name != character]
+            plays = member.plays if member.plays != character else next(iter(own), "")
+            body = {"person": id, "name": member.name, "here": member.here, "plays": plays, "selves": own}
+            key = f"party-{len(nodes)}"
+            nodes.append(node(request.id, key, "party", body, author=request.author.id))
+    return nodes
 
 
 def _place_of(played: PlayedStory) -> Place | None:

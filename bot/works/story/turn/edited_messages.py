@@ -12,11 +12,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Author, Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.turn.scene_verbs import SceneVerbs
 from bot.works.story.turn.turn_plan import TurnPlan
+from bot.works.story.world.selves import spoken_as
 
 if TYPE_CHECKING:
     from bot.kind import Runs
@@ -54,6 +55,14 @@ class TurnOnBranch:
     def text(self) -> str:
         return self.played.story.turns[self.turn].act.text
 
+    def said(self, text: str) -> dict[str, Any]:
+        """The words of a message as those of the turn, and whose they are; without a name they stay as they are."""
+        act = self.played.story.turns[self.turn].act
+        author = Author(self.author, act.name)
+        named, words = spoken_as(self.played.story, author, text)
+        character = named if words != text else act.character
+        return {"text": words} | ({"character": character} if character else {})
+
     def edited(self) -> Edited:
         length = self.played.story.length
         return Edited(self.played.branch, self.turn, self.n, max(length - self.n, 0), head=self.n == length)
@@ -73,7 +82,7 @@ class EditedMessages:
 
         async def doing() -> Edited:
             turn = await self._turn_of(request.place.space, request.answers, request)
-            if turn is None or turn.text == request.text:
+            if turn is None or turn.said(request.text) == turn.said(turn.text):
                 return Edited()
             edited = turn.edited()
             if not edited.later:  # the last turn, or one that was undone
@@ -121,7 +130,7 @@ class EditedMessages:
         name = say("story.branch_reworded", n=turn.n)
         await self._logs.fork(played, id, name, played.story.before(turn.turn), request.author.id)
         await self._logs.stories.play(spot(request.place), story, id, request.id)
-        body = turn.body | {"text": text, "by": request.id}  # the dice are not rolled again
+        body = turn.body | turn.said(text) | {"by": request.id}  # the dice are not rolled again
         act = node(id, "act", "act", body, author=turn.author)
         at = await self._logs.stories.append(space, story, id, [act])
         story_then = await self._logs.story(space, story, id, at)
@@ -164,7 +173,7 @@ class EditedMessages:
 
     async def _reword(self, turn: TurnOnBranch, run: str, text: str, *, by: str = "") -> None:
         """Append another wording of the turn; its dice are not rolled again."""
-        body = turn.body | {"text": text} | ({"by": by} if by else {})
+        body = turn.body | turn.said(text) | ({"by": by} if by else {})
         act = node(run, "act", "act", body, turn=turn.turn, author=turn.author)
         await self._logs.append(turn.played, act)
 

@@ -19,10 +19,10 @@ from bot.works.story.extraction.extraction import Version, before, events_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices, under
-from bot.works.story.table.party import plays
 from bot.works.story.turn import context, window
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import to_come
+from bot.works.story.world.selves import plays
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt

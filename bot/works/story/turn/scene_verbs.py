@@ -20,7 +20,6 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
 from bot.works.story.scene.choices import Before
-from bot.works.story.table.party import plays
 from bot.works.story.table.safety import agreement, check_rating
 from bot.works.story.turn import dice
 from bot.works.story.turn.scene_writer import SceneWriter
@@ -28,6 +27,7 @@ from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import cast
 from bot.works.story.world.agreement import agreed
 from bot.works.story.world.order import mode_of, passed, whose
+from bot.works.story.world.selves import spoken_as
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -150,12 +150,13 @@ class SceneVerbs:
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
         mode = modes.get(request.verb, "act")
         self._may(request, story)
+        character, text = spoken_as(story, request.author, text)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         rolls = [dice.rolled(roll) for roll in dice.find(text)]
         if rolls:
             body["rolls"] = [dice.for_writer(roll) for roll in rolls]
             body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
-        if character := plays(story, request.author):
+        if character:
             body["character"] = character
         author = request.author.id
         waits = mode_of(story, self.settings) == "gm" and not passed(story)
