@@ -206,3 +206,38 @@ async def test_another_server_knows_nothing_of_it(driver: OnDiscord) -> None:
     assert message.author.name == "Sutradhar"
     assert other_channel not in [hook.channel for hook in d.discord.hooks.values()]
     d.check()
+
+
+async def test_a_players_words_have_the_name_and_the_picture_of_their_character(driver: OnDiscord) -> None:
+    d = driver
+    talk = await told(d)
+    for name in ("Mira", "everyone"):
+        await d.command(BIA, "story play", talk=talk, character=name)
+    await over(d)
+    for what, scene in (("Mira: I open the lid @everyone.", "It is empty."), ("We cheer.", "An echo.")):
+        d.model.queue += [Reply(scene), CHOICES]
+        runs = len(d.states())
+        await d.command(BIA, "story act", talk=talk, what=what)
+        await d.rest(runs + 1)
+    (hers,), (theirs,) = spoken(talk, "Mira"), spoken(talk, "everyone.")
+    assert (hers.avatar, theirs.avatar) == (PICTURE, "")
+    assert "I open the lid" in hers.text
+    assert "Mira:" not in hers.text
+    assert theirs.text == "We cheer."
+    said = [text for text in talk.said() if "open the lid" in text or "It is empty." in text]
+    assert "open the lid" in said[0], "above the scene"
+    (scene_message,) = [message for message in talk.messages() if "An echo." in message.text]
+    card = next(button.custom_id for button in scene_message.buttons if "Stop card" in str(button.label))
+    await d.discord.press(d.people[ANA], scene_message, card)
+    await d.until(lambda: count(talk.said(), "We cheer.") == 0)
+    assert count(talk.said(), "I open the lid") == 2, "as asked for, and as hers"
+    d.model.queue += [Reply("The water is cold."), CHOICES]
+    runs = len(d.states())
+    await d.mention(BIA, talk, "Mira: I dive.")
+    await d.rest(runs + 1)
+    await d.edit(BIA, talk, "I dive.", "Mira: I dive deep.")
+    await d.until(lambda: [message.text for message in spoken(talk, "Mira")][1:] == ["I dive deep."])
+    (typed,) = [message for message in talk.messages() if "I dive" in message.text and not message.author.bot]
+    await d.discord.delete(typed)
+    await d.until(lambda: count(talk.said(), "I dive deep.") == 0)
+    d.check()

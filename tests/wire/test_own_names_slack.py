@@ -129,3 +129,21 @@ async def test_another_workspace_knows_nothing_of_it(take: Any) -> None:
     assert not message.username
     assert "**Mira**" in message.shown
     d.check()
+
+
+async def test_a_players_words_have_the_name_and_the_picture_of_their_character(take: Any) -> None:
+    d = await slack(take)
+    d.teams[0].scopes.add(SCOPE)
+    talk = await told(d)
+    for name in ("Bo", "Mira"):
+        await d.mention(BIA, talk, f"/story play {name}")
+    await over(d)
+    d.model.queue += [Reply("It is empty."), CHOICES]
+    runs = len(d.states())
+    await d.mention(BIA, talk, "Mira: I open the lid <!channel>.")
+    await d.rest(runs + 1)
+    (message,) = [message for message in spoken(talk, "Mira") if "open the lid" in message.shown]
+    assert message.icon == PICTURE
+    assert "Mira:" not in message.shown
+    assert "<!channel>" not in message.text
+    d.check()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 SCENE: Final = "scene"
 """The stage of a turn's scene, unless its run tells several turns."""
+SAID: Final = "said"
+"""The stage of a player's words under their character's name, where characters have names of their own."""
 
 Mode: TypeAlias = Literal["open", "act", "say", "continue", "end"]
 """What a player does in a turn; a story opens with the turn "open", and may close with "end"."""

@@ -32,7 +32,7 @@ from bot.words import Words, words
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.story import Story, goes, gone
-from bot.works.story.log.turn import SCENE
+from bot.works.story.log.turn import SAID, SCENE
 from bot.works.story.scene.choices import CODE, something_else, words_of
 from bot.works.story.world.agreement import AGREED
 
@@ -266,6 +266,7 @@ class Safety:
             turns = story.gone_with(card.turn)
             for turn in (turn for id, turn in story.turns.items() if id in turns):
                 own = [
+                    (turn.id.partition("/")[0], SAID),
                     (turn.id.partition("/")[0], SCENE),
                     *((scene.run, scene.stage) for scene in turn.scenes),
                 ]

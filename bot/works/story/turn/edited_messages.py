@@ -12,9 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Author, Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Author, Changed, Choice, Choices, Event, Request, Run, Speaker, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
+from bot.works.story.log.turn import SAID
 from bot.works.story.turn.scene_verbs import SceneVerbs
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world.selves import spoken_as
@@ -29,13 +30,18 @@ BRANCH, WORDS = "branch", "words"
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A turn whose message was edited: the number of its scene, and how many have followed that one on the branch."""
+    """A turn whose message was edited: the number of its scene, and how many have followed that one on the branch.
+
+    `said`: its new words, which may be shown under the `character`'s name.
+    """
 
     branch: str = ""
     turn: str = ""
     n: int = 0
     later: int = 0
     head: bool = False
+    said: str = ""
+    character: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ class EditedMessages:
             edited = turn.edited()
             if not edited.later:  # the last turn, or one that was undone
                 await self._reword(turn, request.id, request.text)
+                now = turn.said(request.text)
+                edited = replace(edited, said=now["text"], character=now.get("character", ""))
             return edited
 
         edited = await run.step("edited", doing, Edited)
@@ -98,6 +106,9 @@ class EditedMessages:
             yield Stage(EDITED, "")
             yield Text(say("story.reworded", n=edited.n))
             yield Choices(say("story.reworded_or"), (Choice(say("story.button_retry"), "/story retry"),))
+        if edited.character:
+            speaker, said = Speaker(edited.character, own=True), (Text(edited.said),)
+            yield Changed(request.answers, SAID, "", said, in_place=True, speaker=speaker)
 
     async def answered(self, run: Run) -> AsyncGenerator[Event, None]:
         """Carry out the answer to the question: the first press counts."""

@@ -197,7 +197,12 @@ class SceneVerbs:
         if head is not None and (scene := head.scene) is not None:
             speaker = cast.speaker(story, head.act.speaker, own=own)
             before = Before(head.shown_by, scene.text, head.stage, speaker, head.id)
-        return replace(await self.plan(request, replace(played, story=story_then), act.id, at), before=before)
+        plan = await self.plan(request, replace(played, story=story_then), act.id, at)
+        deed = story_then.turns[act.id].act
+        said_by = (
+            cast.speaker(story, deed.character, own=True) if own and deed.mode in ("act", "say") else None
+        )
+        return replace(plan, before=before, said_by=said_by)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
         """Write the scene of the choice with the most votes. Raises UserError without any vote."""

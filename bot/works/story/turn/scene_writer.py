@@ -15,7 +15,7 @@ from bot.events import Choices, Event, Hush, Notice, Run, Speak, Speaking, Stage
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words
 from bot.works.story.log.logs import Logs, node
-from bot.works.story.log.turn import SCENE, Excerpt
+from bot.works.story.log.turn import SAID, SCENE, Excerpt
 from bot.works.story.memory.excerpts import as_prompt, excerpts, query_of
 from bot.works.story.scene.choices import carded, read_choices, stopcard, ways, ways_after_refusal, words_of
 from bot.works.story.turn import context
@@ -53,6 +53,9 @@ class SceneWriter:
             yield Stage(plan.stage, "")
             yield Text(say("story.carded"))
             return
+        if plan.said_by is not None:
+            yield Stage(SAID, "", plan.said_by)
+            yield Text(story.turns[plan.turn].act.text)
         async with aclosing(self._scene(run, plan, say)) as events:
             async for event in events:
                 yield event

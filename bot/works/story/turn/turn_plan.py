@@ -59,7 +59,7 @@ class TurnPlan:
     people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
     replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
     words. `hint`: what somebody wishes for this version alone. `branched`: the name of the branch that begins with the
-    turn, "" for none.
+    turn, "" for none. `said_by`: the player's character under whose name the turn's words are shown.
     """
 
     story: str = ""
@@ -99,6 +99,7 @@ class TurnPlan:
     soften: bool = False
     hint: str = ""
     branched: str = ""
+    said_by: Speaker | None = None
     recall_tokens: int = 0
     recalled: list[Excerpt] | None = None
 
