@@ -17,7 +17,7 @@ FENCES = (
     "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
     "scene", "turn", "dice", "intent", "ideas", "talk", "silent",
     "state", "courses", "history", "chapter", "milestones", "pacing", "overused",
-    "screenplay", "evidence", "instruction", "wish", "prose",
+    "screenplay", "evidence", "instruction", "wish", "prose", "sheets",
 )  # fmt: skip
 """The tags that our prompts quote with."""
 

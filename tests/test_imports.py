@@ -87,6 +87,7 @@ ROOMS = {
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
+    "sheet": ("sheet", "template", "sheet_verbs"),
     "world": (
         "cast",
         "selves",

@@ -33,6 +33,8 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.sheet.sheet_verbs import SheetVerbs
+    from bot.works.story.sheet.template import read
     from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.notes import Notes
     from bot.works.story.table.outcome import Messages
@@ -90,6 +92,8 @@ def make(resources: Resources, runs: Runs) -> Work:
     for own, files in ((presets, settings.presets), (prose, settings.prose)):
         if files:
             own.read()  # a bot should not start with a broken file
+    if settings.sheets:
+        read(settings.sheets)
     buttons = Buttons(logs)
     messages = Messages(own_names)
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
@@ -137,6 +141,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         ),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         buttons,
+        SheetVerbs(logs, settings.sheets),
     )
 
 
@@ -218,6 +223,7 @@ KIND = Kind(
         "version": _completion("version"),
         "prose": _completion("prose"),
         "step": _completion("step"),
+        "template": _completion("template"),
     },
     settings=(
         _switch(OWN_NAMES, "verbs.setting_own_names", ("discord", "slack")),

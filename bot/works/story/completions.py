@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.events import Author
 from bot.works.story.config import StoryConfig
 from bot.works.story.log.logs import logs_of
+from bot.works.story.sheet.template import templates
 from bot.works.story.turn.session_zero import STEPS
 from bot.works.story.world.presets import prose_styles
 from bot.works.story.world.selves import selves
@@ -66,6 +67,10 @@ async def version(resources: Resources, typed: Typed) -> list[str]:
 async def prose(resources: Resources, typed: Typed) -> list[str]:
     styles = prose_styles(resources.config.section(StoryConfig).prose)
     return _fitting(await styles.all(), typed)
+
+
+async def template(resources: Resources, typed: Typed) -> list[str]:
+    return _fitting(await templates(resources.config.section(StoryConfig).sheets), typed)
 
 
 async def step(resources: Resources, typed: Typed) -> list[str]:

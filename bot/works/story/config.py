@@ -21,7 +21,7 @@ class StoryConfig:
     are offered after a scene if they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people
     write, in characters.
     `presets` are files of one's own in the form of presets.yml, laid over it; `prose` are those in the form of
-    prose.yml.
+    prose.yml, `sheets` those in the form of sheets.yml.
     Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
     scenes, and out of the last `extract_lines` lines of a chat log that was imported.
     `plot_check_mode` is how many of a chapter's open events are looked for: the next, the next three, or more as the
@@ -61,6 +61,7 @@ class StoryConfig:
     ask_again: bool = True
     presets: tuple[Path, ...] = ()
     prose: tuple[Path, ...] = ()
+    sheets: tuple[Path, ...] = ()
 
     @property
     def aligned(self) -> int:

@@ -436,6 +436,20 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "sheet",
+        "Mira hp -4",
+        Argument("character", "verbs.arg_sheet", required=False, completes="character", most=STATE_CHARS),
+        (
+            Option("change", "verbs.option_sheet_change", most=STATE_CHARS),
+            Option("template", "verbs.option_sheet_template", completes="template"),
+            Option("remove", "verbs.option_sheet_remove", "flag"),
+        ),
+        ordered=True,
+        brief=True,
+        group="sheet",
+    ),
+    Verb(
+        "story",
         "import",
         "mira.png",
         Argument("paths", "verbs.arg_story_files", many=True, completes="path"),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.party import Party
     from bot.works.story.table.safety import Safety
@@ -86,6 +87,7 @@ class Stories:
     party: Party
     session_zero: SessionZero
     buttons: Buttons
+    sheets: SheetVerbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         pressed = run.request.verb in AT_HEAD and UNDER in run.request.options
@@ -145,6 +147,7 @@ class Stories:
             **dict.fromkeys(("join", "leave", "play", "as", "gm", "deadline", "whisper"), self.party.run),
             "whispered": self.party.whispered,
             "overdue": self.party.overdue,
+            "sheet": self.sheets.run,
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,

@@ -41,7 +41,8 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         assert "out of sight" in texts(await talk.say("spiders"))
         skipped = await talk.say("/story zero --step veils --skip")
         assert "Who is in it?" in texts(skipped)
-        assert "How are turns taken?" in texts(await talk.say("Mira: a diver; Bo"))
+        assert "sheets with numbers" in texts(await talk.say("Mira: a diver; Bo"))
+        assert "How are turns taken?" in texts(await talk.say("/story zero --step sheets -- 5e"))
         summary = texts(await talk.say("round-robin"))
         for part in ("A lighthouse keeper", "tender", "teen", "spiders", "Mira", "round-robin"):
             assert part in summary
@@ -76,13 +77,14 @@ async def test_all_can_be_skipped_and_what_is_said_at_once_is_not_asked(tmp_path
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await talk.say("/story zero")
-        for _ in range(6):
+        for _ in range(7):
             await talk.say("skip")
         assert "Shall it begin?" in texts(await talk.say("skip"))
         assert "number 1" in texts(await talk.say("yes"))
         again = "/story start A door --together --tone funny --rating teen --mode free --cast Bo"
         assert "never come up" in texts(await talk.say(again))
         await talk.say("/story zero --step lines -- clowns")
+        await talk.say("/story zero --skip")
         assert "funny" in texts(await talk.say("/story zero --skip"))
         assert "number 2" in texts(await talk.say("yes"))
         assert "lines: clowns" in whole(writer.scenes[-1])

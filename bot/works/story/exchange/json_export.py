@@ -61,6 +61,8 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "tone": "text?",
         "view": "text?",
         "tense": "text?",
+        "sheets": "text?",
+        "sheet_rules": "text?",
         "prose": "text?",
         "prose_lines": "texts?",
         "length": "text?",
@@ -75,6 +77,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lore_source": "text?",
     },
     "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
+    "sheet": {"name": "text", "changes": "list of change?", "removed": "flag?", "scene": "scene?"},
     "lore": {"id": "key", "entry": "entry"},
     "memory": {"id": "key", "text": "text or null"},
     "idea": {"id": "key", "text": "text or null"},
@@ -154,6 +157,14 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "memory": {"character": "text", "kind": "sort", "text": "text"},
     "event": {"id": "key", "text": "text"},
+    "change": {
+        "field": "text",
+        "to": "whole number?",
+        "by": "whole number?",
+        "most": "whole number?",
+        "on": "flag?",
+        "rounds": "whole number?",
+    },
 }
 """The same for fields that have fields (`bot.works.story.world.lorebook.LoreEntry` of those of a lorebook)."""
 
@@ -266,7 +277,7 @@ class _Writer:
                 return [self._node_numbers.get(id, 0) for id in value]
             case "keys":
                 return [self._value("key", item) for item in value]
-            case "list of seen" | "list of memory" | "list of event":
+            case "list of seen" | "list of memory" | "list of event" | "list of change":
                 return [self._fields(WITHIN[holds.removeprefix("list of ")], item) for item in value]
             case "passed" | "entry":
                 return self._fields(WITHIN[holds], value) if value is not None else None

@@ -48,6 +48,7 @@ Kind: TypeAlias = Literal[
     "party",
     "whisper",
     "summed",
+    "sheet",
 ]
 """What a node is, and what its body holds:
 
@@ -60,7 +61,8 @@ hint      what somebody wished for a version of a scene, which was written by it
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
 set       settings by name: {title?, premise?, genre?, tone?, view?, tense?, length?, prose?, prose_lines?, mode?,
-          note?, language?, …}; `prose` is the name of a style, `prose_lines` are what the writer is told of it
+          note?, language?, …}; `prose` is the name of a style, `prose_lines` are what the writer is told of it;
+          `sheets` is the name of the sheets' template, `sheet_rules` the template as JSON
 cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
           behind that version of the node's `turn`, and it counts as long as that does
 lore      an entry of the lorebook by id, or None: {id, entry}
@@ -83,6 +85,9 @@ chapter   a chapter that begins behind the node's `turn`; again by the same id, 
 party     somebody has joined or left, or plays a character: {person, name, here, plays?, selves?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
+sheet     changes of a character's numbers behind the node's `turn`, which count as long as that does, and as the
+          version `scene` of it; without a turn always; or its sheet is gone: {name, changes?: [{field, to?, by?,
+          most?, on?, rounds?}], removed?, scene?}
 summed    scenes, or summaries, in one text, by their nodes; `turn` is the last of them, and the author of a
           correction is who wrote it. It counts wherever these stand, so it is of the whole story: {of, text}
 stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story

@@ -16,10 +16,12 @@ from bot.works.story.log.turn import (
     Chapter,
     Correction,
     Scene,
+    SheetChange,
     Tick,
     Turn,
     chapter_of,
     extracted_of,
+    sheet_change_of,
 )
 
 T = TypeVar("T")
@@ -116,6 +118,8 @@ class Story:
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
     """Corrections and ticks by the turn after which they were made."""
+    sheet_changes: list[SheetChange] = field(default_factory=list)
+    """Also of undone turns: `counting_changes` are those that count."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
     """By id, also of undone turns: `state.chapters` gives those that count."""
     turns: dict[str, Turn] = field(default_factory=dict)
@@ -167,6 +171,13 @@ class Story:
             return False
         current = self.turns[turn].scene
         return current is not None and current.id == scene
+
+    @property
+    def counting_changes(self) -> list[SheetChange]:
+        """The changes of sheets that count, in order."""
+        current = {*self.path[: self.length], ""}
+        counting = [change for change in self.sheet_changes if change.turn in current]
+        return [change for change in counting if not change.scene or self.shows(change.turn, change.scene)]
 
     @property
     def current_turns(self) -> list[Turn]:
@@ -238,7 +249,7 @@ class Story:
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
-        elif node.kind not in ("head", "cast", "summed") and node.turn in self.turns:
+        elif node.kind not in ("head", "cast", "summed", "sheet") and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # nearly always it is one of the last
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
@@ -432,6 +443,8 @@ class Story:
                 versions = len(turn.scenes) if turn is not None else 0
                 ticked = Tick(body["event"], body["happened"], versions)
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
+            case "sheet":
+                self.sheet_changes.append(sheet_change_of(id, of, body))
             case "chapter":
                 self.chapters[body["id"]] = chapter_of(of, body)
             case "summed":

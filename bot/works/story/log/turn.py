@@ -124,6 +124,35 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """Of one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is what it holds at most. A condition
+    begins or ends with `on`, and ends by itself after so many `rounds`, 0 for never.
+    """
+
+    field: str
+    to: int | None = None
+    by: int | None = None
+    most: int | None = None
+    on: bool | None = None
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SheetChange:
+    """What the node `id` changes on the sheet of the character `name`, or that it is `removed`.
+
+    It counts as long as its `turn` does, and this version `scene` of it; "" for always.
+    """
+
+    id: str
+    name: str
+    changes: tuple[Change, ...] = ()
+    removed: bool = False
+    turn: str = ""
+    scene: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KeyEvent:
     id: str
     text: str
@@ -306,3 +335,8 @@ def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
         for name in ("location", "time", "scenario", "climax", "resolution", "scene")
     }
     return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
+
+
+def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
+    changes = tuple(Change(**change) for change in body.get("changes", ()))
+    return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, str(body.get("scene", "")))

@@ -193,7 +193,18 @@ class Table:
             ),
             *(
                 f"**{say(f'story.about_{name}')}:** {story.settings[name]!s}"
-                for name in ("premise", "genre", "tone", "view", "tense", "length", "prose", "mode", "note")
+                for name in (
+                    "premise",
+                    "genre",
+                    "tone",
+                    "view",
+                    "tense",
+                    "length",
+                    "prose",
+                    "sheets",
+                    "mode",
+                    "note",
+                )
                 if story.settings.get(name)
             ),
         ]

@@ -7,7 +7,7 @@ it goes on after a week, or a restart, as if nothing had been.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,8 @@ from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.nodes import MODES, RATINGS, Kind
 from bot.works.story.log.story import Story
+from bot.works.story.sheet.sheet_verbs import SHEETS, chosen
+from bot.works.story.sheet.template import templates
 from bot.works.story.table.safety import NOTHING, agreed_lines, check_rating
 from bot.works.story.turn.scene_verbs import people
 from bot.works.story.turn.turn_plan import TurnPlan
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
     from storage.stories import Node, Stories
 
-STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "mode")
+STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "sheets", "mode")
 BEGIN: Final = "begin"
 """The step after the last question."""
 SKIP: Final = ("skip", "pular", "pula", *NOTHING)
@@ -83,7 +85,15 @@ class SessionZero:
             so_far = _so_far(story, now.next, say)
             yield Text(say(f"story.zero_{now.next}"))
             yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
-        yield Choices("", _ways(now.next, say))
+        known = await run.step("templates", self._template_titles, dict) if now.next == SHEETS else {}
+        locale = request.locale
+        yield Choices(
+            "", _ways(now.next, say, {by_locale[locale]: name for name, by_locale in known.items()})
+        )
+
+    async def _template_titles(self) -> dict[str, dict[str, str]]:
+        known = await templates(self._scene_verbs.settings.sheets)
+        return {name: tree["title"] for name, tree in known.items()}
 
     async def _begun(self, request: Request, now: Progress) -> TurnPlan:
         row = await self._logs.stories.story(request.place.space, now.story)
@@ -169,6 +179,9 @@ class SessionZero:
                 node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
                 for n, (name, sheet) in enumerate(people(text)[: cast.CAST])
             ]
+        if step == SHEETS:
+            body = await chosen(self._scene_verbs.settings.sheets, text)
+            return [node(request.id, step, "set", body, author=author)]
         if step in ("rating", "mode"):
             text = _one_of(text, step, say)
         if step == "rating":
@@ -245,18 +258,21 @@ def _one_of(text: str, step: str, say: Words) -> str:
     raise UserError("story.zero_one_of", names=", ".join(by_label))
 
 
-def _ways(step: str, say: Words) -> tuple[Choice, ...]:
+def _ways(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Choice, ...]:
+    """The buttons of a question; `templates` are the names of the sheets' templates by their titles."""
     line, by_label = f"/story zero --step {step}", dict[str, str]()
     back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()
     if step == BEGIN:
         return (Choice(say("story.zero_button_begin"), line), *back)
     if step == "tone":
         by_label = {tone: tone for tone in say("story.zero_tones").split("|")}
+    elif step == SHEETS:
+        by_label = {**templates}
     elif step in ("rating", "mode"):
         names = RATINGS if step == "rating" else MODES
         by_label = {say(f"names.{step}_{option.replace('-', '_')}"): option for option in names}
     choices = [Choice(label, f"{line} -- {value}") for label, value in by_label.items()]
-    if step not in ("rating", "mode"):
+    if step not in ("rating", "mode", SHEETS):
         choices.append(Choice(say("story.button_own_words"), line, say(f"story.zero_{step}")))
     return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"), *back)
 
@@ -264,7 +280,7 @@ def _ways(step: str, say: Words) -> tuple[Choice, ...]:
 def _summary(story: Story, say: Words) -> list[str]:
     lines_of_settings = [
         f"**{say(f'story.about_{name}')}:** {story.settings[name]}"
-        for name in ("premise", "tone", "mode")
+        for name in ("premise", "tone", "sheets", "mode")
         if story.settings.get(name)
     ]
     return [*lines_of_settings, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]

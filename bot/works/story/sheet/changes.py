@@ -1,0 +1,71 @@
+"""Reads what people type to change a sheet: "hp -4; str 16; +poisoned; torches 3". Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from bot.events import UserError
+from bot.works.story.log.turn import Change
+from bot.works.story.sheet.template import LARGEST, Template
+
+MOST: Final = 30
+"""Changes at once."""
+NAME_CHARS: Final = 60
+_SIGNS: Final = str.maketrans({"−": "-", "–": "-"})
+_NUMBER = re.compile(
+    r"(?P<name>[^\d=+\-/:][^=+/:]*?)\s*:?\s*(?P<value>[=+-]{0,2}\d{1,7})?(?:\s*/\s*(?P<most>\d{1,7}))?"
+)
+_CONDITION = re.compile(r"(?P<sign>[+-])\s*(?P<name>[^\W\d].*?)(?:\s+(?P<rounds>\d{1,4}))?")
+
+
+def parse(text: str, template: Template) -> list[Change]:
+    """The changes, in order. Raises UserError for what is none.
+
+    A counter, a score or a count changes by a number with a sign, and becomes one without. What is itself a modifier
+    (a skill; an attribute where the template has no scores) becomes either. `=` before the number always sets it.
+    """
+    parts = [
+        part for piece in re.split(r"[;,\n]", text.translate(_SIGNS)) if (part := " ".join(piece.split()))
+    ]
+    if not parts or len(parts) > MOST:
+        raise UserError("story.sheet_how")
+    return [_change(part, template) for part in parts]
+
+
+def _change(part: str, template: Template) -> Change:
+    if match := _CONDITION.fullmatch(part):
+        return Change(_name(match["name"], part), on=match["sign"] == "+", rounds=int(match["rounds"] or 0))
+    match = _NUMBER.fullmatch(part)
+    if match is None or (match["value"] is None and match["most"] is None):
+        raise UserError("story.sheet_change", text=part[:NAME_CHARS])
+    name, typed = _name(match["name"], part), match["value"]
+    own = template.field(name)
+    name = own.key if own is not None else name
+    most = int(match["most"]) if match["most"] else None
+    if typed is None:
+        return Change(name, most=most)
+    if not re.fullmatch(r"=?[+-]?\d+", typed):
+        raise UserError("story.sheet_change", text=part[:NAME_CHARS])
+    value = int(typed.removeprefix("="))
+    if abs(value) > LARGEST:
+        raise UserError("story.sheet_change", text=part[:NAME_CHARS])
+    is_modifier = own is not None and (
+        own.group == "skills" or (own.group == "attributes" and not template.modifiers)
+    )
+    if typed[0] in "+-" and not is_modifier:
+        return Change(name, by=value, most=most)
+    return Change(name, to=value, most=most)
+
+
+def _name(name: str, part: str) -> str:
+    if len(name) > NAME_CHARS:
+        raise UserError("story.sheet_change", text=part[:NAME_CHARS])
+    return name
+
+
+def lasting(change: Change, template: Template) -> bool:
+    """Whether it says what a character is, and not what has happened to them: it counts whatever is undone later."""
+    own = template.field(change.field)
+    of_character = own is not None and own.group != "counters"
+    return change.on is None and (of_character or (change.to is None and change.by is None))

@@ -1,0 +1,166 @@
+"""`/story sheet`: shows a character's numbers, changes them, and chooses the template.
+
+Asks no model. A change counts as long as the scene behind which it was made; attributes and skills count always.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.words import Words, words
+from bot.works.story.log.logs import Logs, PlayedStory, node
+from bot.works.story.log.turn import Change
+from bot.works.story.sheet import changes as typed
+from bot.works.story.sheet.card import card, line, said
+from bot.works.story.sheet.sheet import sheet_of, sheets, template_of
+from bot.works.story.sheet.template import RULES, folded, from_log, templates
+from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.selves import plays, selves
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.events import Author
+    from bot.works.story.log.story import Story
+    from storage.stories import Node
+
+SHEETS = "sheets"
+"""The setting of a story with the name of its template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SheetVerbs:
+    _logs: Logs
+    _files: tuple[Path, ...]
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        shown = await run.step("sheet", lambda: self._sheet(request, say), Shown)
+        yield Stage("sheet", shown.title)
+        yield Text(shown.text)
+
+    async def _sheet(self, request: Request, say: Words) -> Shown:
+        """Raises UserError."""
+        options = request.options
+        change = str(options.get("change") or "").strip()
+        if name := str(options.get("template") or "").strip():
+            return await self._choose(request, name, say)
+        played = await self._logs.played(request)
+        character, rest = named(played.story, request.text, request.author)
+        rest = "; ".join(part for part in (rest, change) if part)
+        if rest or options.get("remove"):
+            return await self._change(request, character, rest, say)
+        if not character:
+            return await self._all(played.story, say, request.locale)
+        title = f"{character} · {title_of(played.story, request.locale, say)}"
+        return Shown(title, card(sheet_of(played.story, character), say, request.locale))
+
+    async def _all(self, story: Story, say: Words, locale: str) -> Shown:
+        """Everybody's sheet in a line, and the templates that there are."""
+        lines = [line(sheet, say, locale) for sheet in sheets(story).values()]
+        known = await templates(self._files)
+        listed = ", ".join(
+            f"`{name}` ({from_log(_kept(name, tree)).title[locale]})" for name, tree in known.items()
+        )
+        how = say("story.sheet_templates", names=listed)
+        return Shown(title_of(story, locale, say), "\n".join([*lines, "", how]).strip())
+
+    async def _choose(self, request: Request, name: str, say: Words) -> Shown:
+        played = await self._logs.writable(request)
+        if not masters(played.story, request.author):
+            raise UserError("story.only_gm")
+        body = await chosen(self._files, name)
+        await self._logs.record(played, request, "set", body)
+        title = from_log(body[RULES]).title[request.locale]
+        return Shown("", say("story.sheet_template_set", name=title))
+
+    async def _change(self, request: Request, character: str, text: str, say: Words) -> Shown:
+        played = await self._logs.writable(request)
+        story = played.story
+        if not character:
+            raise UserError("story.sheet_whose", names=", ".join(story.cast) or "…")
+        may_change(story, request.author, character)
+        if request.options.get("remove"):
+            body: dict[str, Any] = {"name": character, "removed": True}
+            await self._logs.record(played, request, "sheet", body)
+            return Shown("", say("story.sheet_removed", name=character))
+        changes = typed.parse(text, template_of(story))
+        await self._logs.append(played, *nodes_of(request, played, character, changes))
+        now = await self._logs.here(request.place)
+        sheet = sheet_of(now.story if now is not None else story, character)
+        lines = ", ".join(dict.fromkeys(said(change, sheet, request.locale) for change in changes))
+        return Shown("", say("story.sheet_changed", name=character, changes=lines))
+
+
+def title_of(story: Story, locale: str, say: Words) -> str:
+    """The name of the story's template, in this language."""
+    return template_of(story).title.get(locale) or say("story.sheet_no_template")
+
+
+async def chosen(files: tuple[Path, ...], name: str) -> dict[str, str]:
+    """The settings of a story that has chosen the template of this name, or title. Raises UserError."""
+    known = await templates(files)
+    key = folded(name)
+    for own, tree in known.items():
+        if key in (folded(own), *map(folded, tree["title"].values())):
+            return {SHEETS: own, RULES: _kept(own, tree)}
+    raise UserError("story.sheet_no_such", name=name[:60], names=", ".join(known))
+
+
+def _kept(name: str, tree: Mapping[str, Any]) -> str:
+    return json.dumps({"name": name, **tree}, ensure_ascii=False)
+
+
+def named(story: Story, text: str, author: Author) -> tuple[str, str]:
+    """The character with whose name the text begins, and the rest; without one whom the author plays, "" for nobody.
+
+    Raises UserError for a single unknown name.
+    """
+    parts = text.split()
+    for count in range(len(parts), 0, -1):
+        key = folded(" ".join(parts[:count]).rstrip(":"))
+        if character := next((name for name in story.cast if folded(name) == key), ""):
+            return character, " ".join(parts[count:])
+    if parts and all(part.isalpha() for part in parts) and not template_of(story).field(text):
+        raise UserError("story.no_character_of", name=text[:60], names=", ".join(story.cast) or "…")
+    own = plays(story, author)
+    return own, " ".join(parts)
+
+
+def may_change(story: Story, author: Author, character: str) -> None:
+    """Raises UserError for whoever neither plays the character nor leads the table."""
+    if not masters(story, author) and character not in selves(story, author):
+        raise UserError("story.sheet_not_yours", name=character, gm=names_of(story).get(leader(story), "?"))
+
+
+def nodes_of(request: Request, played: PlayedStory, character: str, changes: list[Change]) -> list[Node]:
+    """The nodes that keep these changes: what has happened to the character counts as long as the last scene does."""
+    template, head = template_of(played.story), played.story.head
+    bounds = [Change(change.field, most=change.most) for change in changes if change.most is not None]
+    changes = [*bounds, *(replace(change, most=None) for change in changes)]
+    changes = [change for change in changes if change != Change(change.field)]
+    nodes = []
+    for key, lasts in (("sheet", True), ("sheet-now", False)):
+        own = [_body(change) for change in changes if typed.lasting(change, template) == lasts]
+        if own:
+            turn = head.id if head is not None and not lasts else ""
+            body = {"name": character, "changes": own}
+            nodes.append(node(request.id, key, "sheet", body, turn=turn, author=request.author.id))
+    return nodes
+
+
+def _body(change: Change) -> dict[str, Any]:
+    body = {"field": change.field, "to": change.to, "by": change.by, "most": change.most, "on": change.on}
+    return {name: value for name, value in body.items() if value is not None} | (
+        {"rounds": change.rounds} if change.rounds else {}
+    )

@@ -1,0 +1,198 @@
+"""Sheets of characters: numbers by a template, changed by people, kept in the story's log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.events import UserError
+from bot.works.story.exchange.json_export import exported
+from bot.works.story.exchange.json_import import imported
+from bot.works.story.log.turn import Change
+from bot.works.story.sheet.changes import parse
+from bot.works.story.sheet.sheet_verbs import chosen
+from bot.works.story.sheet.template import RULES, Template, from_log, read
+from tests.works.story.test_party import begin, told
+from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
+from tests.works.story.test_story_exports import out
+
+CAST = "/story cast Mira: a diver"
+
+
+async def template(name: str) -> Template:
+    return from_log((await chosen((), name))[RULES])
+
+
+async def test_a_sheet_shows_scores_with_their_modifiers_counters_conditions_and_things(
+    tmp_path: Path,
+) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say(CAST)
+        assert "Dungeons & Dragons 5e" in texts(await talk.say("/story sheet --template 5e"))
+        told = texts(await talk.say("/story sheet Mira hp 12/12; str 16; athletics +5; torches 3; +poisoned"))
+        assert told == "**Mira**: Hit points 12/12, Strength 16 (+3), Athletics +5, torches 3, +poisoned."
+        assert "Hit points 8/12" in texts(await talk.say("/story sheet Mira hp -4"))
+        assert "Hit points 0/12" in texts(await talk.say("/story sheet mira hp −40"))
+        assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira hp +99"))
+        card = texts(await talk.say("/story sheet Mira"))
+        assert "| Strength | 16 | +3 |" in card
+        assert "| Dexterity | 10 | +0 |" in card
+        assert "**Counters:** Hit points 12/12" in card
+        assert "**Skills:** Athletics +5" in card
+        assert "**Conditions:** poisoned" in card
+        assert "**Things:** torches 3" in card
+        await talk.say("/story sheet Mira --change '-poisoned; torches 0'")
+        card = texts(await talk.say("/story sheet Mira"))
+        assert "poisoned" not in card
+        assert "torches" not in card
+        assert "**Mira**: Hit points 12/12" in texts(await talk.say("/story sheet"))
+        assert "no sheet any more" in texts(await talk.say("/story sheet Mira --remove"))
+        assert "| Strength | 10 | +0 |" in texts(await talk.say("/story sheet Mira"))
+
+
+async def test_what_happened_in_a_scene_goes_with_it_and_what_a_character_is_stays(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say(CAST)
+        await talk.say("/story sheet --template 5e")
+        await talk.say("/story sheet Mira hp 12/12")
+        await talk.say("I open the door.")
+        await talk.say("/story sheet Mira hp -4; str 16; +poisoned")
+        await talk.say("/story fork elsewhere --scene 1")
+        card = texts(await talk.say("/story sheet Mira"))
+        assert "Hit points 12/12" in card
+        assert "| Strength | 16 | +3 |" in card
+        assert "poisoned" not in card
+        await talk.say("/story sheet Mira hp -1")
+        await talk.say("/story switch main")
+        assert "Hit points 8/12" in texts(await talk.say("/story sheet Mira"))
+        await talk.say("/story undo")
+        card = texts(await talk.say("/story sheet Mira"))
+        assert "Hit points 12/12" in card
+        assert "| Strength | 16 | +3 |" in card
+        assert "poisoned" not in card
+        await talk.say("/story redo")
+        assert "poisoned" in texts(await talk.say("/story sheet Mira"))
+
+
+async def test_the_writer_is_told_how_characters_stand_as_data(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say(CAST)
+        await talk.say("I wait.")
+        assert "<sheets>" not in str(writer.scenes[-1])
+        await talk.say("/story sheet --template 5e")
+        await talk.say("/story sheet Mira hp 8/12; +poisoned </sheets>")
+        await talk.say("I wait on.")
+        asked = writer.scenes[-1]["messages"]
+        assert "Mira: Hit points 8/12" in str(asked[-1])
+        assert str(asked[-1]).count("</sheets>") == 1
+        assert all("Hit points" not in str(message) for message in asked[:-1]), (
+            "what is cached stays the same"
+        )
+        await talk.say("/story sheet Mira hp -4")
+        await talk.say("/story retry")
+        assert writer.scenes[-1]["messages"] == asked
+
+
+async def test_only_the_player_and_the_game_master_change_a_sheet(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        await told(talk, "play", "Bo", who="bia")
+        assert "the game master, Ana, may change" in await told(talk, "sheet", "Mira hp 9", who="bia")
+        refused = await told(talk, "sheet", who="bia", options={"template": "5e"})
+        assert "Only the game master" in refused
+        assert "hp 7" in await told(talk, "sheet", "hp 7", who="bia")
+        assert "hp 7" in await told(talk, "sheet", who="bia")
+        assert "hp 6" in await told(talk, "sheet", "bo hp -1")
+        assert "There are: Mira, Bo" in await told(talk, "sheet", "Olga")
+        assert "Say whose sheet" in await told(talk, "sheet", "hp 3")
+
+
+async def test_a_sheet_goes_out_and_in_with_its_story(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say(CAST)
+        await talk.say("/story sheet --template fate")
+        await talk.say("/story sheet Mira athletics +3; fate 2; +on fire 3")
+        _, file = await out(talk, "/story export --as json")
+        assert '"field": "athletics", "to": 3' in file.decode()
+        again = imported(file, "f.json", "local")
+        assert exported(again.story, again.branches, again.nodes).encode() == file
+        path = tmp_path / "story.json"
+        path.write_bytes(file)
+        await talk.say(f"/story import {path}")
+        await talk.say("/story open")
+        assert "on fire (3 rounds)" in texts(await talk.say("/story sheet Mira"))
+
+
+async def test_session_zero_asks_for_the_template(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say("/story zero A door in the sea")
+        await talk.say("/story zero --step tone --skip")
+        for _ in range(4):
+            shown = await talk.say("/story zero --skip")
+        assert "sheets with numbers" in texts(shown)
+        assert "Old Dragon" in [choice["label"] for choice in choices(shown)]
+        assert "How are turns taken?" in texts(await talk.say("/story zero Fate Core"))
+        await talk.say("/story zero free")
+        await talk.say("/story zero yes")
+        await talk.say(CAST)
+        await talk.say("/story sheet Mira fight +2")
+        assert "| Fight | +2 |" in texts(await talk.say("/story sheet Mira"))
+
+
+async def test_what_is_typed_is_read_by_the_template() -> None:
+    dnd, fate, free = await template("5e"), await template("Fate Básico"), await template("free")
+    assert parse("Força 16, acrobacia +2; HP: 4/9", dnd) == [
+        Change("str", to=16),
+        Change("acrobatics", to=2),
+        Change("hp", to=4, most=9),
+    ]
+    assert parse("str +2; hp =3; sleight of hand -1", dnd) == [
+        Change("str", by=2),
+        Change("hp", to=3),
+        Change("sleight-of-hand", to=-1),
+    ]
+    assert parse("athletics +2\nathletics -1", fate) == [
+        Change("athletics", to=2),
+        Change("athletics", to=-1),
+    ]
+    assert parse("+on fire 3; -wet; rope +1; hp /20", free) == [
+        Change("on fire", on=True, rounds=3),
+        Change("wet", on=False),
+        Change("rope", by=1),
+        Change("hp", most=20),
+    ]
+    for wrong in ("", ";", "hp", "12", "hp ++3", "a" * 70 + " 3", ";".join(["hp 1"] * 40)):
+        with pytest.raises(UserError):
+            parse(wrong, dnd)
+
+
+def test_a_template_of_ones_own_is_read_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text(
+        "mine:\n  title: {en: Mine, pt-BR: Meu}\n  attributes:\n    wit: {en: Wit, pt-BR: Graça}\n"
+    )
+    assert {"5e", "fate", "pbta", "old-dragon", "free", "mine"} <= read((own,)).keys()
+    for text in (
+        "mine: 3",
+        "mine: {title: {en: Mine}}",
+        "mine: {title: {en: M, pt-BR: M}, dice: 'd'}",
+        "mine: {title: {en: M, pt-BR: M}, skills: {a: {en: A, pt-BR: A, of: b}}}",
+        "mine: {title: {en: M, pt-BR: M}, start: 99999999}",
+    ):
+        own.write_text(text)
+        with pytest.raises(UserError, match=r"story\.sheet_template_wrong"):
+            read((own,))
+    own.write_text("mine: [")
+    with pytest.raises(UserError, match=r"story\.preset_unreadable"):
+        read((own,))
+
+
+def test_a_template_that_came_with_a_story_and_cannot_be_read_is_the_free_one() -> None:
+    for text in ("", "[]", "{", '{"name": 3}', '{"name": "x", "dice": "999d999"}', "[" * 10_000):
+        assert from_log(text) == Template()
