@@ -46,8 +46,10 @@ ADVICE_S: Final = 30.0
 KEPT_STARTS: Final = 0.1
 """The part of a day's starts that is not spent on moving shards."""
 
-LEAVE_S: Final = 6.0
-"""How long a process that ends stays connected for the others to take its shards."""
+LEAVE_S: Final = 12.0
+"""How long a process that ends stays connected for the others to take its shards: a look, two turns of one bucket, and
+the time that connecting takes on a busy machine. What comes to a shard that nobody is connected with is lost.
+"""
 
 REFUSED_S: Final = 30.0
 """How long to wait before shards are tried again that Discord did not let start."""
