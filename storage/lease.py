@@ -188,6 +188,16 @@ class Lease:
             with suppress(*_broken()):  # a new connection has it, too
                 await _shared(connection, name)
 
+    async def part(self, name: str) -> None:
+        """Be one of the name's members no more."""
+        if name in self._joins:
+            self._joins.remove(name)
+            if (connection := self._connection) is not None:
+                with suppress(*_broken()):  # then it is one no more already
+                    await connection.execute(
+                        "SELECT pg_advisory_unlock_shared(%s, %s)", (MEMBER, key_of(name))
+                    )
+
     async def try_claim(self, names: Collection[str]) -> list[str]:
         """Those of the names that this process has alone from now on, as long as its lease; none just after its
         connection broke, when others are without their locks, too.

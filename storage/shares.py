@@ -46,6 +46,10 @@ class Share:
         """Count as one of those that take a share, as long as the lease is kept."""
         await self._lease.join(self.name)
 
+    async def leave(self) -> None:
+        """Count no more: the others take at once what this process gives. Do not `look` afterwards."""
+        await self._lease.part(self.name)
+
     async def look(self) -> set[int]:
         """Take what is free of this process's share: what it has newly. Raises StorageFault."""
         names = {part_name(self.name, number): number for number in self._only or range(self.count)}

@@ -75,6 +75,17 @@ async def test_what_a_process_had_is_free_at_once_when_it_is_gone(server: str) -
         assert a.share.members == 1
 
 
+async def test_what_a_process_that_leaves_gives_is_taken_while_it_is_still_there(server: str) -> None:
+    async with process(server, 4) as a, process(server, 4) as b:
+        await a.look()
+        await b.look()
+        await b.share.leave()
+        for number in sorted(b.held):
+            await b.share.give(number)
+        await a.look()
+        assert a.held == {0, 1, 2, 3}
+
+
 async def test_a_process_that_comes_later_gets_its_share_one_by_one(server: str) -> None:
     async with process(server, 4) as a:
         await a.look()

@@ -226,6 +226,7 @@ async def test_a_process_that_is_asked_to_leave_hands_over_first(fleet: Callable
         asked += 1
         await asyncio.sleep(0.5)
     await leaving
+    assert "before another process had them" not in b.log(whole=True)
     await f.until(lambda: f.holders() == {a.pid: 2})
     await f.until(lambda: f.live() == [0, 1])
     await f.until(lambda: f.ended(asked))

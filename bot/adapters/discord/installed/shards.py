@@ -47,8 +47,8 @@ KEPT_STARTS: Final = 0.1
 """The part of a day's starts that is not spent on moving shards."""
 
 LEAVE_S: Final = 12.0
-"""How long a process that ends stays connected for the others to take its shards: a look, two turns of one bucket, and
-the time that connecting takes on a busy machine. What comes to a shard that nobody is connected with is lost.
+"""How long a process that ends stays connected for the others to take its shards: a look, one turn of a bucket, and the
+time that connecting takes on a busy machine. What comes to a shard that nobody is connected with is lost.
 """
 
 REFUSED_S: Final = 30.0
@@ -191,6 +191,7 @@ class SharedShards:
         for task in self._tasks:
             task.cancel()
         alone = self._share.members == 1
+        await self._share.leave()
         for shard in sorted(self.held):
             await self._let_go(shard)
         if alone or not self._handing:
