@@ -101,6 +101,7 @@ ROOMS = {
         "order",
         "to_come",
         "so_far",
+        "threads",
     ),
     "scene": ("choices", "buttons"),
     "log": ("nodes", "turn", "story", "logs"),

@@ -415,6 +415,16 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "threads",
+        "open Who locked the tower?",
+        Argument("change", "verbs.arg_threads", required=False, most=STATE_CHARS),
+        (PRIVATE,),
+        ordered=True,
+        brief=True,
+        group="world",
+    ),
+    Verb(
+        "story",
         "chapter",
         "The lower stairs --events 'the bell is found; the lamp goes out'",
         Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS),

@@ -136,7 +136,9 @@ class Stories:
             "recap": self.recap_verbs.recap,
             "forget": self.recall_verbs.forget,
             "nudge": self.recap_verbs.nudge,
-            **dict.fromkeys(("state", "correct", "keep", "characters", "plot", "chapter"), self.world.show),
+            **dict.fromkeys(
+                ("state", "correct", "keep", "characters", "plot", "threads", "chapter"), self.world.show
+            ),
             "extracted": self.extraction.run,
             "import": self.imports.files,
             "history": self.imports.history,

@@ -98,10 +98,13 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "failed": "whole number?",
         "turns": "whole number?",
         "lines": "whole numbers?",
+        "opened": "list of event?",
+        "closed": "keys?",
     },
     "settled": {"scene": "scene"},
     "hidden": {"hidden": "flag"},
     "ticked": {"event": "key", "happened": "flag"},
+    "thread": {"id": "key", "text": "text", "open": "flag"},
     "corrected": {"character": "text", "field": "text", "value": "text"},
     "chapter": {
         "id": "key",

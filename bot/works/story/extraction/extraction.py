@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,7 @@ from bot.works.story.log.nodes import KINDS
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent, Scene, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
-from bot.works.story.world import cast, state
+from bot.works.story.world import cast, state, threads
 from bot.works.story.world.agreement import agreed
 
 if TYPE_CHECKING:
@@ -70,10 +70,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Whether the scene is still there, and the events to look for in it."""
+    """Whether the scene is still there, the events to look for in it, and the plot threads that are open before it."""
 
     there: bool
     events: list[KeyEvent]
+    threads: list[KeyEvent] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Extraction:
             now = await self._logs.story(space, story, branch)
             if version.turn in now.carded:
                 continue
-            prompt = await self.prompt_of(space, now, version, looked.events)
+            prompt = await self.prompt_of(space, now, version, looked.events, looked.threads)
             try:
                 findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except UserError as error:
@@ -186,7 +187,7 @@ class Extraction:
             scene = scene_of(now, version)
             if not agreed(now):
                 findings = replace(findings, crossed=[])
-            body = read(findings, before(now, version), looked.events, turn, scene, say)
+            body = read(findings, before(now, version), looked.events, turn, scene, say, looked.threads)
             if stretch := stretch_of(now, version):
                 texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
                 body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
@@ -224,22 +225,27 @@ class Extraction:
     async def _look(self, space: str, story: str, branch: str, version: Version) -> Look:
         now = await self._logs.story(space, story, branch)
         mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
-        events = events_for(now, before(now, version), mode)
-        return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events)
+        events, opened = events_for(now, before(now, version), mode), threads_for(now, version)
+        return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events, opened)
 
     async def prompt_of(
-        self, space: str, story: Story, version: Version, events: Sequence[KeyEvent]
+        self,
+        space: str,
+        story: Story,
+        version: Version,
+        events: Sequence[KeyEvent],
+        opened: Sequence[KeyEvent] = (),
     ) -> Prompt:
         scene, lines = scene_of(story, version), stretch_of(story, version)
         turn = story.turns[version.turn]
         text = as_scene(lines) if lines else scene.text if scene is not None else ""
         characters = state.as_prompt(before(story, version).characters)
-        listed = "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
             cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
             state=characters,
-            events=listed,
+            events=_numbered(events),
+            threads=_numbered(opened),
             scene=untrusted.data(text[:SCENE_CHARS]),
             turn="" if lines else untrusted.data(turn.act.text),
             agreed=agreed(story),
@@ -318,6 +324,16 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 
 
+def threads_for(story: Story, version: Version) -> list[KeyEvent]:
+    """The plot threads that are open before this version, with what people have said since."""
+    now = threads.open_ones(story, before(story, version).turns, version.turn)
+    return [KeyEvent(thread.id, thread.text) for thread in now[-threads.ASKED :]]
+
+
+def _numbered(events: Sequence[KeyEvent]) -> str:
+    return "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
+
+
 def read(
     findings: Findings,
     before: Before,
@@ -325,6 +341,7 @@ def read(
     turn: Turn,
     scene: Scene | None,
     say: Words,
+    opened: Sequence[KeyEvent] = (),
 ) -> dict[str, Any]:
     """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over.
 
@@ -374,6 +391,11 @@ def read(
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],
         "flags": flags,
         "crossed": [line for text in findings.crossed[:FOUND] if (line := _line(text))],
+        "opened": [
+            {"id": f"{scene.id if scene is not None else turn.act.id}/{n}", "text": text}
+            for n, text in enumerate(threads.new(map(_line, findings.opened), opened), 1)
+        ],
+        "closed": [thread.id for n, thread in enumerate(opened, 1) if n in findings.closed],
     }
 
 

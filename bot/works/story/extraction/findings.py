@@ -20,6 +20,13 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
+def _as_numbers(value: object) -> object:
+    """Whole numbers of a list, also where they are written as texts."""
+    listed = value if isinstance(value, list) else [value]
+    texts = [str(item).strip() for item in listed if isinstance(item, int | str)]
+    return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]
+
+
 def _as_flag(value: object) -> object:
     return value.strip().casefold() in ("true", "yes") if isinstance(value, str) else value in (True,)
 
@@ -117,3 +124,5 @@ class Findings:
     key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
     contradictions: Sayings = field(default_factory=list)
     crossed: Sayings = field(default_factory=list)
+    opened: Sayings = field(default_factory=list)
+    closed: Annotated[list[int], BeforeValidator(_as_numbers)] = field(default_factory=list)

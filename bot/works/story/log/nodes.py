@@ -40,6 +40,7 @@ Kind: TypeAlias = Literal[
     "extracted",
     "corrected",
     "ticked",
+    "thread",
     "settled",
     "hidden",
     "chapter",
@@ -73,11 +74,12 @@ intent    what somebody wants to do, until the game master's next turn: {text, n
 forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
-          present?}], memories: [{character, kind, text}], events, done, flags, crossed?, turns?, lines?}; or only
-          {scene, failed} while no answer about it could be used, so many times
+          present?}], memories: [{character, kind, text}], events, done, flags, crossed?, opened?: [{id, text}],
+          closed?, turns?, lines?}; or only {scene, failed} while no answer about it could be used, so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
+thread    a plot thread behind the node's `turn`, as a person says: {id, text, open}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 hidden    whether the node's `turn` is kept out of prompts, though it counts: {hidden}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,

@@ -17,6 +17,7 @@ from bot.works.story.log.turn import (
     Correction,
     Scene,
     SheetChange,
+    ThreadChange,
     Tick,
     Turn,
     chapter_of,
@@ -117,7 +118,8 @@ class Story:
     """Turns that count and that no prompt tells."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
-    """Corrections and ticks by the turn after which they were made."""
+    threads: dict[str, tuple[ThreadChange, ...]] = field(default_factory=dict)
+    """Corrections, ticks and changes of plot threads, by the turn after which they were made."""
     sheet_changes: list[SheetChange] = field(default_factory=list)
     """Also of undone turns: `counting_changes` are those that count."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
@@ -445,6 +447,10 @@ class Story:
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "sheet":
                 self.sheet_changes.append(sheet_change_of(id, of, body))
+            case "thread":
+                versions = len(turn.scenes) if turn is not None else 0
+                change = ThreadChange(body["id"], body["text"], body["open"], versions)
+                self.threads[of] = (*self.threads.get(of, ()), change)
             case "chapter":
                 self.chapters[body["id"]] = chapter_of(of, body)
             case "summed":

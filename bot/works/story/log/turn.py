@@ -77,11 +77,20 @@ class CharacterMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyEvent:
+    """An event of a chapter, or a plot thread."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Extracted:
     """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
 
     `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
-    `crossed` where it may go beyond the table's rating, lines or veils.
+    `crossed` where it may go beyond the table's rating, lines or veils. `opened` are the plot threads that begin in it,
+    `closed` the ids of those that end.
 
     In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
     each of the `memories`, is of the one that comes so many `lines` before that.
@@ -99,6 +108,8 @@ class Extracted:
     id: str = ""
     turns: int = 1
     lines: tuple[int, ...] = ()
+    opened: tuple[KeyEvent, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +164,13 @@ class SheetChange:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyEvent:
+class ThreadChange:
+    """A plot thread as a person says it is. It was made when its turn's scene had so many `versions`."""
+
     id: str
     text: str
+    open: bool
+    versions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,13 +334,15 @@ def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
         for character in body.get("state", ())
     )
     memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
-    names = ("events", "done", "flags", "crossed")
-    events, done, flags, crossed = (tuple(body.get(name, ())) for name in names)
+    names = ("events", "done", "flags", "crossed", "closed")
+    events, done, flags, crossed, closed = (tuple(body.get(name, ())) for name in names)
+    opened = tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ()))
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
     turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
     return Extracted(
-        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines
-    )
+        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
+        closed,
+    )  # fmt: skip
 
 
 def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:

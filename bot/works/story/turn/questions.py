@@ -15,7 +15,7 @@ from bot import untrusted
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
-from bot.works.story.extraction.extraction import Version, before, events_for
+from bot.works.story.extraction.extraction import Version, before, events_for, threads_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices, under
@@ -203,7 +203,7 @@ class Questions:
             version = Version(plan.turn, scene.id)
             events = events_for(now, before(now, version), plan.check)
             prompts["prompt_plot_extraction.json"] = await self._extraction.prompt_of(
-                space, now, version, events
+                space, now, version, events, threads_for(now, version)
             )
         yield Stage("prompt", say("story.prompt_of"))
         for name, prompt in prompts.items():

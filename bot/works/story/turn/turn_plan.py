@@ -30,6 +30,7 @@ from bot.works.story.memory.excerpts import as_prompt
 from bot.works.story.scene.choices import Before
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
+from bot.works.story.world import threads
 from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lore_timing import LoreTiming, lore_timing
 from bot.works.story.world.lorebook import LoreEntry, groups_of, likely, triggered
@@ -168,12 +169,15 @@ def players(story: Story, plan: TurnPlan) -> Players | None:
 
 
 def choices_task(story: Story, plan: TurnPlan) -> str:
-    """The task of offering choices, which lead towards the chapter's open events."""
+    """The task of offering choices, which lead towards the chapter's open events and take up open plot threads."""
     task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
     goals = guidance(story, story.current_turns, plan.check)
+    if goals:
+        task = f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
+    opened = threads.as_prompt(threads.open_ones(story, story.current_turns))
     return (
-        f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
-        if goals
+        f"{opened}\nIf it fits, let one of the ways take up one of the open threads.\n{task}"
+        if opened
         else task
     )
 

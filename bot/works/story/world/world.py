@@ -17,7 +17,7 @@ from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
-from bot.works.story.world import cast, state, to_come
+from bot.works.story.world import cast, state, threads, to_come
 from bot.works.story.world.order import leader, masters, names_of
 from bot.works.story.world.to_come import ToCome
 
@@ -70,6 +70,7 @@ class World:
             "keep": self._keep,
             "characters": self._characters,
             "plot": self._plot,
+            "threads": self._threads,
             "chapter": self._chapter,
         }[request.verb]
         answer = await run.step("told", lambda: do(request, say), Answer)
@@ -225,6 +226,18 @@ class World:
         # One that is open again is to come, and named to nobody here.
         return Answer(text=say("story.ticked", event=event.text) if happened else say("story.unticked"))
 
+    async def _threads(self, request: Request, say: Words) -> Answer:
+        """Show the plot threads, or open, close or rename one."""
+        if not request.text.strip():
+            return _threads((await self._logs.played(request)).story, say)
+        played = await self._logs.writable(request, asks=False)
+        changed = threads.changed(played.story, request.text, request.id)
+        head = played.story.head
+        body = {"id": changed.id, "text": changed.text, "open": changed.open}
+        await self._logs.record(played, request, "thread", body, turn=head.id if head is not None else "")
+        key = "story.thread_open" if changed.open else "story.thread_closed"
+        return Answer(text=say(key, thread=changed.text))
+
     async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""
         options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
@@ -265,6 +278,26 @@ class World:
         await self._logs.append(played, *nodes)
         now_played = await self._logs.here(request.place)
         return shown_chapter(now_played.story if now_played is not None else story, request, say)
+
+
+def _threads(story: Story, say: Words) -> Answer:
+    """The plot threads, open ones first, with links to the scenes in which these began."""
+    lines, links = dict[bool, list[str]](), dict[str, str]()
+    for n, thread in enumerate(threads.threads(story), 1):
+        began = "story.thread" if thread.began else "story.thread_before"
+        key = "story.thread_ended" if thread.ended else began
+        text = say(key, n=n, thread=thread.text, began=max(1, thread.began), ended=thread.ended)
+        lines.setdefault(thread.open, []).append(f"- {text}")
+        began_in = story.turns[story.path[thread.began - 1]] if thread.open and thread.began else None
+        if began_in is not None and began_in.shown_by:
+            links[began_in.shown_by] = say("story.scene", n=thread.began)
+    parts = [
+        "\n".join([f"**{say(key)}**", *lines[is_open]])
+        for is_open, key in ((True, "story.threads_open"), (False, "story.threads_closed"))
+        if is_open in lines
+    ]
+    text = "\n\n".join(parts) or say("story.no_threads")
+    return Answer(say("story.threads"), text, [[run, title] for run, title in list(links.items())[-LINKS:]])
 
 
 def _settled(request: Request, turn: Turn | None) -> list[Node]:

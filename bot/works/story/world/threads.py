@@ -1,0 +1,118 @@
+"""Plot threads: what a story has left open, since which scene, and what has been settled.
+
+Pure, and folded from the turns that count, as the state is: undo, a flip or a branch changes the turns, and with them
+the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from bot import untrusted
+from bot.events import UserError
+from bot.works.story import limits
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import KeyEvent, ThreadChange, Turn
+
+CHARS: Final = limits.VALUE_CHARS
+ASKED: Final = 12
+"""The open threads that the extractor is asked about: the newest."""
+OFFERED: Final = 6
+"""The open threads that choices may take up: the newest."""
+NEW: Final = 2
+"""The most that begin in one scene."""
+
+_Word = Literal["open", "close", "rename"]
+_WORDS: Final[dict[str, _Word]] = {
+    **dict.fromkeys(("open", "reopen", "abre", "abra", "abrir", "reabre", "reabra", "reabrir"), "open"),
+    **dict.fromkeys(("close", "fecha", "feche", "fechar"), "close"),
+    **dict.fromkeys(("rename", "renomeia", "renomeie", "renomear"), "rename"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """`began` and `ended` are the numbers of scenes; 0 for before the first one, or for one that is open."""
+
+    id: str
+    text: str
+    began: int
+    ended: int = 0
+    open: bool = True
+
+
+def threads(story: Story, turns: Sequence[Turn] | None = None, current: str = "") -> list[Thread]:
+    """All threads after these turns (all that count by default), in the order in which they began.
+
+    With what people have said about them in the turn `current`, whose scene is not among these.
+    """
+    turns = story.current_turns if turns is None else turns
+    found: dict[str, Thread] = {}
+    _change(found, story.threads.get("", ()), 0)
+    for number, turn in enumerate(turns, 1):
+        changes = story.threads.get(turn.id, ())
+        if not (changes or turn.scenes or turn.found):
+            continue
+        scene = turn.scene
+        at = next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
+        _change(found, [change for change in changes if change.versions <= at], number)
+        if (extracted := turn.extracted) is not None:
+            for opened in extracted.opened:
+                found.setdefault(opened.id, Thread(opened.id, opened.text, number))
+            for id in extracted.closed:
+                if id in found and found[id].open:
+                    found[id] = replace(found[id], ended=number, open=False)
+        _change(found, [change for change in changes if change.versions > at], number)
+    if current:
+        _change(found, story.threads.get(current, ()), len(turns) + 1)
+    return list(found.values())
+
+
+def open_ones(story: Story, turns: Sequence[Turn], current: str = "") -> list[Thread]:
+    return [thread for thread in threads(story, turns, current) if thread.open]
+
+
+def _change(found: dict[str, Thread], changes: Iterable[ThreadChange], number: int) -> None:
+    """Have the threads be as people say, behind the scene of this number."""
+    for change in changes:
+        before = found.get(change.id, Thread(change.id, change.text, number))
+        ended = 0 if change.open else number if before.open else before.ended
+        found[change.id] = replace(before, text=change.text, open=change.open, ended=ended)
+
+
+def new(texts: Iterable[str], known: Sequence[KeyEvent]) -> list[str]:
+    """The texts of threads that a scene opens, without those that are open already."""
+    opened = {_key(thread.text) for thread in known}
+    by_key = {_key(text): text for text in texts if any(map(str.isalnum, text))}
+    return [text for key, text in by_key.items() if key not in opened][:NEW]
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().strip(" .?!…").split())
+
+
+def as_prompt(opened: Sequence[Thread]) -> str:
+    """Open threads as the writer reads them; "" for none."""
+    lines = [f"- {untrusted.data(' '.join(thread.text.split()))}" for thread in opened[-OFFERED:]]
+    return "\n".join(["<threads>", *lines, "</threads>"]) if lines else ""
+
+
+def changed(story: Story, text: str, id: str) -> Thread:
+    """The thread that "open TEXT", "open N", "close N" or "rename N TEXT" makes; `id` is for a new one.
+
+    Raises UserError.
+    """
+    first, _, rest = " ".join(text.split()).partition(" ")
+    word, (number, _, name) = _WORDS.get(first.casefold()), rest.partition(" ")
+    if word == "open" and any(map(str.isalnum, rest)) and not rest.isdecimal():
+        return Thread(id, rest[:CHARS], story.length)
+    known = threads(story)
+    if word is None or not number.isdecimal() or (word == "rename") != bool(name):
+        raise UserError("story.threads_how")
+    if not 1 <= (n := int(number[:9])) <= len(known):
+        raise UserError("story.no_thread", n=n, count=len(known))
+    if word == "rename":
+        return replace(known[n - 1], text=name[:CHARS])
+    return replace(known[n - 1], open=word == "open")
