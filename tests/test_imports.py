@@ -87,7 +87,7 @@ ROOMS = {
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
-    "sheet": ("sheet", "template", "sheet_verbs"),
+    "sheet": ("sheet", "template", "sheet_verbs", "checks"),
     "world": (
         "cast",
         "selves",

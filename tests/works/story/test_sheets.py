@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.turn import Change
 from bot.works.story.sheet.changes import parse
+from bot.works.story.sheet.checks import Sheets
+from bot.works.story.sheet.sheet import Sheet
 from bot.works.story.sheet.sheet_verbs import chosen
 from bot.works.story.sheet.template import RULES, Template, from_log, read
+from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
+from tests.works.story.test_dice import SAY
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
 from tests.works.story.test_story_exports import out
@@ -196,3 +201,112 @@ def test_a_template_of_ones_own_is_read_and_a_wrong_one_is_named(tmp_path: Path)
 def test_a_template_that_came_with_a_story_and_cannot_be_read_is_the_free_one() -> None:
     for text in ("", "[]", "{", '{"name": 3}', '{"name": "x", "dice": "999d999"}', "[" * 10_000):
         assert from_log(text) == Template()
+
+
+async def mira(name: str, typed: str = "", locale: str = "en") -> Sheets:
+    """Her checks by a template, with what is typed on her sheet."""
+    by = await template(name)
+    sheet = Sheet("Mira", by)
+    for change in parse(typed, by) if typed else ():
+        sheet.apply(change)
+    return Sheets(sheet, locale)
+
+
+FIVE = "str 16; dex 8; athletics +5; wis-save +2"
+CHECKS = {
+    "check Athletics": Wanted("1d20+5", check="Athletics"),
+    "I climb. Check athletics dc 15, advantage.": Wanted("1d20+5", 1, "Athletics", 15),
+    "check Sleight of Hand +1d4 dc 12": Wanted("1d20-1+1d4", 0, "Sleight of Hand", 12),
+    "check strength to lift the gate": Wanted("1d20+3", check="Strength"),
+    "teste de Atletismo cd 10": Wanted("1d20+5", check="Athletics", dc=10),
+    "save dex dc 13 dis": Wanted("1d20-1", -1, "Dexterity save", 13),
+    "Teste de resistência de Sabedoria CD 11": Wanted("1d20+2", check="Wisdom save", dc=11),
+    "I lift it [check str dc 10] and run.": Wanted("1d20+3", check="Strength", dc=10),
+    "I lift it (check str) and run.": Wanted("1d20+3", check="Strength"),
+    "damage 1d8+str": Wanted("1d8+3"),
+    "roll 2d6 - dex + 1d4": Wanted("2d6+1+1d4"),
+    "check Cooking +2 dc 9": Wanted("1d20+2", check="Cooking", dc=9),
+}
+
+
+@pytest.mark.parametrize("text", CHECKS)
+async def test_a_check_takes_the_modifier_from_the_sheet(text: str) -> None:
+    assert find(text, await mira("5e", FIVE)) == [CHECKS[text]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I check the history of the place.",
+        "I check history books.",
+        "I quietly check perception.",
+        "check Athletics?",
+        "check the door",
+        "check Cooking",
+        "save Mira",
+        "I save strength for later.",
+    ],
+)
+async def test_prose_stays_prose(text: str) -> None:
+    assert find(text, await mira("5e", FIVE)) == []
+
+
+async def test_no_sheet_knows_no_check_without_a_number() -> None:
+    assert find("check Athletics") == []
+    assert find("check Athletics", await mira("free")) == []
+    assert find("check lockpicks", await mira("free", "lockpicks +3")) == [
+        Wanted("1d20+3", check="lockpicks")
+    ]
+
+
+async def test_templates_measure_checks_their_own_way() -> None:
+    english, portuguese = SAY["en"], SAY["pt-BR"]
+    (under,) = find("check strength +2", await mira("old-dragon", "str 13"))
+    assert under == Wanted("1d20", 0, "Strength", 15, under=True)
+    rolled_under = Roll("1d20", "1d20 (14) = `14`", 14, 0, "Strength", 15, under=True)
+    assert rolled_under.success
+    assert for_people(rolled_under, english) == "**Strength**, at most 15: 1d20 (14) = `14`, success (+1)"
+    assert for_writer(rolled_under) == "check Strength: 1d20, total 14, at most 15 succeeds, success by 1"
+    assert not Roll("1d20", "", 20, 20, "Strength", 20, under=True).success
+    (against,) = find("check strength dc 12", await mira("old-dragon", "str 13"))
+    assert against == Wanted("1d20+1", 0, "Strength", 12)
+    (moved,) = find("check cool", await mira("pbta", "cool +2"))
+    assert moved.expression == "2d6+2"
+    for total, names in ((12, "strong hit"), (8, "weak hit"), (3, "miss"), (-1, "miss")):
+        assert Roll("2d6", "", total, 0, "Cool", results=moved.results).result("en") == names
+    shown = Roll("2d6 + 2", "2d6 (6, 1) + 2 = `9`", 9, 0, "Frieza", results=moved.results)
+    assert for_people(shown, portuguese) == "**Frieza**: 2d6 (6, 1) + 2 = `9`, sucesso parcial"
+    assert for_writer(shown) == "check Frieza: 2d6 + 2, total 9, weak hit"
+    (fate,) = find("teste Lutar cd 2", await mira("fate", "fight +3"))
+    assert fate == Wanted("4d3-8+3", 0, "Fight", 2)
+    assert -4 <= rolled(Wanted("4d3-8")).total <= 4
+
+
+async def test_the_writer_is_told_a_check_by_the_sheet_of_who_acts(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk)
+        await told(talk, "play", "Bo", who="bia")
+        await told(talk, "sheet", options={"template": "5e"})
+        await told(talk, "sheet", "Bo athletics +7")
+        await told(talk, "sheet", "Mira athletics -3")
+        shown = await told(talk, "act", "Check Athletics dc 5 to climb.", who="bia")
+        assert "**Athletics**, DC 5: 1d20" in shown
+        assert "+ 7" in shown
+        asked = str(writer.scenes[-1]["messages"][-1])
+        assert "<dice>check Athletics: 1d20 + 7, total " in asked
+        assert "DC 5" in asked
+
+
+async def test_a_turn_full_of_words_is_searched_for_checks_at_once() -> None:
+    sheets = await mira("5e", FIVE)
+    for text in (
+        "check a " * 500,
+        "check " * 700,
+        "1d8+x " * 700,
+        "save a b c d e f " * 250,
+        "(check a) " * 400,
+    ):
+        began = time.perf_counter()
+        find(text, sheets)
+        assert time.perf_counter() - began < 0.2

@@ -66,6 +66,8 @@ class Template:
     fields: Mapping[str, Field] = field(default_factory=dict)
     modifiers: tuple[tuple[int, int], ...] = ()
     results: tuple[tuple[int, Mapping[str, str]], ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The keys of fields by what people may call them, folded."""
 
     def group(self, name: str) -> list[Field]:
         return [own for own in self.fields.values() if own.group == name]
@@ -78,16 +80,7 @@ class Template:
 
     def field(self, typed: str) -> Field | None:
         """The field of this key, or this name in any language; an attribute also by its name's first three letters."""
-        key = folded(typed)
-        for own in self.fields.values():
-            if key in (folded(own.key), *map(folded, own.names.values())):
-                return own
-        short = [
-            own
-            for own in self.group("attributes")
-            if key in {folded(name)[:3] for name in own.names.values()}
-        ]
-        return short[0] if len(short) == 1 else None
+        return self.fields.get(self.keys.get(folded(typed), ""))
 
 
 def folded(text: str) -> str:
@@ -184,7 +177,23 @@ def of(name: str, tree: Any) -> Template:
         fields,
         tuple(sorted(modifiers)),
         tuple(sorted(results, key=lambda result: -result[0])),
+        _keys(fields),
     )
+
+
+def _keys(fields: Mapping[str, Field]) -> dict[str, str]:
+    """See `Template.keys`; where two fields are called the same, the first one is."""
+    short = [
+        (name, own.key)
+        for own in fields.values()
+        if own.group == "attributes"
+        for name in {folded(name)[:3] for name in own.names.values()}
+    ]
+    ambiguous = {name for name, _ in short if sum(other == name for other, _ in short) > 1}
+    keys = {name: key for name, key in short if name not in ambiguous}
+    for own in [*fields.values()][::-1]:
+        keys |= dict.fromkeys((folded(own.key), *map(folded, own.names.values())), own.key)
+    return keys
 
 
 def _pairs(tree: Mapping[str, Any], part: str, name: str) -> list[tuple[Any, Any]]:

@@ -1,7 +1,7 @@
 """Dice inside a player's turn: where they are asked for, how they fall, and what people and the writer read of it.
 
-Knows no story. Plain prose stays prose: dice are what stands in brackets, and what a line begins or ends with after a
-word such as "roll" or "check", in English or Portuguese.
+Knows no story, only the checks of a sheet. Plain prose stays prose: dice are what stands in brackets, and what a line
+begins or ends with after a word such as "roll" or "check", in English or Portuguese.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
+from bot.works.story.sheet.checks import Known, Results, Sheets
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -23,6 +24,9 @@ EXPRESSION_CHARS = 200
 MOST_DICE = 100
 """The most dice of one expression, including exploded and repeated ones: each is shown, also to the writer."""
 
+NOBODY = Sheets()
+"""The checks of no sheet."""
+
 _SIGNS = str.maketrans({"−": "-", "×": "*"})
 
 # Nothing here gives back what it has taken (*+), so that no text is read more often than once or twice.
@@ -31,18 +35,34 @@ _NUMBER = r"[0-9]++(?:\.[0-9]++)?+"
 _FLAT = rf"(?:[-+−]\s*+)?(?:{_DIE}|{_NUMBER})(?:\s*+(?://|[-+−×*/])\s*+(?:{_DIE}|{_NUMBER}))*+"
 """What d20 reads, without parentheses: in a sentence those are the sentence's."""
 _ANY = rf"(?:\s*+(?:{_DIE}|{_NUMBER}|//|[<>=!]=|[-+−×*/%(),<>]|[kp][hl<>]?[0-9]++))++"
-_ROLL = r"/?(?:roll|rola|rolo|role|rolar)\b:?(?:\s+(?:an?|um))?+"
+_ROLL = r"/?(?:roll|rola|rolo|role|rolar|damage|dano)\b:?(?:\s+(?:an?|um))?+"
 _WORD = r"[^\W\d_][^\W_]*+(?:['’.-][^\W_]++)*+"
 _CHECK = (
     rf"/?(?:check|teste)\b:?(?:\s+(?:for|de|da|do)\b)?\s+(?P<name>{_WORD}(?:\s+{_WORD}){{0,4}}?)"
     rf"(?P<modifier>(?:\s*+[-+−]\s*+(?:{_DIE}|[0-9]++))*+)\s*+,?\s*+(?:dc|cd)\s*+:?\s*+(?P<dc>[0-9]{{1,3}})"
 )
+_KNOWN = re.compile(
+    rf"(?<![\w/])/?(?:(?P<save>sav(?:e|ing\s+throw)|salvaguarda|(?:teste\s+de\s+)?resist[eê]ncia)|check|teste)\b:?"
+    rf"(?:\s+(?:for|of|de|da|do)\b)?\s+(?P<words>{_WORD}(?:\s+{_WORD}){{0,4}}+)",
+    re.IGNORECASE,
+)
+"""A check whose name a sheet may know."""
 _ADVANTAGE = (
     r"(?:\s*+,?\s*+(?:(?:with|at|com)\s++)?"
     r"(?:(?P<higher>adv(?:antage)?|vant(?:agem)?)|(?P<lower>dis(?:adv(?:antage)?)?|desv(?:antagem)?))\b)?"
 )
 _END = r"(?![\w%]|\.[0-9])"
 
+_TAIL = re.compile(
+    rf"(?P<modifier>(?:\s*+[-+−]\s*+(?:{_DIE}|[0-9]++))*+)(?:\s*+,?\s*+(?:dc|cd)\s*+:?\s*+(?P<dc>[0-9]{{1,3}}))?"
+    rf"{_ADVANTAGE}{_END}",
+    re.IGNORECASE,
+)
+"""What may follow the name of such a check."""
+_ADDED = re.compile(
+    rf"(?P<dice>{_DIE}(?:\s*+[-+−]\s*+[0-9]++)*+\s*+)(?P<sign>[-+−])\s*+(?P<name>{_WORD})", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?…,;:—–\0-]\s*$")
 _BRACKETS = re.compile(r"\[\[([^\[\]\n]*+)\]\]|\[([^\[\]\n]*+)\](?![(\[])|\(([^()\n]*+)\)")
 _IN_SQUARE = re.compile(rf"\s*+(?:{_CHECK}|(?:{_ROLL}\s+)?(?P<dice>{_ANY})){_ADVANTAGE}\s*+", re.IGNORECASE)
 _IN_ROUND = re.compile(rf"\s*+(?:{_CHECK}|{_ROLL}\s+(?P<dice>{_FLAT})){_ADVANTAGE}\s*+", re.IGNORECASE)
@@ -65,13 +85,16 @@ class Wanted:
     """Dice that a turn asks for.
 
     `expression` is in d20's notation, without blanks. `advantage` is 1 for the higher of two rolls, -1 for the lower.
-    A check has the name of what is tried in `check`, and the number to reach in `dc`.
+    A check has the name of what is tried in `check`, and the number to reach in `dc`; or, `under`, the number that the
+    dice must not exceed. `results` name what a check without such a number comes to: see `Known`.
     """
 
     expression: str
     advantage: int = 0
     check: str = ""
     dc: int | None = None
+    under: bool = False
+    results: Results = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,51 +112,82 @@ class Roll:
     natural: int = 0
     check: str = ""
     dc: int | None = None
+    under: bool = False
+    results: Results = ()
 
     @property
     def margin(self) -> int | None:
-        """By how much a check's total is over its DC, or, negative, under it; None for what is no check."""
-        return None if self.dc is None else self.total - self.dc
+        """By how much a check's total is on the good side of its DC, or, negative, on the bad one; None for what has no
+        DC.
+        """
+        if self.dc is None:
+            return None
+        return self.dc - self.total if self.under else self.total - self.dc
 
     @property
     def success(self) -> bool | None:
-        """None for what is no check."""
-        return None if self.margin is None else self.margin >= 0
+        """None for what has no DC. A natural 20 fails where the dice must stay under a number."""
+        return None if self.margin is None else self.margin >= 0 and not (self.under and self.natural == 20)
+
+    def result(self, locale: str) -> str:
+        """What the total is called, "" for nothing."""
+        if self.dc is not None:
+            return ""
+        return next((names[locale] for least, names in self.results if self.total >= least), "") or (
+            self.results[-1][1][locale] if self.results else ""
+        )
 
 
-def find(text: str) -> list[Wanted]:
+def find(text: str, sheets: Sheets = NOBODY) -> list[Wanted]:
     """The dice that a turn asks for, in its order; whether they can be rolled is for `rolled` to say.
 
     They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line
     `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line
-    that is nothing else. What is asked ("roll 2d6?") is not rolled. Raises UserError for more than MOST_ROLLS.
+    that is nothing else. What is asked ("roll 2d6?") is not rolled. Of a check that the character's sheet knows, the
+    dice and the modifier come from there, with what is typed on top, and the DC may be missing: `check Athletics`,
+    `save Dex dc 15`; so may a modifier in other dice: `roll 1d8+str`. Raises UserError for more than MOST_ROLLS.
     """
     rolls: list[Wanted] = []
     for line in text.splitlines():
-        rolls += (roll for _, roll in sorted(_in_line(line), key=lambda placed: placed[0]))
+        rolls += (roll for _, roll in sorted(_in_line(line, sheets), key=lambda placed: placed[0]))
         if len(rolls) > MOST_ROLLS:
             raise _error("many", limit=MOST_ROLLS)
     return rolls
 
 
-def _in_line(line: str) -> list[tuple[int, Wanted]]:
+def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
     """Each with where it begins, those in brackets first."""
+    if sheets.sheet is not None:
+        line = _ADDED.sub(lambda match: _with_number(match, sheets), line)
     opening = _OPENING.match(line)
     begin = opening.end() if opening else 0
     alone = _ALONE.match(line, begin)
     if alone and _HAS_DIE.search(alone["dice"]) and _CLOSING.fullmatch(line, alone.end()):
-        return [(begin, _wanted(alone))]
+        return [(begin, _wanted(alone, sheets))]
     placed: list[tuple[int, Wanted]] = []
 
     def taken(brackets: re.Match[str]) -> str:
         """What is left of them for the words of the line: not to be read once more, but in their place."""
-        roll = _bracketed(brackets)
+        inside = next(part for part in brackets.groups() if part is not None).strip()
+        known = _known(inside, _KNOWN.match(inside), sheets)
+        roll = known[1] if known is not None and known[0] == len(inside) else _bracketed(brackets, sheets)
         if roll is None:
             return brackets[0]
         placed.append((brackets.start(), roll))
         return "\0" * len(brackets[0])
 
     unbracketed = _BRACKETS.sub(taken, line)
+    for match in _KNOWN.finditer(unbracketed) if sheets.sheet is not None else ():
+        if (known := _known(unbracketed, match, sheets)) is None:
+            continue
+        until, roll = known
+        before = unbracketed[: match.start()].strip(" >*_`~\"'“”«")
+        first = not before or _SENTENCE_END.search(before) is not None
+        last = _CLOSING.fullmatch(unbracketed, until) is not None
+        if not _QUESTION.match(unbracketed, until) and first and (last or _GOES_ON.match(unbracketed, until)):
+            placed.append((match.start(), roll))
+            gap = "\0" * (until - match.start())
+            unbracketed = f"{unbracketed[: match.start()]}{gap}{unbracketed[until:]}"
     for match in _IN_LINE.finditer(unbracketed):
         if _QUESTION.match(unbracketed, match.end()) or (
             match["dice"] and not _HAS_DIE.search(match["dice"])
@@ -141,28 +195,62 @@ def _in_line(line: str) -> list[tuple[int, Wanted]]:
             continue
         begins = match.start() == begin and (match["dice"] or _GOES_ON.match(unbracketed, match.end()))
         if begins or _CLOSING.fullmatch(unbracketed, match.end()):
-            placed.append((match.start(), _wanted(match)))
+            placed.append((match.start(), _wanted(match, sheets)))
     return placed
 
 
-def _bracketed(brackets: re.Match[str]) -> Wanted | None:
+def _with_number(match: re.Match[str], sheets: Sheets) -> str:
+    """Dice with the number that stands on the sheet in the place of its name; as they were where it has none."""
+    number = sheets.number(match["name"])
+    if number is None:
+        return match[0]
+    number = number if match["sign"] == "+" else -number
+    return f"{match['dice']}{'+' if number >= 0 else '-'}{abs(number)}"
+
+
+def _known(text: str, match: re.Match[str] | None, sheets: Sheets) -> tuple[int, Wanted] | None:
+    """A check of the sheet that begins here, by the longest name that it knows, and where it ends."""
+    if match is None or sheets.sheet is None:
+        return None
+    ends = [match.start("words") + part.end() for part in re.finditer(_WORD, match["words"])]
+    for end in reversed(ends):
+        known = sheets.check(text[match.start("words") : end], save=match["save"] is not None)
+        if known is not None and (tail := _TAIL.match(text, end)) is not None:
+            advantage = 1 if tail["higher"] else -1 if tail["lower"] else 0
+            dc = int(tail["dc"]) if tail["dc"] else None
+            return tail.end(), _of_sheet(known, _plain(tail["modifier"]), advantage, dc)
+    return None
+
+
+def _of_sheet(known: Known, typed: str, advantage: int, dc: int | None) -> Wanted:
+    """A check of a sheet with the modifier that was typed on top."""
+    if known.under is not None and dc is None and (not typed or re.fullmatch(r"(?:[-+][0-9]{1,3})+", typed)):
+        more = sum(map(int, re.findall(r"[-+][0-9]+", typed)))
+        return Wanted(known.dice, advantage, known.name, known.under + more, under=True)
+    modifier = f"{known.modifier:+}" if known.modifier else ""
+    return Wanted(f"{known.dice}{modifier}{typed}", advantage, known.name, dc, results=known.results)
+
+
+def _bracketed(brackets: re.Match[str], sheets: Sheets) -> Wanted | None:
     double, single, rounded = brackets.groups()
     if rounded is not None:
         match = _IN_ROUND.fullmatch(rounded)
     else:
         match = _IN_SQUARE.fullmatch(single if double is None else double)
     if match and (not match["dice"] or _HAS_DIE.search(match["dice"])):
-        return _wanted(match)
+        return _wanted(match, sheets)
     # In [[ ]] nothing else can be meant: who slipped there is told so.
     return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
 
 
-def _wanted(match: re.Match[str]) -> Wanted:
+def _wanted(match: re.Match[str], sheets: Sheets) -> Wanted:
     parts = match.groupdict()
     advantage = 1 if parts["higher"] else -1 if parts["lower"] else 0
     if parts["dice"]:
         return Wanted(_plain(parts["dice"]), advantage)
     name = " ".join(parts["name"].split())
+    if (known := sheets.check(name)) is not None:
+        return _of_sheet(known, _plain(parts["modifier"]), advantage, int(parts["dc"]))
     return Wanted("1d20" + _plain(parts["modifier"]), advantage, name, int(parts["dc"]))
 
 
@@ -197,13 +285,18 @@ def rolled(requested: Wanted) -> Roll:
     except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
         raise _error("bad", expression=_short(expression)) from error
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
-    return Roll(str(result.ast), written, total, natural, requested.check, requested.dc)
+    of_check = requested.check, requested.dc, requested.under, requested.results
+    return Roll(str(result.ast), written, total, natural, *of_check)
 
 
 def for_people(roll: Roll, say: Words) -> str:
     """A line of Markdown."""
-    outcome = "rolled" if roll.success is None else "success" if roll.success else "failure"
-    line = say(f"story.dice_{outcome}", dice=roll.shown, check=roll.check, dc=roll.dc, margin=roll.margin)
+    result = roll.result(say.locale)
+    outcome = "result" if result else "checked" if roll.check else "rolled"
+    if roll.success is not None:
+        outcome = f"{'under_' if roll.under else ''}{'success' if roll.success else 'failure'}"
+    values = {"dice": roll.shown, "check": roll.check, "dc": roll.dc, "margin": roll.margin, "result": result}
+    line = say(f"story.dice_{outcome}", **values)
     return f"{line}, {say(f'story.dice_natural_{roll.natural}')}" if roll.natural else line
 
 
@@ -216,8 +309,10 @@ def _facts(roll: Roll) -> Iterator[str]:
     yield f"{f'check {roll.check}' if roll.check else 'roll'}: {roll.expression}"
     yield f"total {roll.total}"
     if roll.margin is not None:
-        yield f"DC {roll.dc}"
+        yield f"at most {roll.dc} succeeds" if roll.under else f"DC {roll.dc}"
         yield f"{'success' if roll.success else 'failure'} by {abs(roll.margin)}"
+    if result := roll.result("en"):
+        yield result
     if roll.natural:
         yield f"natural {roll.natural}"
 

@@ -20,6 +20,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
 from bot.works.story.scene.choices import Before
+from bot.works.story.sheet.checks import sheets_for
 from bot.works.story.table.safety import agreement, check_rating
 from bot.works.story.turn import dice
 from bot.works.story.turn.scene_writer import SceneWriter
@@ -152,7 +153,8 @@ class SceneVerbs:
         self._may(request, story)
         character, text = spoken_as(story, request.author, text)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
-        rolls = [dice.rolled(roll) for roll in dice.find(text)]
+        checks = sheets_for(story, character, request.locale)
+        rolls = [dice.rolled(roll) for roll in dice.find(text, checks)]
         if rolls:
             body["rolls"] = [dice.for_writer(roll) for roll in rolls]
             body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
