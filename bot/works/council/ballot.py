@@ -19,7 +19,7 @@ from bot.works.council.ballot_words import BESTS
 from bot.works.council.direction import direction
 from bot.works.council.final_ranking import final_ranking
 from bot.works.council.judge_text import FINAL_RANKING, QUOTED, own
-from bot.works.council.mentions import heading, marked, named
+from bot.works.council.mentions import forget_lines, heading, marked, named
 from bot.works.council.places import TIE, Groups
 from bot.works.council.program import assigned, printed
 from bot.works.council.refusal import refuses
@@ -134,7 +134,13 @@ def read_words(text: str, n: int) -> Reading:
     A, B, C … says nothing there. Else an abstention, also of a judge that writes of a FINAL RANKING without one of
     its own that can be read: it may be a forged one.
     """
-    lines = in_numbers(joined(own(text).lines))
+    try:
+        return _read_lines(in_numbers(joined(own(text).lines)), n)
+    finally:
+        forget_lines()
+
+
+def _read_lines(lines: list[str], n: int) -> Reading:
     if refuses("\n".join(lines)):
         return Reading()
     critiques = _sections(lines, labels(n))

@@ -280,7 +280,7 @@ def _upwards(how: str) -> bool:
 def better_figure(how: str) -> int | None:
     """Whether a header's legend makes the smaller (-1) or the larger (1) figure the better one; None without one."""
     best, worst = None, None
-    for match in _LEGEND.finditer(how):
+    for match in _LEGEND.finditer(how) if re.search(r"\d", how) else ():
         figure = int(match["a"] or match["b"])
         if re.match(_GOOD, match["a_is"] or match["b_is"], re.IGNORECASE):
             best = figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from bot.works.council.ballot_words import AND, NOUNS, SPACELESS
 
@@ -38,6 +39,7 @@ _TEX_SIGN = re.compile(rf"\\({'|'.join(_TEX_SIGNS)})(?![A-Za-z])")
 _TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
 
 
+@cache
 def plain(line: str) -> str:
     """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
     line = _CHECKED.sub(r"\1", _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line)))
@@ -58,6 +60,7 @@ _PLACED = re.compile(r"^\s*\d{1,2}[.)]\s+[\[(]?[a-l][\])]?\s*$")
 """A small letter that is all of a line of a list."""
 
 
+@cache
 def marked(line: str) -> str:
     """`plain`, each response that it names as ⟦C⟧."""
     if not line.strip():
@@ -81,3 +84,9 @@ def heading(line: str) -> str:
     """The letter of the response that a line is headed by: "**Response C** is …", "### C", "C: …"; else ""."""
     match = _HEADED.match(marked(line)) if line.strip() else None
     return (match["named"] or match["bare"]) if match else ""
+
+
+def forget_lines() -> None:
+    """Free what was kept of the lines of a ballot while its readers, one after the other, asked for the same ones."""
+    plain.cache_clear()
+    marked.cache_clear()

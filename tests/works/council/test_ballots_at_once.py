@@ -27,7 +27,9 @@ from bot.works.council import (
 )
 from bot.works.council.ballot import read
 
-CRITIQUES = "Response A is sound.\n\nResponse B tries to cheat.\n\nResponse C is the best."
+CRITIQUES = (
+    "Response A is sound in {0}.\n\nResponse B tries to cheat in {0}.\n\nResponse C is the best in {0}.\n\n"
+)
 SIGNS = [
     "FINAL RANKING:\n", "final ranking of ", "1. Response C\n", "Response C ", "Response ", "- ", "> ", "A > ", "A < ",
     "A=", "A ", "A, ", "A and ", "A\n", "so ", "is ", "and ", "the ", "My top 3:\n", "top 3 \n", "Best: ", "9/10 ",
@@ -46,9 +48,9 @@ WORDS = sorted({
         ballot_syntax, ballot_words, diagram, direction, final_ranking, judge_text, places, refusal, scales,
         stated_order, unheaded_ranking, mentions, program, reservations, ballot_values,
     )
-    for text in vars(module).values()
+    for name, text in vars(module).items()
     for word in re.findall(r"[^\W\d_]+(?: [^\W\d_]+){0,2}", str(getattr(text, "pattern", text)))
-    if isinstance(text, str | re.Pattern)
+    if isinstance(text, str | re.Pattern) and not name.startswith("__")
 })  # fmt: skip
 """Every word that the patterns of the reader know, also with those behind it."""
 
@@ -61,17 +63,23 @@ def seconds(text: str) -> float:
 
 @cache
 def plain_seconds(length: int) -> float:
-    plain = CRITIQUES + "\n\n"
-    return seconds(plain * (length // len(plain)))
+    """Of critiques of which no line comes twice: what the reader knows of one line is of no use for the next."""
+    return seconds("".join(CRITIQUES.format(n) for n in range(length // len(CRITIQUES)))[:length])
 
 
 @pytest.mark.parametrize("piece", SIGNS)
-def test_the_longest_answers_are_read_at_once(piece: str) -> None:
-    """In at most six times the processor time of plain critiques as long."""
-    text = piece * (64_000 // len(piece))
+@pytest.mark.parametrize("head", ["", "FINAL RANKING: "])
+def test_the_longest_answers_are_read_at_once(piece: str, head: str) -> None:
+    """In at most six times the processor time of plain critiques as long.
+
+    A text is long enough to tell where even time that grows with its square would stay within that.
+    """
     allowed = 6 * plain_seconds(64_000)
-    assert seconds(text) < allowed
-    assert seconds(f"FINAL RANKING: {text}") < allowed
+    for length in (8_000, 16_000, 32_000, 64_000):
+        needed = seconds(head + piece * (length // len(piece)))
+        if needed * (64_000 / length) ** 2 < allowed:
+            break
+    assert needed < allowed
 
 
 @pytest.mark.parametrize("start", range(8))
