@@ -1,14 +1,15 @@
 """SQLite's dialects, with which what one database has compiled serves all later ones of this process.
 
 SQLAlchemy keeps compiled statements by database, and tests open hundreds, each of which would compile the same
-statements again. tests/conftest.py has them take the place of SQLAlchemy's own.
+statements again. tests/conftest.py has them take the place of SQLAlchemy's own. An engine without a pool keeps its own
+statements: it serves one copy of a database, whose tables are read from that database, and would stay here with them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, NullPool
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -30,7 +31,8 @@ class _Shared:
 
     @classmethod
     def engine_created(cls, engine: Engine) -> None:
-        engine.update_execution_options(compiled_cache=_COMPILED)
+        if not isinstance(engine.pool, NullPool):
+            engine.update_execution_options(compiled_cache=_COMPILED)
 
 
 class Blocking(_Shared, SQLiteDialect_pysqlite):
