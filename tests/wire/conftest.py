@@ -23,6 +23,7 @@ from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
 from tests.wire.on_terminal import OnTerminal
 from tests.wire.several import several
+from tests.wire.sharded import Sharded, sharded
 from tests.wire.shared_bot import TABLES, SharedBot
 from tests.wire.stories_council import MEMBERS, SYNTHESIZE
 
@@ -111,6 +112,12 @@ async def driver(take: Take) -> OnDiscord:
     """A table on Discord as it is everywhere."""
     table: OnDiscord = await take("discord")
     return table
+
+
+@pytest_asyncio.fixture
+async def fleet(postgres: str, tmp_path: Path) -> AsyncIterator[Sharded]:
+    async with sharded(postgres, tmp_path) as made:
+        yield made
 
 
 class Seats(NamedTuple):
