@@ -259,6 +259,61 @@ async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server:
     }
 
 
+async def test_runs_that_wait_move_to_the_queues_of_their_new_parts_and_keep_their_order(server: str) -> None:
+    """As when a bot starts with two shards that had one when it was stopped."""
+    ran: list[str] = []
+
+    async def body(run: str) -> str:
+        ran.append(run)
+        return run
+
+    async def answered(run: str) -> None:
+        await until(lambda: run in ran)
+
+    async def route(run: str) -> str | None:
+        return {"a": "discord.1", "b": "discord", "x": None, "s": "slack.1"}[run[0]]
+
+    def queues() -> dict[str, str]:
+        with database.connect() as connection:
+            rows = connection.exec_driver_sql("SELECT workflow_uuid, queue_name FROM dbos.workflow_status")
+            return {run.removeprefix("turn:"): queue for run, queue in rows}
+
+    lease, database = Lease(server), create_engine(server)
+    await lease.take()
+    engine = Engine(server, body, lease=lease, answered=answered)
+    await engine.launch()
+    try:
+        # Put in out of order, while nobody takes them.
+        for number in (3, 1, 2):
+            await engine.start(f"a{number}", "discord", "line a", number)
+        await engine.start("b1", "discord.1", "line b", 4)
+        await engine.start("a without a line", "discord")
+        await engine.start("x is unknown", "discord", "line x", 5)
+        await engine.start("s1", "slack", "line s", 6)
+        await engine.start("a elsewhere", "discordant", "line a", 7)
+        await engine.move_waiting("discord", route)
+        moved = queues()
+        assert moved == {
+            "a1": "lines-discord.1",
+            "a2": "lines-discord.1",
+            "a3": "lines-discord.1",
+            "b1": "lines-discord",
+            "a without a line": "taken-over-discord.1",
+            "x is unknown": "lines-discord",
+            "s1": "lines-slack",
+            "a elsewhere": "lines-discordant",
+        }
+        await engine.move_waiting("discord", route)
+        assert queues() == moved, "once they are where they should be, they stay"
+        await engine.listen("discord.1")
+        await until(lambda: len(ran) == 4)
+        assert [run for run in ran if run != "a without a line"] == ["a1", "a2", "a3"]
+    finally:
+        await engine.close()
+        await lease.release()
+        database.dispose()
+
+
 def test_a_connection_returned_after_its_engine_was_disposed_of_is_closed(server: str) -> None:
     """SQLAlchemy alone leaves it open until it is collected."""
     engine = create_engine(server)
