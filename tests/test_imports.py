@@ -102,6 +102,7 @@ ROOMS = {
         "to_come",
         "so_far",
         "threads",
+        "noticed",
     ),
     "scene": ("choices", "buttons"),
     "log": ("nodes", "turn", "story", "logs"),

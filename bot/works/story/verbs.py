@@ -383,6 +383,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         inner=True,
     ),
+    Verb("story", "enlist", "Bo", Argument("name", "verbs.arg_remembering"), ordered=True, inner=True),
     Verb("story", "keep", "scene", Argument("scene", "verbs.arg_query"), ordered=True, inner=True),
     Verb(
         "story",

@@ -137,7 +137,8 @@ class Stories:
             "forget": self.recall_verbs.forget,
             "nudge": self.recap_verbs.nudge,
             **dict.fromkeys(
-                ("state", "correct", "keep", "characters", "plot", "threads", "chapter"), self.world.show
+                ("state", "correct", "keep", "enlist", "characters", "plot", "threads", "chapter"),
+                self.world.show,
             ),
             "extracted": self.extraction.run,
             "import": self.imports.files,

@@ -38,6 +38,7 @@ NAMED = {
     "story chapter": "begins a chapter of an idea, which stands in the line",
     "story correct": "names the scene that was flagged, by `under`",
     "story fork": "names the scene after which the branch begins, by `under`",
+    "story enlist": "names somebody whom one scene has offered",
     "story export": "names the story, or is of that which is played",
     "story forget": "names what is to be forgotten",
     "story keep": "names the version of the scene",

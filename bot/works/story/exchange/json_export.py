@@ -100,6 +100,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lines": "whole numbers?",
         "opened": "list of event?",
         "closed": "keys?",
+        "noticed": "texts?",
     },
     "settled": {"scene": "scene"},
     "hidden": {"hidden": "flag"},

@@ -27,6 +27,7 @@ from bot.works.story.log.turn import KeyEvent, Scene, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.world import cast, state, threads
 from bot.works.story.world.agreement import agreed
+from bot.works.story.world.noticed import noticed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -185,9 +186,13 @@ class Extraction:
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[version.turn]
             scene = scene_of(now, version)
+            earlier = before(now, version)
             if not agreed(now):
                 findings = replace(findings, crossed=[])
-            body = read(findings, before(now, version), looked.events, turn, scene, say, looked.threads)
+            body = read(findings, earlier, looked.events, turn, scene, say, looked.threads)
+            names = noticed(now, earlier.turns, earlier.characters, body["state"])
+            if names and scene is not None:
+                body["noticed"] = names
             if stretch := stretch_of(now, version):
                 texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
                 body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
@@ -201,7 +206,7 @@ class Extraction:
             if (
                 scene is not None
                 and scene.id == version.scene
-                and (scene.flags or scene.crossed)
+                and (scene.flags or scene.crossed or body.get("noticed"))
                 and turn.id in now.path[: now.length]
             ):
                 own = bool(turn.act.speaker) and await self._own_names(request)

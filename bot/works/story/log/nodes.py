@@ -75,7 +75,8 @@ forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
           present?}], memories: [{character, kind, text}], events, done, flags, crossed?, opened?: [{id, text}],
-          closed?, turns?, lines?}; or only {scene, failed} while no answer about it could be used, so many times
+          closed?, noticed?, turns?, lines?}; or only {scene, failed} while no answer about it could be used, so many
+          times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}

@@ -90,7 +90,7 @@ class Extracted:
 
     `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
     `crossed` where it may go beyond the table's rating, lines or veils. `opened` are the plot threads that begin in it,
-    `closed` the ids of those that end.
+    `closed` the ids of those that end; `noticed` are people outside of the cast who keep coming up.
 
     In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
     each of the `memories`, is of the one that comes so many `lines` before that.
@@ -110,6 +110,7 @@ class Extracted:
     lines: tuple[int, ...] = ()
     opened: tuple[KeyEvent, ...] = ()
     closed: tuple[str, ...] = ()
+    noticed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,14 +335,14 @@ def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
         for character in body.get("state", ())
     )
     memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
-    names = ("events", "done", "flags", "crossed", "closed")
-    events, done, flags, crossed, closed = (tuple(body.get(name, ())) for name in names)
+    names = ("events", "done", "flags", "crossed", "closed", "noticed")
+    events, done, flags, crossed, closed, noticed = (tuple(body.get(name, ())) for name in names)
     opened = tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ()))
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
     turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
     return Extracted(
         summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
-        closed,
+        closed, noticed,
     )  # fmt: skip
 
 

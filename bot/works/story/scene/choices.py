@@ -190,7 +190,8 @@ def scene_changed(
         groups = ways(scene.choices, turn, say, votes=votes, cut=scene.stopped)
     else:
         groups = (*_taken(scene, story.turns[story.path[at + 1]].act, say), card)
-    contents = (text, *map(Notice, notices), *flagged(scene, at + 1, say, last=last), *groups)
+    flags = flagged(scene, at + 1, say, last=last)
+    contents = (text, *map(Notice, notices), *flags, *groups, *_noticed(story, scene, say))
     return Changed(
         turn.shown_by, turn.stage, title, contents, in_place=not last, speaker=speaker, answer=True
     )
@@ -266,6 +267,18 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
         *(() if last else (fork_here(scene.id, number, say),)),
     )
     return (*notices, *of_flags, Choices(say("story.flag_what"), how))
+
+
+def _noticed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
+    """A button for each of the people who kept coming up by this scene and are not in the cast."""
+    cast = {name.casefold() for name in story.cast}
+    names = scene.extracted.noticed if scene.extracted is not None else ()
+    offered = tuple(
+        Choice(label(say("story.button_enlist", name=name)), f"/story enlist -- {name}", under=scene.id)
+        for name in names
+        if name.casefold() not in cast
+    )
+    return (Choices(say("story.noticed"), offered),) if offered else ()
 
 
 def below_dice(turn: Turn | None, text: str) -> Text:

@@ -18,6 +18,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.world import cast, state, threads, to_come
+from bot.works.story.world.noticed import first_sheet
 from bot.works.story.world.order import leader, masters, names_of
 from bot.works.story.world.to_come import ToCome
 
@@ -68,6 +69,7 @@ class World:
             "state": self._state,
             "correct": self._state,
             "keep": self._keep,
+            "enlist": self._enlist,
             "characters": self._characters,
             "plot": self._plot,
             "threads": self._threads,
@@ -163,6 +165,28 @@ class World:
             await self._logs.append(played, *settled)
         number = played.story.path.index(turn.id) + 1
         return Answer(text=say("story.kept", n=number), turn=turn.id)
+
+    async def _enlist(self, request: Request, say: Words) -> Answer:
+        """Add somebody whom a scene's extraction has noticed to the cast, as long as that scene counts."""
+        played = await self._logs.writable(request, asks=False)
+        story, key = played.story, " ".join(request.text.casefold().split())
+        noticed = {
+            name.casefold(): (name, turn)
+            for turn in story.current_turns
+            if turn.scene is not None and turn.extracted is not None
+            for name in turn.extracted.noticed
+        }
+        if key not in noticed:
+            raise UserError("story.gone")
+        name, turn = noticed[key]
+        if cast.called(story, name):
+            return Answer(text=say("story.in_cast", name=name), turn=turn.id)
+        if len(story.cast) >= cast.CAST:
+            raise UserError("story.many_characters", limit=cast.CAST)
+        assert turn.scene is not None, "only these are noticed in"
+        body = {"name": name, "sheet": first_sheet(story, name), "scene": turn.scene.id}
+        await self._logs.record(played, request, "cast", body, turn=turn.id)
+        return Answer(text=say("story.enlisted", name=name), turn=turn.id)
 
     async def _characters(self, request: Request, say: Words) -> Answer:
         """Who is in the story, and the message of the scene where each was last seen; or all about one of them."""

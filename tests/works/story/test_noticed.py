@@ -1,0 +1,87 @@
+"""People who keep coming up without being in the cast: offered once, under the scene, and added by a press."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.works.story.world import state
+from bot.works.story.world.noticed import first_sheet, noticed
+from tests.works.story.tale import Tale
+from tests.works.story.test_scene_verbs import START, texts
+from tests.works.story.test_state import Service, looked_into, playing, standing
+
+OFFER = "/story enlist -- "
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+async def test_somebody_who_keeps_coming_up_is_offered_once_and_added(
+    tmp_path: Path, service: Service
+) -> None:
+    seen = [standing("Bo", mood="sly"), standing("Mira"), standing("Zoe", present=False)]
+    memory = {"character": "Bo", "kind": "action", "text": "He stole the lamp."}
+    async with playing(tmp_path / "data", service) as talk:
+        for number in range(1, 5):
+            service.finds(characters=seen, memories=[memory] if number == 3 else [])
+            await talk.say(START + " --cast 'Mira: a diver'" if number == 1 else f"I wait {number}.")
+            await looked_into(talk, number)
+            if number == 2:
+                assert OFFER not in str(talk.events)
+            if number == 3:
+                await talk.until(lambda events: OFFER in str(events))
+        assert set(re.findall(rf"{OFFER}(\w+)", str(talk.events))) == {"Bo"}
+        third = next(event for event in talk.events if OFFER in str(event))
+        assert third["event"] == "changed"
+        assert "Scene 3" in third["title"]
+        assert "Add Bo to the cast" in str(third)
+        start = len(talk.events)
+        assert "Bo is in the cast" in texts(await talk.say("/story enlist -- Bo"))
+        again = [event for event in talk.events[start:] if event["event"] == "changed"]
+        assert again
+        assert OFFER not in str(again), "the button is gone"
+        assert "**Bo**: He stole the lamp. mood: sly" in texts(await talk.say("/story cast"))
+        await talk.say("/story cast Bo: a smuggler")
+        assert "in the cast already" in texts(await talk.say("/story enlist -- Bo"))
+        assert "**Bo**: a smuggler" in texts(await talk.say("/story cast")), "a late press changes no sheet"
+
+
+async def test_who_was_added_goes_with_the_scene(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        for number in range(1, 4):
+            service.finds(characters=[standing("Bo")])
+            await talk.say(START if number == 1 else f"I wait {number}.")
+            await looked_into(talk, number)
+        await talk.until(lambda events: OFFER in str(events))
+        await talk.say("/story enlist -- Bo")
+        assert "**Bo**" in texts(await talk.say("/story cast"))
+        await talk.say("/story undo")
+        assert "**Bo**" not in texts(await talk.say("/story cast"))
+        refused = await talk.say("/story enlist -- Bo")
+        assert "not part of this branch" in str(refused)
+
+
+def test_nobody_is_offered_who_was_offered_or_in_the_cast_or_plays() -> None:
+    tale = Tale()
+    names = ("Bo", "Ana", "Mira", "Kai", "Zoe", "Eli", "Narrator")
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
+    tale.add("cast", {"name": "Mira", "sheet": None})
+    tale.add("party", {"person": "u1", "name": "Kai", "here": True})
+    rows = [{"name": name, "present": True, "dead": name == "Zoe"} for name in names]
+    for number in range(2):
+        turn = tale.turn("I wait.", f"Rain {number}.")
+        tale.add("extracted", {"scene": tale.nodes[-1].id, "state": rows}, turn)
+    story = tale.story
+    turns, characters = story.current_turns, state.characters(story)
+    assert noticed(story, turns, characters, rows) == ["Bo", "Eli"]
+    assert noticed(story, turns[:1], state.characters(story, turns[:1]), rows) == []
+    turn = tale.turn("I wait.", "Snow.")
+    tale.add("extracted", {"scene": tale.nodes[-1].id, "state": rows, "noticed": ["Bo"]}, turn)
+    story = tale.story
+    assert noticed(story, story.current_turns, state.characters(story), rows) == ["Eli"]
+    assert first_sheet(story, "Bo") == {}
