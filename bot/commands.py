@@ -52,6 +52,8 @@ NAME_FILES: Final = frozenset(row.path for row in TABLE if row.argument is not N
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
 HELP: Final = next(verb for verb in BARE.values() if verb.at_once)
 HEAR: Final = next(verb for verb in TABLE if verb.hears)
+PLAY: Final = next(verb for verb in ROWS.values() if verb.inner and verb.plain)
+"""The press that plays heard words as if they had been typed."""
 TELL_ADMINS: Final = next(verb for verb in ROWS.values() if verb.tells_admins)
 DEFAULT_WORK: Final = ALL[0]
 """The work of a session that nobody chose."""

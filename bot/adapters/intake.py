@@ -197,10 +197,16 @@ class Intake:
         row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
         return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
-    async def arranged(self, invocation: Invocation, place: Place) -> Invocation:
-        """The invocation as the channel's settings have it: with a private answer where that is usual there."""
-        decided = PRIVATE.name in invocation.options or invocation.answers or invocation.again is not None
-        if decided or not await self.app.channel_rules.answers_privately(invocation.row, place):
+    async def arranged(self, invocation: Invocation, place: Place, author: str) -> Invocation:
+        """The invocation as the channel's settings have it: with a private answer where that is usual there. Raises
+        UserError.
+        """
+        row = invocation.row
+        if spoken := row is commands.PLAY and "leave" not in invocation.options:
+            row = commands.verb(*await self.app.plain(place, author, invocation.text))
+        pressed = invocation.answers and not spoken
+        decided = PRIVATE.name in invocation.options or pressed or invocation.again is not None
+        if decided or not await self.app.channel_rules.answers_privately(row, place):
             return invocation
         return replace(invocation, options={**invocation.options, PRIVATE.name: True})
 

@@ -31,6 +31,7 @@ from bot.platforms import Transcript
 from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
 from bot.speech.transcriber import Transcriber
+from bot.verb import PRIVATE
 from bot.words import Words, words
 from bot.works.library.intake_job import Pump, named_paths
 
@@ -192,14 +193,17 @@ async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Re
     )
     if way == LEAVE:
         return replace(decision, id=played_id(recording)), None
-    work, verb = await runs.plain(request.place, request.author.id, text)
+    # A private answer is a conversation of its own, and the words are meant as where they were spoken.
+    private = {name: value for name, value in request.options.items() if name == PRIVATE.name}
+    place = recording.place if private else request.place
+    work, verb = await runs.plain(place, request.author.id, text)
     turn_request = replace(
         request,
         id=played_id(recording),
         work=work,
         verb=verb,
         text=text,
-        options={FOLLOW_UP: True},
+        options={FOLLOW_UP: True, **private},
         answers="",
     )
     return turn_request, decision

@@ -53,6 +53,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
+from bot.commands import PLAY
 from bot.events import Place, PressedLate, Quoted, UserError
 from bot.runs.requests import event_id
 from bot.settings import IN_CHANNEL
@@ -348,11 +349,12 @@ class Intake(intake.Intake):
         held = await self.app.records.threads.held(location.space, location.real)
         locale = self.words(interaction).locale
         here = placing.place(placing.within(location, held), thread_row=held)
-        if interaction.type is not discord.InteractionType.component:
-            asked = await self.arranged(asked, here)
-            if takes_quotations(asked.row) and asked.again is None:
-                asker = Asker(interaction.user, interaction.channel, interaction.guild)
-                asked = with_brought(asked, await linked(asked.text, asker, self._me, interaction.created_at))
+        component = interaction.type is discord.InteractionType.component
+        if not component or asked.row is PLAY:
+            asked = await self.arranged(asked, here, str(location.user))
+        if not component and takes_quotations(asked.row) and asked.again is None:
+            asker = Asker(interaction.user, interaction.channel, interaction.guild)
+            asked = with_brought(asked, await linked(asked.text, asker, self._me, interaction.created_at))
         threads = await self._opens_threads(here)
         request, origin = self._request_of(interaction, location, asked, held, locale, threads=threads)
         if window:

@@ -255,7 +255,7 @@ class Intake(intake.Intake):
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row = await self.app.records.threads.held(location.space, location.real)
         here = placing.place(location, event="", goes="here", thread_row=thread_row)
-        invocation = await self.arranged(invocation, here)
+        invocation = await self.arranged(invocation, here, location.user)
         if takes_quotations(row) and not (location.message or invocation.again or invocation.answers):
             invocation = with_brought(invocation, await linked(self, location, invocation.text))
         called_in = row.plain and location.thread and location.message
