@@ -21,7 +21,7 @@ from bot.budgets import setting_of as budget_of
 from bot.channel_rules import GOVERNED
 from bot.commands import ROWS
 from bot.events import Ended, Place, Request, UserError
-from bot.settings import WORKS
+from bot.settings import DEFAULT_WORK, EVERYTHING, LISTENS, WORKS
 from bot.verb import Option, Verb
 from bot.works.schedule.calendar import SCHEDULED
 from storage.settings import Scope
@@ -74,10 +74,36 @@ def _read() -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
 NEEDS: Final = dict(_read())
 """What each verb needs, by its work and its name, the inner ones too."""
 
-WAYS: Final = ("typed", "mention", "reply", "button", "menu", "window", "schedule", "voice message")
+WAYS: Final = (
+    "typed",
+    "mention",
+    "reply",
+    "overheard",
+    "button",
+    "menu",
+    "window",
+    "schedule",
+    "voice message",
+)
 ENTRANCES: Final = {
-    "bot/adapters/discord/received/intake.py": ("typed", "mention", "reply", "button", "menu", "window"),
-    "bot/adapters/slack/received/intake.py": ("typed", "mention", "reply", "button", "menu", "window"),
+    "bot/adapters/discord/received/intake.py": (
+        "typed",
+        "mention",
+        "reply",
+        "overheard",
+        "button",
+        "menu",
+        "window",
+    ),
+    "bot/adapters/slack/received/intake.py": (
+        "typed",
+        "mention",
+        "reply",
+        "overheard",
+        "button",
+        "menu",
+        "window",
+    ),
     "bot/works/schedule/calendar.py": ("schedule",),
     # A terminal has one person, who is its admin.
     "bot/adapters/terminal/feed.py": (),
@@ -103,7 +129,13 @@ def ways(row: Verb) -> set[str]:
         found.add("schedule")
     if row.plain or row.hears:
         found.add("voice message")
+    if row.plain and not row.inner:
+        found.add("overheard")
     return found
+
+
+QUESTION: Final = "Does anyone know how far it reaches?"
+"""A message that asks the bot although it does not address it."""
 
 
 TEXT: Final = "x"
@@ -191,6 +223,12 @@ async def put(app: App, place: Place, person: str, rule: Rule) -> None:
             place.space, "run", "step", person, "p:m", 100, None, channel=place.channel
         )
         await ledger.settle(place.space, row, input_tokens=100, output_tokens=0, cost_usd=None)
+
+
+async def listen(app: App, place: Place, row: Verb) -> None:
+    """Let the channel listen to every message, for the verb's work."""
+    await app.settings.set(place, "admin", LISTENS, EVERYTHING, "channel")
+    await app.settings.set(place, "admin", DEFAULT_WORK, row.work, "channel")
 
 
 async def lift(app: App, place: Place, rule: Rule) -> None:

@@ -10,6 +10,7 @@ import discord
 import pytest
 from simcord.builders import ChannelHandle
 from simcord.enums import InteractionType
+from simcord.gateway import FakeGateway
 
 from bot.adapters.discord.received.commands import FILES, texts
 from bot.adapters.discord.received.placing import origin_of
@@ -27,7 +28,7 @@ from tests import matrix
 from tests.cogs.table import Table
 from tests.cogs.test_windows import submitted
 from tests.kill.instants import ALL
-from tests.matrix import FILE, TEXT, Door, Rule, rows_of
+from tests.matrix import FILE, QUESTION, TEXT, Door, Rule, rows_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -42,6 +43,9 @@ def door(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     intake: Any = table.world.client.intake
     monkeypatch.setattr(intake, "count", lambda *asked: None)
     monkeypatch.setattr(intake, "too_many_hints", lambda location: False)
+    connection: Any = table.world.client._connection
+    monkeypatch.setattr(connection._intents, "message_content", True)
+    monkeypatch.setattr(FakeGateway, "intents", connection.intents)  # it keeps those of the start
     door = Door(table.world.app)
     yield door
     door.close()
@@ -90,6 +94,11 @@ async def reply(table: Table, row: Verb) -> None:
     await table.ana.send(table.general, text, reply_to=answer, attachments=[FILE] if many else [])
 
 
+async def overheard(table: Table, row: Verb) -> None:
+    await matrix.listen(table.world.app, place(table), row)
+    await table.ana.send(table.general, QUESTION)
+
+
 async def button(table: Table, row: Verb) -> None:
     run = event_id("discord", table.space, new_id())
     kept = json.dumps({"label": "x", "command": matrix.line(row), "under": ""})
@@ -126,6 +135,7 @@ DISCORD: dict[str, Way] = {
     "typed": typed,
     "mention": mention,
     "reply": reply,
+    "overheard": overheard,
     "button": button,
     "menu": menu,
     "window": window,
@@ -242,7 +252,7 @@ async def test_what_is_answered_in_private_is_so_by_each_command(table: Table, d
     offered = [row for row in rows_of("typed") if row.option(PRIVATE.name) is not None]
     assert len(offered) > 5
     for row in offered:
-        for way, private in (("typed", True), ("window", True), ("mention", None)):
+        for way, private in (("typed", True), ("window", True), ("mention", None), ("overheard", None)):
             if way in matrix.ways(row):
                 await refusal(door, table, row, way)
                 assert door.seen[-1][0].options.get(PRIVATE.name) is private, (way, row.path)

@@ -37,6 +37,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "typed": {},
     "mention": {"origin": "{}"},
     "reply": {"origin": "{}"},
+    "overheard": {"origin": "{}"},
     "button": {"answers": "run"},
     "menu": {"answers": "run", "origin": "{}"},
     "window": {"window": True},

@@ -25,7 +25,7 @@ from tests.adapters.slack.pressing import shown as posted
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message, User
 from tests.kill.instants import ALL
-from tests.matrix import FILE, FOR_STRANGERS, TEXT, Door, Rule, rows_of
+from tests.matrix import FILE, FOR_STRANGERS, QUESTION, TEXT, Door, Rule, rows_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -71,6 +71,11 @@ async def reply(at: Table, row: Verb, who: User) -> None:
     await at.slack.say(who, at.channel, matrix.line(row), thread=root, files=files(row))
 
 
+async def overheard(at: Table, row: Verb, who: User) -> None:
+    await matrix.listen(at.app, place(at), row)
+    await at.slack.say(who, at.channel, QUESTION)
+
+
 async def button(at: Table, row: Verb, who: User) -> None:
     run = event_id(PLATFORM, at.space, "button")
     kept = json.dumps({"label": "x", "command": matrix.line(row), "under": ""})
@@ -110,6 +115,7 @@ SLACK: dict[str, Way] = {
     "typed": typed,
     "mention": mention,
     "reply": reply,
+    "overheard": overheard,
     "button": button,
     "menu": menu,
     "window": window,
@@ -237,7 +243,7 @@ async def test_what_is_answered_in_private_is_so_by_each_command_and_mention(at:
     offered = [row for row in rows_of("typed") if row.option(PRIVATE.name) is not None]
     assert len(offered) > 5
     for row in offered:
-        for way in ("typed", "window", "mention", "reply"):
+        for way in ("typed", "window", "mention", "reply", "overheard"):
             if way in matrix.ways(row):
                 await refusal(door, at, row, way, at.ana)
                 assert door.seen[-1][0].options.get(PRIVATE.name) is True, (way, row.path)
