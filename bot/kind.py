@@ -176,6 +176,14 @@ StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Req
 
 
 @dataclass(frozen=True, slots=True)
+class InView:
+    """What a question is about where it is asked: its `name` for people, and `text` for a prompt, fenced as data."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of work.
 
@@ -189,6 +197,7 @@ class Kind:
     a person's (by id) plain text in a place, "" for the verb that is `plain`. `stands_for` puts another request in the
     place of one before it is stored. `checks` looks at a request before it is sent, while a window can still show what
     is wrong with it. `pressed` checks the request of a button.
+    `in_view` says what another work's question is about, such as the character whom the asker plays; None for nothing.
     `knows` says whether there is an answer to plain words, without asking a model; None where that is not known before.
     `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
     `shared`: what it does belongs to the place, so a private answer is about that, and no conversation of its own.
@@ -214,4 +223,5 @@ class Kind:
     pressed: Pressed | None = None
     stays: tuple[str, ...] = ()
     knows: Knows | None = None
+    in_view: Callable[[Resources, Request], Awaitable[InView | None]] | None = None
     shared: bool = False

@@ -10,6 +10,7 @@ from bot.events import Citation, Event, Notice, Stage, Text
 from bot.words import words
 from bot.works.library import LibraryConfig
 from bot.works.library.emptiness import why_no_books
+from bot.works.rules import in_view
 from bot.works.rules.answer import rag
 from bot.works.rules.house_rules import HouseRules
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
@@ -32,6 +33,7 @@ def snapshots(bench: Bench) -> Snapshots:
         resources.settings.roles,
         partial(why_no_books, resources),
         HouseRules(resources.settings.store, resources.intake),
+        partial(in_view, resources),
     )
 
 

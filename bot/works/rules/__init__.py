@@ -98,6 +98,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.settings.roles,
         why_none,
         house,
+        partial(in_view, resources),
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
@@ -112,6 +113,14 @@ async def _checks(resources: Resources, request: Request) -> None:
 
     if request.verb == "roll":
         roll(request.text)
+
+
+async def in_view(resources: Resources, request: Request) -> list[tuple[str, str]]:
+    """The name and the text of what a question is about, by all kinds of work."""
+    from bot.commands import KINDS
+
+    found = [await kind.in_view(resources, request) for kind in KINDS.values() if kind.in_view is not None]
+    return [(about.name, about.text) for about in found if about is not None]
 
 
 async def _knows(resources: Resources, request: Request) -> bool:

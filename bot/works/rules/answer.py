@@ -192,6 +192,7 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
         # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
         history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
     history = "\n".join(filter(None, (overrules(passages), history)))
+    history = "\n".join(filter(None, (*(text for _, text in snapshot.in_view), history)))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),

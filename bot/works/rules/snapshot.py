@@ -40,7 +40,8 @@ class Snapshot:
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
     answerer's citations can be trusted, `sees` whether it takes images, `demo` whether it is the demo model,
     `introduced` whether people were told so in this conversation. `roles` are the models that the place itself has
-    chosen to play them. `house` are the space's own rules.
+    chosen to play them. `house` are the space's own rules. `in_view` are names and
+    texts of what the question is about (`bot.kind.InView`).
     """
 
     shelf: str
@@ -63,6 +64,7 @@ class Snapshot:
     notes: list[Note] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
     house: list[tuple[int, str]] = field(default_factory=list)
+    in_view: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def reads(self) -> bool:
@@ -101,8 +103,10 @@ class Snapshots:
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         why_none: Callable[[Request], Awaitable[str]],
         house: HouseRules,
+        in_view: Callable[[Request], Awaitable[list[tuple[str, str]]]],
     ) -> None:
         """`roles`: whose models a place has chosen itself. `why_none`: see `bot.works.library.emptiness`."""
+        self._in_view = in_view
         self._library = library
         self._models = models
         self._prompts = prompts
@@ -165,4 +169,5 @@ class Snapshots:
             notes=conversation.notes,
             roles=roles,
             house=house,
+            in_view=await self._in_view(request),
         )

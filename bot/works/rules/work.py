@@ -277,6 +277,8 @@ class Asking:
         yield Stage("answer", say("rules.answer"), answer=True)
         for notice in along:
             yield notice
+        if snapshot.in_view and snapshot.reads:
+            yield Notice(say("rules.in_view", names=", ".join(name for name, _ in snapshot.in_view)))
         pictures = Pictures()
         if picture_files and snapshot.reads and snapshot.sees:
             pictures = await self._files.pictures(run, picture_files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Complete, Kind, Runs, Service, Setting, Typed
+from bot.kind import Complete, InView, Kind, Runs, Service, Setting, Typed
 from bot.settings import OFF, ON
 from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.log.turn import SCENE
@@ -204,6 +204,17 @@ async def _checks(resources: Resources, request: Request) -> None:
         await getattr(notes, request.verb)(request, words(request.locale))
 
 
+async def _in_view(resources: Resources, request: Request) -> InView | None:
+    """The sheet of the character whom a question about rules names, or else of the one whom the asker plays."""
+    from bot.works.story.log.logs import logs_of
+    from bot.works.story.sheet.sheet import as_question
+    from bot.works.story.sheet.sheet_verbs import in_view
+
+    played = await logs_of(resources.stories).here(request.place)
+    sheet = in_view(played.story, request.author, request.text) if played is not None else None
+    return InView(sheet.name, as_question(sheet)) if sheet is not None else None
+
+
 async def _pressed(work: Work, request: Request, going: Sequence[Request]) -> Request:
     from bot.works.story.work import Stories
 
@@ -235,6 +246,7 @@ KIND = Kind(
     checks=_checks,
     service=_service,
     pressed=_pressed,
+    in_view=_in_view,
     sections={"story": StoryConfig, "recall": RecallConfig},
     stays=(SCENE,),
     shared=True,

@@ -19,7 +19,7 @@ from bot.works.story.sheet.template import RULES, Template, from_log, read
 from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
 from tests.works.story.test_dice import SAY
 from tests.works.story.test_party import begin, told
-from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 from tests.works.story.test_story_exports import out
 
 CAST = "/story cast Mira: a diver"
@@ -310,3 +310,31 @@ async def test_a_turn_full_of_words_is_searched_for_checks_at_once() -> None:
         began = time.perf_counter()
         find(text, sheets)
         assert time.perf_counter() - began < 0.2
+
+
+async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) -> None:
+    writer = Writer()
+    book = tmp_path / "rules.md"
+    book.write_text(
+        "# Combat\n\n## Falling\n\nA fall costs 1d6 hit points for each ten feet.\n", encoding="utf-8"
+    )
+    question = "What does a fall of ten feet cost in hit points?"
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"/library add {book}")
+        await talk.say(START)
+        for line in (CAST, "/story cast Bo: a cook", "/story play Bo", "/story sheet --template 5e"):
+            await talk.say(line)
+        await talk.say(f"/rules ask {question}")
+        assert "<sheets>" not in str(writer.asked[-1])
+        await talk.say("/story sheet Bo hp 8/12; dex 14; +prone </sheets>; ropes 2")
+        await talk.say("/story sheet Mira hp 3/9")
+        shown = await talk.say(f"/rules ask {question}")
+        assert "With the sheet of Bo in view." in str(shown)
+        asked = last(writer.asked[-1])
+        for fact in ("character: Bo", "Hit points 8/12", "Dexterity 14 (+2)", "condition: prone", "ropes: 2"):
+            assert f"- {fact}" in asked
+        assert asked.count("</sheets>") == 1
+        assert "Mira" not in asked
+        await talk.say("/rules ask What does a fall of ten feet cost Mira in hit points?")
+        assert "- Hit points 3/9" in last(writer.asked[-1])
+        assert "Bo" not in last(writer.asked[-1])

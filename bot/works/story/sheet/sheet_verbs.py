@@ -6,6 +6,7 @@ Asks no model. A change counts as long as the scene behind which it was made; at
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import Change
 from bot.works.story.sheet import changes as typed
 from bot.works.story.sheet.card import card, line, said
-from bot.works.story.sheet.sheet import sheet_of, sheets, template_of
+from bot.works.story.sheet.sheet import Sheet, sheet_of, sheets, template_of
 from bot.works.story.sheet.template import RULES, folded, from_log, templates
 from bot.works.story.world.order import leader, masters, names_of
 from bot.works.story.world.selves import plays, selves
@@ -135,6 +136,19 @@ def named(story: Story, text: str, author: Author) -> tuple[str, str]:
         raise UserError("story.no_character_of", name=text[:60], names=", ".join(story.cast) or "…")
     own = plays(story, author)
     return own, " ".join(parts)
+
+
+def in_view(story: Story, author: Author, text: str) -> Sheet | None:
+    """The sheet of the first character that a text names, or else of the one whom its author plays; None for none."""
+    standing, plain = sheets(story), _plain(text)
+    for key, sheet in standing.items():
+        if f" {_plain(key)} " in f" {plain} ":
+            return sheet
+    return standing.get(folded(plays(story, author)))
+
+
+def _plain(text: str) -> str:
+    return folded(re.sub(r"\W+", " ", text))
 
 
 def may_change(story: Story, author: Author, character: str) -> None:
