@@ -258,6 +258,8 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
         "story stopcard",
         "story suggest",
         "story whisper",
+        "story screen",
+        "story plan",
         "schedule follow",
         "schedule unfollow",
         "script list",

@@ -84,6 +84,7 @@ STORY = "bot.works.story"
 ROOMS = {
     "exchange": (),
     "turn": (),
+    "screen": ("entries", "screen"),
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),

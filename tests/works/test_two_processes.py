@@ -249,6 +249,8 @@ async def branches_of_a_story(t: Table) -> None:
     "story gm",
     "story deadline",
     "story whisper",
+    "story screen",
+    "story plan",
     "story state",
     "story plot",
     "story threads",
@@ -279,6 +281,10 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story deadline 3 days", "/story deadline", "3 days", by=ANA)
     await t.changes("/story mode round-robin", "/story mode", "like this: round-robin", by=ANA)
     await t.play("/story pass", ANA)
+    await t.play("/story gm Bia", ANA)
+    await t.changes("/story plan The lamp is a trap.", "/story plan", "a trap")
+    await t.changes("/story plan --remove 1", "/story screen", no_more="a trap")
+    await t.play("/story gm Ana")
     await t.changes("/story whisper Bia: a trap", "/story whisper", "a trap", by=ANA)
     await t.changes("/story leave", "/story cast", no_more="Ana", by=ANA)
 

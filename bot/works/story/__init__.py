@@ -33,6 +33,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.screen.screen import Screen
     from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.sheet.template import read
     from bot.works.story.table.branch_verbs import BranchVerbs
@@ -140,6 +141,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
         ),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
+        Screen(logs),
         buttons,
         SheetVerbs(logs, settings.sheets),
     )

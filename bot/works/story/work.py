@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
+    from bot.works.story.screen.screen import Screen
     from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.party import Party
@@ -86,6 +87,7 @@ class Stories:
     exports: Exports
     party: Party
     session_zero: SessionZero
+    screen: Screen
     buttons: Buttons
     sheets: SheetVerbs
 
@@ -149,6 +151,7 @@ class Stories:
             "zero": self.session_zero.run,
             **dict.fromkeys(("join", "leave", "play", "as", "gm", "deadline", "whisper"), self.party.run),
             "whispered": self.party.whispered,
+            **dict.fromkeys(("screen", "plan"), self.screen.run),
             "overdue": self.party.overdue,
             "sheet": self.sheets.run,
             "missed": self.recap_verbs.recap,

@@ -43,6 +43,8 @@ NAMED = {
     "story forget": "names what is to be forgotten",
     "story keep": "names the version of the scene",
     "story open": "names the story",
+    "story plan": "names the plan by its number, or asks for a new one",
+    "story screen": "shows what the person keeps, or names the story",
     "story recap": "tells, and changes nothing",
     "story remember": "says itself what is to be remembered",
     "story reword": "names the branch; its question knows the turn, and is answered once",

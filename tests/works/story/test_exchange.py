@@ -204,7 +204,7 @@ def test_long_stories_come_back() -> None:
 
 
 def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
-    assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper"}
+    assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper", "screen"}
     out_of_source = {
         *("weight", "foremost", "not_by_others", "calls_no_others", "by_others_alone", "at_depth"),
         *("sticky", "cooldown", "delay", "characters", "not_for"),

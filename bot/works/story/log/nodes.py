@@ -50,6 +50,7 @@ Kind: TypeAlias = Literal[
     "whisper",
     "summed",
     "sheet",
+    "screen",
 ]
 """What a node is, and what its body holds:
 
@@ -87,6 +88,9 @@ chapter   a chapter that begins behind the node's `turn`; again by the same id, 
           time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
 party     somebody has joined or left, or plays a character: {person, name, here, plays?, selves?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
+screen    what is kept behind the game master's screen, of the whole story, by its `kind`: a place {platform, channel},
+          a plan {n, text}, a roll {n, text, rolled, for}, a trial {n, text, scene, after, act}; or a change of the
+          entry `n`: {told?, shown?, removed?}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
 sheet     changes of a character's numbers behind the node's `turn`, which count as long as that does, and as the
           version `scene` of it; without a turn always; or its sheet is gone: {name, changes?: [{field, to?, by?,
@@ -102,7 +106,7 @@ SHARED_UP_TO_CUT: Final = frozenset(
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 
-OF_ALL: Final = frozenset(("safety", "stopcard", "summed"))
+OF_ALL: Final = frozenset(("safety", "stopcard", "summed", "screen"))
 """These are of all branches, whichever they were made on: their nodes are of none (`branch_id` "")."""
 
 

@@ -131,6 +131,8 @@ class Story:
     party: dict[str, Member] = field(default_factory=dict)
     """By the ids of the people."""
     whispers: list[Whisper] = field(default_factory=list)
+    screen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """What is behind the game master's screen, in order: who wrote each part, and its body (`Kind`, "screen")."""
     cards: dict[str, str] = field(default_factory=dict)
     """The run of a stop card, by the turn under which it was played."""
     card_at: int = 0
@@ -275,6 +277,8 @@ class Story:
             case "whisper" if node.body:
                 body = json.loads(node.body)
                 self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
+            case "screen" if node.body:
+                self.screen.append((node.author_id, json.loads(node.body)))
             case _:
                 if node.body:  # otherwise its author withdrew it
                     self._more(node.kind, node.turn, json.loads(node.body), node)

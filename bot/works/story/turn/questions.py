@@ -19,6 +19,7 @@ from bot.works.story.extraction.extraction import Version, before, events_for, t
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices, under
+from bot.works.story.screen.entries import is_master
 from bot.works.story.turn import context, window
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import to_come
@@ -196,9 +197,9 @@ class Questions:
         prompts = {"prompt_sent.json": await writer.prompt_of(space, plan, lore)}
         now = await self._logs.story(space, plan.story, plan.branch)
         scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
-        prompts["prompt_sent_choices.json"] = context.then(
-            prompts["prompt_sent.json"], scene.text if scene is not None else "", task, answer=plan.answer
-        )
+        asked = await writer.prompt_of(space, replace(plan, told=False), lore)
+        text = scene.text if scene is not None else ""
+        prompts["prompt_sent_choices.json"] = context.then(asked, text, task, answer=plan.answer)
         if scene is not None and self._extraction.able(scene_verbs.models.with_roles(plan.roles)):
             version = Version(plan.turn, scene.id)
             events = events_for(now, before(now, version), plan.check)
@@ -234,7 +235,8 @@ class Questions:
             raise UserError("story.nothing_yet")
         plan = await self._scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
         recalled, lore = await self._logs.searched(request.place.space, head.scene.id)
-        return replace(plan, recalled=recalled or [], lore=lore or [])
+        told = is_master(played.story, request.author)
+        return replace(plan, recalled=recalled or [], lore=lore or [], told=told)
 
 
 def _as_json(prompt: Prompt) -> bytes:

@@ -50,6 +50,7 @@ PROMPTS = (
     "story_again",
     "story_soften",
     "story_hint",
+    "story_secrets",
     "story_cast",
     "story_chapter",
     "story_choices",
@@ -346,6 +347,7 @@ class SceneVerbs:
             ask_again=limits.ask_again and not demo,
             seconds=limits.choices_seconds,
             votes=mode_of(story, limits) == "vote",
+            told=bool(turn),
         )
 
 

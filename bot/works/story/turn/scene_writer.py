@@ -18,6 +18,7 @@ from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import SAID, SCENE, Excerpt
 from bot.works.story.memory.excerpts import as_prompt, excerpts, query_of
 from bot.works.story.scene.choices import carded, read_choices, stopcard, ways, ways_after_refusal, words_of
+from bot.works.story.screen.entries import told
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal
 from bot.works.story.turn.scene_draft import SceneDraft
@@ -135,8 +136,11 @@ class SceneWriter:
             return
         offered: list[str] = []
         if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
+            # What only the writer of the scene is told is not for what the players are offered.
+            openly = replace(plan, told=False)
+            asked_before = await self.prompt_of(space, openly, lore) if told(story) else prompt_sent
             offered = await run.step(
-                "choices", lambda: self._choices(run, plan, prompt_sent, text), list[str]
+                "choices", lambda: self._choices(run, plan, asked_before, text), list[str]
             )
         story_now = await self._logs.story(space, plan.story, plan.branch)
         turn = story_now.turns.get(plan.turn)

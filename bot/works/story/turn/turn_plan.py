@@ -28,6 +28,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Excerpt, Turn
 from bot.works.story.memory.excerpts import as_prompt
 from bot.works.story.scene.choices import Before
+from bot.works.story.screen.entries import told
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
 from bot.works.story.world import threads
@@ -59,8 +60,9 @@ class TurnPlan:
     `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
     people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
     replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
-    words. `hint`: what somebody wishes for this version alone. `branched`: the name of the branch that begins with the
-    turn, "" for none. `said_by`: the player's character under whose name the turn's words are shown.
+    words. `hint`: what somebody wishes for this version alone. `told`: the prompt has what the game master tells the
+    writer in secret. `branched`: the name of the branch that begins with the turn, "" for none. `said_by`: the player's
+    character under whose name the turn's words are shown.
     """
 
     story: str = ""
@@ -99,6 +101,7 @@ class TurnPlan:
     more: bool = False
     soften: bool = False
     hint: str = ""
+    told: bool = False
     branched: str = ""
     said_by: Speaker | None = None
     recall_tokens: int = 0
@@ -141,6 +144,10 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
             part.strip() for part in plan.prompts["story_hint"].fill(hint=untrusted.data(plan.hint))
         )
         frame = replace(frame, task=f"{frame.task}\n{wish}")
+    if plan.told and (secrets := told(story)):
+        listed = "\n".join(f"- {untrusted.data(secret)}" for secret in secrets)
+        secret = "\n".join(part.strip() for part in plan.prompts["story_secrets"].fill(secrets=listed))
+        frame = replace(frame, task=f"{frame.task}\n{secret}")
     turns = before_turns(story, turn.id)
     pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
     contents = tuple(entry.content for entry in lore)

@@ -1,0 +1,172 @@
+"""The game master's screen: bound to a private place, shown, written on; and hidden rolls, which may be shown later.
+
+All of it is said to the game master alone, and kept in the log as nodes that nothing else reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Attachment, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
+from bot.verb import TYPED
+from bot.words import Words, words
+from bot.works.story.log.logs import Logs, PlayedStory, node
+from bot.works.story.screen.entries import (
+    TOLD_CHARS,
+    bound_at,
+    check_master,
+    entries,
+    entry_of,
+    for_writer,
+    is_master,
+    lines,
+    next_number,
+    told,
+)
+
+if TYPE_CHECKING:
+    from storage.stories import Node
+
+TABLES: Final = 20
+"""Stories among which a game master's are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text for the game master, and buttons under it as labels, lines and what they ask for."""
+
+    text: str
+    title: str = ""
+    buttons: list[tuple[str, str, str]] = field(default_factory=list)
+    file: str = ""
+
+
+class Screen:
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        yield Stage(request.verb, "")
+        if seen_by_others(run):
+            yield Text(say("story.screen_public"))
+            return
+        verbs: dict[str, Callable[[Request, Words], Awaitable[Shown]]] = {
+            "screen": self._screen,
+            "plan": self._plan,
+        }
+        shown = await run.step("done", lambda: verbs[request.verb](request, say), Shown)
+        if shown.title:
+            yield Stage(request.verb, shown.title)
+        yield Text(shown.text)
+        if shown.file:
+            yield Attachment("screen.md", "text/markdown", shown.file.encode())
+        if shown.buttons:
+            yield Choices("", tuple(Choice(label, line, asks) for label, line, asks in shown.buttons))
+
+    async def _screen(self, request: Request, say: Words) -> Shown:
+        """Show the screen; where no story is played and none is bound yet, bind this place to one first."""
+        place, wanted = request.place, " ".join(request.text.split()).casefold()
+        playing = await self._logs.here(place) is not None
+        if not playing and (wanted or await self._bound(request) is None):
+            mine = await self._mine(request)
+            if wanted:
+                mine = [
+                    played for played in mine if wanted in (played.row.alias, played.row.title.casefold())
+                ]
+            if not mine:
+                raise UserError("story.no_screen")
+            if len(mine) > 1:
+                buttons = [(played.row.title, f"/story screen {played.row.alias}", "") for played in mine]
+                return Shown(say("story.screen_which"), buttons=buttons)
+            body = {"kind": "place", "platform": place.platform, "channel": place.channel}
+            await self._logs.append(mine[0], noted(request, "place", body))
+        played = await self.played(request)
+        story, title = played.story, say("story.screen_of", title=played.row.title or say("story.untitled"))
+        listed = "\n".join(lines(story, say)) or say("story.screen_empty")
+        if request.options.get("download"):
+            return Shown(
+                say("story.screen_file"), title, file=self._file(title, story_lines=listed, played=played)
+            )
+        return Shown(listed, title, self._ways(say))
+
+    def _file(self, title: str, *, story_lines: str, played: PlayedStory) -> str:
+        tried = [entry for entry in entries(played.story).values() if entry.kind == "trial"]
+        scenes = [f"## {entry.n}. {entry.text}\n\n{entry.body['scene']}" for entry in tried]
+        return "\n\n".join((f"# {title}", story_lines, *scenes)) + "\n"
+
+    def _ways(self, say: Words) -> list[tuple[str, str, str]]:
+        return [(say("story.button_plan"), "/story plan", say("story.plan_words"))]
+
+    async def _plan(self, request: Request, say: Words) -> Shown:
+        """Keep a plan; or change one by its number."""
+        played, text = await self.played(request), request.text.strip()
+        story = played.story
+        if (n := request.options.get("remove")) is not None:
+            entry = entry_of(story, n)
+            await self._change(played, request, entry.n, removed=True)
+            return Shown(say("story.entry_removed", n=entry.n))
+        if (n := request.options.get("tell")) is not None:
+            entry = entry_of(story, n, "plan", "roll")
+            if sum(map(len, (*told(story), for_writer(entry)))) > TOLD_CHARS:
+                raise UserError("story.told_much", limit=TOLD_CHARS)
+            await self._change(played, request, entry.n, told=True)
+            return Shown(say("story.entry_tells", n=entry.n))
+        if not text:
+            return Shown("\n".join(lines(story, say)) or say("story.screen_empty"), buttons=self._ways(say))
+        n = next_number(story)
+        await self._logs.append(played, noted(request, "plan", {"kind": "plan", "n": n, "text": text}))
+        return Shown(
+            say("story.plan_kept", n=n),
+            buttons=[
+                (say("story.button_tell"), f"/story plan --tell {n}", ""),
+                (say("story.button_screen"), "/story screen", ""),
+            ],
+        )
+
+    async def _change(self, played: PlayedStory, request: Request, n: int, **what: bool) -> None:
+        await self._logs.append(played, noted(request, "change", {"kind": "change", "n": n, **what}))
+
+    async def played(self, request: Request) -> PlayedStory:
+        """The story that is played here, or whose screen this place is. Raises UserError for others than its game
+        master.
+        """
+        played = await self._logs.here(request.place, request.id)
+        if played is None:
+            played = await self._bound(request)
+        if played is None:
+            raise UserError("story.no_screen")
+        check_master(played.story, request.author)
+        return played
+
+    async def _bound(self, request: Request) -> PlayedStory | None:
+        here = (request.place.platform, request.place.channel)
+        return next((played for played in await self._mine(request) if bound_at(played.story) == here), None)
+
+    async def _mine(self, request: Request) -> list[PlayedStory]:
+        """The stories of which this person is the game master, the last played first, each once."""
+        space, person = request.place.space, request.author.id
+        found: dict[str, PlayedStory] = {}
+        for row, place in await self._logs.stories.seated(space, person, TABLES):
+            story = await self._logs.story(space, row.id, place.branch_id)
+            if place.platform == request.place.platform and is_master(story, request.author):
+                found.setdefault(row.id, PlayedStory(row, place.branch_id, story, place))
+        return list(found.values())
+
+
+def seen_by_others(run: Run) -> bool:
+    """Whether others can read its answer, or could read what was typed."""
+    return not run.alone or bool(run.request.options.get(TYPED))
+
+
+def noted(request: Request, key: str, body: dict[str, Any]) -> Node:
+    """The node of what is kept; a request has one of a key."""
+    return node(request.id, f"screen-{key}", "screen", body, author=request.author.id)
+
+
+def table_of(played: PlayedStory) -> Place | None:
+    """Where the story is played."""
+    row = played.place
+    return Place(row.platform, row.space, row.channel, row.thread) if row is not None else None

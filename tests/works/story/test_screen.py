@@ -1,0 +1,149 @@
+"""The game master's screen: plans that the table never sees, and who sees them."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.events import Author, Place, Request
+from bot.verb import TYPED
+from tests.promises.talk import Talk
+from tests.works.story.test_party import begin, told
+from tests.works.story.test_safety import HERE, asks, exported_now, log, whole
+from tests.works.story.test_scene_verbs import Writer, playing
+from tests.works.story.test_to_come import ALONE, in_public
+
+PLAN = "The keeper is the drowned captain."
+DM = Place("terminal", "local", "dm-ana", "")
+
+
+async def alone(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **more: Any) -> str:
+    """What the person reads whose answer nobody else sees."""
+    return await told(talk, verb, text, who=who, origin=ALONE, **more)
+
+
+async def test_only_the_game_master_sees_plans_and_they_go_with_the_role(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        in_public(talk)
+        assert "number 1" in await alone(talk, "plan", PLAN)
+        assert PLAN in await alone(talk, "plan")
+        assert PLAN in await alone(talk, "screen")
+        for verb, text, options in (("plan", "", {}), ("screen", "", {}), ("plan", "", {"remove": 1})):
+            refused = await alone(talk, verb, text, who="bia", options=options)
+            assert "Only the game master" in refused, (verb, options)
+        assert "Others could read" in await told(talk, "plan", "The lamp talks.", who="ana")
+        assert "Others could read" in await alone(talk, "screen", who="ana", options={TYPED: True})
+        assert "lamp talks" not in await alone(talk, "screen")
+        await asks(talk, "gm", "Bia")
+        assert PLAN in await alone(talk, "screen", who="bia")
+        assert "Only the game master" in await alone(talk, "screen", who="ana")
+        await asks(talk, "gm", "nobody", who="bia")
+        for who in ("ana", "bia"):
+            assert "Only the game master" in await alone(talk, "screen", who=who)
+
+
+async def test_an_admin_is_no_game_master(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await alone(talk, "plan", PLAN)
+        assert talk.app is not None
+        start, root = len(talk.events), Author("root", "Root", admin=True)
+        for verb in ("screen", "plan", "prompt"):
+            await (await talk.app.perform(Request(f"root-{verb}", HERE, root, "story", verb))).wait()
+        assert "captain" not in str(talk.events[start:])
+
+
+async def test_the_writer_is_told_from_the_next_scene_on_and_no_other_prompt_is(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        await alone(talk, "plan", PLAN)
+        await asks(talk, "act", "I wait.")
+        assert "captain" not in str(writer.asked)
+        assert "from the next scene on" in await alone(talk, "plan", options={"tell": 1})
+        before = len(writer.asked)
+        await asks(talk, "act", "I go down.")
+        scene, offered = writer.asked[before:]
+        assert f"<secrets>\n- {PLAN}\n</secrets>" in whole(scene)
+        assert "offer the players" in whole(offered)
+        assert "captain" not in whole(offered), "the players read what is offered"
+        before = len(writer.asked)
+        for verb, text in (("ask", "Who is the keeper?"), ("ideas", ""), ("suggest", ""), ("recap", "")):
+            await asks(talk, verb, text, who="bia")
+        assert len(writer.asked) >= before + 3
+        assert "captain" not in str(writer.asked[before:])
+        assert "the writer knows" in await alone(talk, "screen")
+        await alone(talk, "plan", options={"remove": 1})
+        await asks(talk, "act", "I climb up.")
+        assert "captain" not in str(writer.scenes[-1])
+        assert "no number 1" in await alone(talk, "plan", options={"tell": 1})
+
+
+async def test_a_prompt_file_has_them_for_the_game_master_alone(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await alone(talk, "plan", PLAN)
+        await alone(talk, "plan", options={"tell": 1})
+        await asks(talk, "act", "I go down.")
+        assert talk.app is not None
+        for who, sees in (("root", False), ("ana", True)):
+            start, author = len(talk.events), Author(who, who.title(), admin=True)
+            await (await talk.app.perform(Request(f"p-{who}", HERE, author, "story", "prompt"))).wait()
+            files = b"".join(base64.b64decode(event.get("data", "")) for event in talk.events[start:])
+            assert b"I go down." in files
+            assert (b"captain" in files) is sees, who
+
+
+async def test_a_private_place_is_bound_to_a_story(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        assert "belongs to no story" in await alone(talk, "plan", PLAN, place=DM)
+        assert "belongs to no story" in await alone(talk, "screen", who="bia", place=DM)
+        assert "Nothing is kept here yet" in await alone(talk, "screen", place=DM)
+        assert "number 1" in await alone(talk, "plan", PLAN, place=DM)
+        assert PLAN in await alone(talk, "screen"), "what is kept is the story's"
+        assert "belongs to no story" in await alone(talk, "screen", who="bia", place=DM)
+        elsewhere = replace(DM, space="other")
+        assert "belongs to no story" in await alone(talk, "screen", place=elsewhere)
+        assert "belongs to no story" in await alone(talk, "screen", "A door in the sea.", place=elsewhere)
+        await asks(talk, "start", "A well in the desert.", place=replace(HERE, thread="well"))
+        new = replace(DM, channel="second")
+        assert "several stories" in await alone(talk, "screen", place=new)
+        assert "Nothing is kept" in await alone(talk, "screen", "A well in the desert.", place=new)
+        assert "number 1" in await alone(talk, "plan", "The well is dry.", place=new)
+        assert "The well" not in await alone(talk, "screen", place=DM)
+
+
+async def test_plans_are_of_all_branches_and_in_no_file_but_the_game_masters_own(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "act", "I wait.")
+        await alone(talk, "plan", PLAN)
+        await asks(talk, "fork", "deep", options={"scene": 1})
+        assert PLAN in await alone(talk, "screen")
+        assert PLAN not in await exported_now(talk)
+        start = len(talk.events)
+        await alone(talk, "screen", options={"download": True})
+        data = b"".join(base64.b64decode(event.get("data", "")) for event in talk.events[start:])
+        assert PLAN.encode() in data, talk.events[start:]
+
+
+async def test_plans_go_with_their_author(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        await alone(talk, "plan", PLAN)
+        await asks(talk, "gm", "Bia")
+        assert talk.app is not None
+        gone = Request("gone", HERE, Author("ana", "Ana"), "privacy", "delete", {"yes": True})
+        await (await talk.app.perform(gone)).wait()
+        assert all(not node.body for node in await log(talk, "screen"))
+        assert "Only the game master" in await alone(talk, "screen", who="bia"), "whom Ana named went, too"
+        await asks(talk, "gm", "Bia", who="bia")
+        assert "Nothing is kept here" in await alone(talk, "screen", who="bia")
+        assert "number 1" in await alone(talk, "plan", "Another.", who="bia")
