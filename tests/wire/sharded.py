@@ -104,6 +104,12 @@ class Fleet:
         )
         return {int(machine.rpartition(":")[2]): n for machine, n in rows}
 
+    async def holding(self, pid: int, number: int) -> None:
+        """Wait until the process has so many shards; the fakes go on meanwhile, voice in real time among them."""
+        async with asyncio.timeout(90):
+            while (await asyncio.to_thread(self.holders)).get(pid) != number:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+
     def answers(self, shard: int) -> list[str]:
         """What the bot says on a shard's server, in the channel and its threads."""
         places = [self.channels[shard], *self.channels[shard].threads]

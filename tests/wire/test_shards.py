@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.wire.sharded import IDENTIFY_S, Fleet, Sharded
+from tests.wire.sharded import IDENTIFY_S, Sharded
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -46,7 +46,7 @@ async def test_shards_are_spread_taken_over_and_given_back(fleet: Sharded) -> No
     await f.until(lambda: f.ended(8))
 
     c = await f.start()
-    moving = asyncio.create_task(moved(f, c.pid))
+    moving = asyncio.create_task(f.holding(c.pid, 2))
     asked = 8
     while not moving.done():  # a move loses no event, and lets none be answered twice
         await f.ask(asked % 4)
@@ -58,12 +58,6 @@ async def test_shards_are_spread_taken_over_and_given_back(fleet: Sharded) -> No
     told = sum(len(f.answers(shard)) for shard in range(4))
     assert told == asked, (told, asked)
     f.identified_apart()
-
-
-async def moved(f: Fleet, pid: int) -> None:
-    async with asyncio.timeout(90):
-        while await asyncio.to_thread(lambda: f.holders().get(pid)) != 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.2)
 
 
 async def test_one_shard_is_taken_over_within_ten_seconds(fleet: Sharded) -> None:

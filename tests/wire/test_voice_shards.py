@@ -105,8 +105,7 @@ async def test_a_shard_where_something_is_read_moves_once_that_is_over(fleet: Sh
     for room in (zero, one):
         await room.say(" ".join(SENTENCES))
     b = await f.start()
-    await f.until(lambda: "Another process" in b.log(whole=True))
-    await f.until(lambda: f.holders() == {a.pid: 1, b.pid: 1})
+    await f.holding(b.pid, 1)
     for room in (zero, one):
         await room.silent(sum(map(len, sentences)) - SLACK)
         assert heard(room.ana, sentences) == [0, 1, 2]
