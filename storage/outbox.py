@@ -100,15 +100,6 @@ class Outbox:
         rows = await self._db.execute(t.select().where(*sent_of_run).order_by(t.c.created_at))
         return [str(row.stage) for row in rows if "#" not in row.stage]
 
-    async def parts(self, space: str, run: str, stage: str) -> list[tuple[str, str]]:
-        """Each part of a stage's that was sent, and its message."""
-        from storage.tables import outbox as t
-
-        parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
-        query = t.select().where(t.c.space == space, t.c.run_id == run, parts, t.c.message_id.is_not(None))
-        rows = await self._db.execute(query.order_by(t.c.created_at))
-        return [(str(row.stage), str(row.message_id)) for row in rows]
-
     async def messages(self, space: str, run: str, stage: str) -> list[str]:
         """The messages of a stage, in order: a long one has several."""
         from storage.tables import outbox as t

@@ -335,9 +335,8 @@ class Clips:
             if speaker
             else say("speech.clip_bare", length=length)
         )
-        # From the run and the stage alone, so that a clip made again after a crash has the same name.
-        name = f"{_file(words_aloud.key)}-{request.id[-DIGITS:]}"
-        return Clip(f"{name}.{self._suffix}", label, data, seconds, " ".join(notes))
+        name = clip_name(words_aloud.key, request.id, self._suffix)
+        return Clip(name, label, data, seconds, " ".join(notes))
 
     def paid(self, request: Request) -> Paid:
         """Reserves what a service's sentence may cost, then settles what it did cost."""
@@ -368,8 +367,7 @@ def why(fault: Unspoken, say: Words) -> str:
     return say(f"speech.fault_{fault.why}", engine=fault.engine or "?", language=fault.detail)
 
 
-def _file(key: str) -> str:
-    return (
-        "".join(character if character.isalnum() or character in "-_" else "-" for character in key)[:60]
-        or "narration"
-    )
+def clip_name(key: str, run: str, suffix: str) -> str:
+    """From the stage and the run alone, so that a clip made again after a crash has the same name."""
+    stage = "".join(character if character.isalnum() or character in "-_" else "-" for character in key)
+    return f"{stage[:60] or 'narration'}-{run[-DIGITS:]}.{suffix}"

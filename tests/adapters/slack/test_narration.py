@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -151,3 +152,49 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         await slack.until(lambda: any(message.files for message in again.thread))
         await slack.delete(again)
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
+
+
+@pytest.mark.parametrize("at", ["files.getUploadURLExternal", "files.completeUploadExternal"])
+async def test_a_recording_whose_request_is_deleted_while_it_is_sent_is_deleted(
+    slack: FakeSlack, tmp_path: Path, at: str
+) -> None:
+    team = slack.workspace("Table")
+    channel, ana = team.channel("general"), team.user("Ana")
+    async with (
+        SpeechService() as service,
+        served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot,
+    ):
+        place = Place("slack", team.id, channel.id, "")
+        await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
+        sending = asyncio.Event()
+        slack.fail(at).gate = sending
+        message = await slack.say(ana, channel, "play", mention=True)
+        await slack.until(lambda: not slack.faults.waiting)
+        await slack.delete(message)
+        await asyncio.sleep(1)
+        sending.set()
+        await slack.until(lambda: slack.files.all and all(f.deleted for f in slack.files.all.values()))
+
+
+async def test_a_recording_that_a_crash_left_unnoted_goes_with_its_request(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    team = slack.workspace("Table")
+    channel, ana = team.channel("general"), team.user("Ana")
+    async with (
+        SpeechService() as service,
+        served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot,
+    ):
+        place = Place("slack", team.id, channel.id, "")
+        await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
+        message = await slack.say(ana, channel, "play", mention=True)
+        await slack.until(lambda: any(reply.files for reply in message.thread))
+        other = await slack.say(ana, channel, "play", mention=True)
+        await slack.until(lambda: any(reply.files for reply in other.thread))
+        # As where Slack had it, and the process was killed before it knew.
+        await bot.app.resources.records.database.run(
+            outbox.update().where(outbox.c.stage == "spoken#scene:0").values(state="sending", message_id=None)
+        )
+        await slack.delete(message)
+        await slack.until(lambda: not any(reply.files for reply in message.thread))
+        await slack.until(lambda: [file.deleted for file in slack.files.all.values()] == [True, False])

@@ -173,6 +173,27 @@ async def test_a_file_is_never_sent_twice(
     assert [file.name for message in root.thread for file in message.files] == ["notes.md"]
 
 
+async def test_a_stream_without_metadata_is_no_part_of_what_is_never_streamed(
+    bench: Desk, root: Message
+) -> None:
+    streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
+    thread = Thread(
+        bench.workspace,
+        bench.channel.id,
+        root.ts,
+        streams=streams,
+        never_streamed=("spoken",),
+        of_others=none,
+    )
+    stream = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
+    assert await thread.find(MARK, NOW, ()) == stream
+    assert await thread.find(MessageRef(RUN, "spoken#answer:0"), NOW, ()) is None
+
+
+async def none(_: Sequence[str]) -> Sequence[str]:
+    return ()
+
+
 async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
     first = await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert await thread.find(MessageRef(RUN, "answer#2"), NOW, [first]) is None

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 POINTER = "pointer"
 """The outbox's key of the pointer: a sentence in the place of the question with a link to the answer."""
+SPOKEN = "spoken"
+"""The outbox's key of what is not a stage, but is heard of one; each clip is a part of it."""
 OWN_KEYS = (ASKED, PLAN, POINTER)
 """The outbox's keys of messages that are no stage."""
 ROLL_AFTER_S = 210.0
@@ -286,7 +288,7 @@ class SlackHome:
             channel,
             thread,
             streams=streams,
-            never_streamed=(ASKED, PLAN, FIRST),
+            never_streamed=(ASKED, PLAN, FIRST, SPOKEN),
             of_others=partial(self._records.outbox.of_others, self._place.space, self._run),
             without_file=self._without_file,
             without_name=self._without_name,

@@ -5,24 +5,25 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from bot.adapters.slack.shown.home import SlackHome
+from bot.adapters.slack.shown.home import SPOKEN, SlackHome
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Gone, MessageRef, MessageStyle, Refused, SurfaceFault
 from bot.adapters.writer import with_retries
+from bot.speech.clips import clip_name
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.surface import Surface
     from bot.adapters.writer import Writers
     from bot.events import Request
     from bot.speech.clips import Clip
     from storage.outbox import Outbox
     from storage.records import Records
-
-SPOKEN: Final = "spoken"
-"""The outbox's key of what is not a stage, but is heard of one; each clip is a part of it."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,22 +54,36 @@ async def unpost(
 ) -> None:
     """Delete what was posted of a stage, or of the whole run."""
     own = f"{SPOKEN}#{key}:" if key else f"{SPOKEN}#"
-    files = [
-        (part, message)
-        for part, message in await records.outbox.parts(request.place.space, request.id, SPOKEN)
-        if part.startswith(own) and message
+    sent = [
+        row for row in await records.outbox.all(request.place.space, request.id) if row.stage.startswith(own)
     ]
-    if not files:
+    if not sent:
         return
     home = SlackHome(workspaces, request, records, writers)
     try:
         await home.find()
-        for part, message in files:
-            with suppress(Gone, Refused):  # somebody else has deleted it
-                await with_retries(partial(home.surface.delete, message))
-            await records.outbox.sent(request.place.space, request.id, part, "", "")
+        for row in sent:
+            message = row.message_id
+            if message is None:  # perhaps a crash came before it was noted
+                message = await find(home.surface, MessageRef(request.id, row.stage), row.created_at)
+            if message:
+                with suppress(Gone, Refused):  # somebody else has deleted it
+                    await with_retries(partial(home.surface.delete, message))
+                await records.outbox.sent(request.place.space, request.id, row.stage, "", "")
     except SurfaceFault as fault:
         _log.warning("run %s: what was narrated was not taken back: %s", request.id, fault)
+
+
+async def find(surface: Surface[Page], ref: MessageRef, since: datetime) -> str | None:
+    """The message of a clip that was sent since then; a recording made again counts as the same one. Raises a surface's
+    faults.
+    """
+    message = await with_retries(partial(surface.find, ref, since, ()))
+    if message is None and isinstance(surface, Thread):
+        key, _, n = ref.key.removeprefix(f"{SPOKEN}#").rpartition(":")
+        if n == "0":  # the others are notes
+            message = surface.uploads.seen(ref, clip_name(key, ref.run, "mp3"))
+    return message
 
 
 async def _once(
@@ -80,9 +95,7 @@ async def _once(
     if row.state == "sent":
         return
     ref = MessageRef(request.id, stage)
-    message = None if row.fresh else await with_retries(partial(surface.find, ref, row.created_at, ()))
-    if message is None and page.files and isinstance(surface, Thread):
-        message = surface.uploads.seen(ref, page.files[0][0])
+    message = None if row.fresh else await find(surface, ref, row.created_at)
     if message is None:
         message = await with_retries(partial(surface.post, page, ref, style))
     await outbox.sent(request.place.space, request.id, stage, message, "")

@@ -96,7 +96,7 @@ class Thread:
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
         without_name: Callable[[], None] = lambda: None,
     ) -> None:
-        """`never_streamed` are the keys of messages that are always posted with their metadata. `of_others` gives those
+        """`never_streamed` are the keys of messages that are no streams, nor are their parts. `of_others` gives those
         of some messages that are known to be other runs'; it raises StorageFault.
 
         `without_file` is called with a file that Slack refuses, and the fault; `without_name` where no speaker's name
@@ -243,7 +243,7 @@ class Thread:
         ]
         self.uploads.remember(ref, ours, known_ids)
         likely: list[str] = []
-        streamed = self.streams is not None and ref.key not in self._never_streamed
+        streamed = self.streams is not None and ref.key.partition("#")[0] not in self._never_streamed
         for message in ours:
             # Messages under the bot's own name have no username.
             id = f"{OWN if message.get('username') else ''}{message['ts']}"
