@@ -27,7 +27,8 @@ ENV PATH="/opt/venv/bin:$PATH" \
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin sutradhar
-RUN mkdir -p /data /models && chown 10001:10001 /data /models
+# /files: for several containers together (compose.yaml).
+RUN mkdir -p /data /files /models && chown 10001:10001 /data /files /models
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 WORKDIR /app

@@ -43,7 +43,7 @@ def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
     assert len(faults(wrong)) == 2, "the schema notices a typing error"
 
     services = COMPOSE["services"]
-    assert set(services) == {"bot", "postgres"}
+    assert set(services) == {"bot", "chroma", "postgres"}
     for service in services.values():
         named = {volume.split(":")[0] for volume in service["volumes"]}
         assert named <= set(COMPOSE["volumes"])
@@ -52,13 +52,24 @@ def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
     bot = services["bot"]
     assert not {"container_name", "ports"} & set(bot), "with either there could be only one"
     assert int(bot["stop_grace_period"].rstrip("s")) > LEAVES_WITHIN_S
-    assert {volume.split(":")[1] for volume in bot["volumes"]} == {"/data", "/models"}
+    assert bot["deploy"]["replicas"] > 1
+    # Shared by all, and there for the bot's user to write; /data is each container's own.
+    assert {volume.split(":")[1] for volume in bot["volumes"]} == {"/files", "/models"}
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "mkdir -p /data /files /models && chown 10001:10001 /data /files /models" in dockerfile
+    assert 'VOLUME ["/data", "/models"]' in dockerfile
     (mounted,) = bot["configs"]
     assert mounted["target"] == bot["environment"]["SUTRADHAR_CONFIG"]
     settings = load(ROOT / COMPOSE["configs"][mounted["source"]]["file"], environ={})
     account, host = re.findall(r"postgresql\+psycopg://(\w+)@(\w+)/", settings.storage.url or "")[0]
     assert host in services
     assert account == services[host]["environment"]["POSTGRES_USER"]
+    assert settings.storage.files == "file:///files"
+    chroma = services["chroma"]
+    assert chroma["image"] == bot["image"], "both ends have one version"
+    assert "ports" not in chroma, "strangers do not reach it"
+    kept_in = chroma["entrypoint"][chroma["entrypoint"].index("--path") + 1]
+    assert [volume.split(":")[1] for volume in chroma["volumes"]] == [kept_in]
     asked = (bot["environment"]["PGPASSWORD"], services[host]["environment"]["POSTGRES_PASSWORD"])
     assert asked[0] == asked[1] == "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD in .env}"
 
