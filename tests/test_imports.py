@@ -308,7 +308,7 @@ def test_the_front_door_opens_without_heavy_imports(modules: str, unwanted: set[
 
 # Homes of people and of build machines; paths inside an image or a system (/usr, /data) are fine.
 _MACHINE = re.compile(r"(?<![\w.:~*])/(?:home|Users|root|work|workspace|builds?|tmp)/[\w.-]+")
-_INDEX = re.compile(r"--(?:extra-)?index-url|--find-links|file:///\w", re.IGNORECASE)
+_INDEX = re.compile(r"--(?:extra-)?index-url|--find-links|(?<!files = .)file:///\w", re.IGNORECASE)
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
