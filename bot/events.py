@@ -83,7 +83,8 @@ class Request:
     was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
     adults in there; None where it cannot tell. `window`: its text was typed into a window, which is closed.
     `asked_in` is the channel of a private request whose answer has a place of its own, "" for the place's own.
-    `quoted` says where the messages are from that its text quotes.
+    `quoted` says where the messages are from that its text quotes. `proxied`: the name under which a proxy has posted
+    its author's words, "" for none.
     """
 
     id: str
@@ -103,6 +104,7 @@ class Request:
     window: bool = False
     asked_in: str = ""
     quoted: tuple[Quoted, ...] = ()
+    proxied: str = ""
 
     @property
     def ruled_by(self) -> Place:

@@ -11,6 +11,7 @@ from storage.inbox import Inbox
 from storage.marks import Marks
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
+from storage.proxies import Proxies
 from storage.readings import Readings
 from storage.schedules import Schedules
 from storage.sessions import Sessions, Threads
@@ -29,6 +30,7 @@ class Records:
     offers: Offers
     outbox: Outbox
     owned: OwnedSessions
+    proxies: Proxies
     readings: Readings
     schedules: Schedules
     sessions: Sessions
@@ -47,6 +49,7 @@ class Records:
             Offers(database),
             Outbox(database),
             OwnedSessions(database),
+            Proxies(database),
             Readings(database),
             Schedules(database),
             Sessions(database),

@@ -50,6 +50,7 @@ from storage.tables_script import (
 )
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import (
+    proxied_names,
     stories,
     story_branches,
     story_cards,
@@ -80,6 +81,7 @@ __all__ = [
     "outlines",
     "pages",
     "processes",
+    "proxied_names",
     "query_vectors",
     "quiz_cards",
     "quiz_questions",

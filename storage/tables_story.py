@@ -24,7 +24,15 @@ from sqlalchemy import (
 from storage.columns import Moment, Sequence, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["stories", "story_branches", "story_cards", "story_nodes", "story_places", "story_vectors"]
+__all__ = [
+    "proxied_names",
+    "stories",
+    "story_branches",
+    "story_cards",
+    "story_nodes",
+    "story_places",
+    "story_vectors",
+]
 
 # `offered`: it was imported, and nobody has opened it yet, so that anybody of its space may.
 stories = Table(
@@ -163,4 +171,20 @@ story_cards = Table(
         within="stories",
         copies=True,
     ).info,
+)
+
+# The names under which a proxy posts people's words. `key` is the name in one case; until it is `confirmed` it says
+# nothing about the person.
+proxied_names = Table(
+    "proxied_names",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("player", String, nullable=False),
+    Column("confirmed", Boolean, nullable=False),
+    PrimaryKeyConstraint("space", "key", "author_id"),
+    Index(None, "space", "author_id"),
+    info=Ownership(people=(PersonRule("author_id", "delete"),)).info,
 )

@@ -38,7 +38,8 @@ story: reword work strangers | branches work | switch work | cast work | ask wor
 story: direct work | remember work | lore work | relation work | ideas work models strangers | prose work
 story: prompt work admin | mode work | pass work | show work | open work | recall work
 story: recap work models strangers | context work | hide work | unhide work | stopcard always | safety work
-story: zero work | join work | leave work | play work | as work | gm work | deadline work | missed work models strangers
+story: zero work | join work | leave work | play work | as work | proxy work | proxied work strangers
+story: gm work | deadline work | missed work models strangers
 story: screen work | plan work
 story: whisper work | whispered work strangers | overdue work strangers | forget work strangers | nudge work strangers
 story: extracted work strangers | correct work strangers | keep work strangers | state work | characters work

@@ -80,7 +80,7 @@ def request_to_json(request: Request) -> str:
         del tree["author"]["groups"]
     if not request.author.outside:
         del tree["author"]["outside"]
-    for name in ("asked_in", "quoted"):
+    for name in ("asked_in", "quoted", "proxied"):
         if not tree[name]:
             del tree[name]
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))

@@ -349,6 +349,7 @@ NOT_PLAYED = {
     **dict.fromkeys(("voice stop", "voice skip"), "of what is being read aloud"),
     "voice hear": "begins a turn or a question, which are played",
     "library reindex": "needs the book's file, which only the process has that added it",
+    "story proxy": "asks the player, and only their press keeps something",
     "story history": "keeps a thread as `story import` keeps a file",
     **{f"council {name}": READS for name in ("export", "show", "stats")},
     **{f"course {name}": READS for name in ("list", "outline", "score")},

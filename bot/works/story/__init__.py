@@ -41,6 +41,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.outcome import Messages
     from bot.works.story.table.party import Party
     from bot.works.story.table.party_verbs import PartyVerbs
+    from bot.works.story.table.proxied import ProxiedNames
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
     from bot.works.story.table.versions import Versions
@@ -140,6 +141,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         Party(
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
         ),
+        ProxiedNames(logs, resources.records.proxies),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         Screen(logs),
         buttons,

@@ -338,6 +338,20 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "proxy",
+        "Mira",
+        Argument("name", "verbs.arg_proxy", required=False, most=NAME_CHARS),
+        (
+            Option("player", "verbs.option_proxy_player", "person", most=NAME_CHARS),
+            Option("remove", "verbs.option_proxy_remove", "flag"),
+        ),
+        ordered=True,
+        brief=True,
+        group="party",
+    ),
+    Verb("story", "proxied", "Mira", Argument("name", "verbs.arg_proxy"), ordered=True, inner=True),
+    Verb(
+        "story",
         "gm",
         "Bia",
         Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS),

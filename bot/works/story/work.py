@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.party import Party
+    from bot.works.story.table.proxied import ProxiedNames
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
     from bot.works.story.turn.cast_verbs import CastVerbs
@@ -86,6 +87,7 @@ class Stories:
     safety: Safety
     exports: Exports
     party: Party
+    proxied: ProxiedNames
     session_zero: SessionZero
     screen: Screen
     buttons: Buttons
@@ -150,6 +152,7 @@ class Stories:
             **dict.fromkeys(("export", "share"), self.exports.run),
             "zero": self.session_zero.run,
             **dict.fromkeys(("join", "leave", "play", "as", "gm", "deadline", "whisper"), self.party.run),
+            **dict.fromkeys(("proxy", "proxied"), self.proxied.run),
             "whispered": self.party.whispered,
             **dict.fromkeys(("screen", "plan"), self.screen.run),
             "overdue": self.party.overdue,

@@ -18,6 +18,7 @@ from tests.fakes.discord.messages import BUTTON, REPLY, SELECTS, VOICE, Message,
 from tests.fakes.discord.world import User
 
 if TYPE_CHECKING:
+    from tests.fakes.discord.rest_webhooks import Hook
     from tests.fakes.discord.service import FakeDiscord
 
 
@@ -182,6 +183,20 @@ class People:
             reply_to=reply_to,
         )
         self.discord.post.mention(message, {"allowed_mentions": {"parse": ["users"], "replied_user": True}})
+        return self.discord.post.put(message)
+
+    async def proxy(self, hook: Hook, where: Channel, name: str, text: str) -> Message:
+        """A proxy such as PluralKit posts what somebody has written under a name of theirs, by its own webhook."""
+        message = Message(
+            self.discord.world.ids.next(),
+            where,
+            User(hook.id, name, bot=True),
+            text,
+            created=time.time(),
+            webhook=hook.id,
+            application=hook.application,
+        )
+        self.discord.post.mention(message, {"allowed_mentions": {"parse": ["users", "roles"]}})
         return self.discord.post.put(message)
 
     async def edit(self, message: Message, text: str) -> None:

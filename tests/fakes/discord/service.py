@@ -95,6 +95,7 @@ class FakeDiscord:
         self.slash, self.autocomplete, self.menu = people.slash, people.autocomplete, people.menu
         self.press, self.submit = people.press, people.submit
         self.say, self.speak, self.edit, self.delete = people.say, people.speak, people.edit, people.delete
+        self.proxy = people.proxy
         self.connected, self.reconnect, self.drop = network.connected, network.reconnect, network.drop
         self.invalidate, self.replay, self.send_raw = network.invalidate, network.replay, network.send_raw
         self._changed = asyncio.Event()

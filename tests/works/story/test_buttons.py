@@ -45,6 +45,7 @@ NAMED = {
     "story open": "names the story",
     "story plan": "names the plan by its number, or asks for a new one",
     "story screen": "shows what the person keeps, or names the story",
+    "story proxied": "names what the person who presses was asked to confirm",
     "story recap": "tells, and changes nothing",
     "story remember": "says itself what is to be remembered",
     "story reword": "names the branch; its question knows the turn, and is answered once",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bot.events import Author
+from bot.events import Author, OptionValue
 from bot.works.story.exchange.json_export import FIELDS
 from bot.works.story.log.logs import logs_of
 from bot.works.story.world.selves import plays, selves, spoken_as
@@ -147,3 +147,40 @@ async def test_an_edited_message_can_be_another_characters(tmp_path: Path) -> No
         await asks(talk, "edited", "Bo: I dive deepest.", who="bia", answers="turn-1")
         said = [(body.get("character"), body["text"]) for body in await act_bodies(talk)]
         assert said[2:] == [("Mira", "I dive deep."), ("Mira", "I dive deeper."), ("Bo", "I dive deepest.")]
+
+
+async def test_a_proxied_name_is_bound_once_and_by_the_player_alone(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free", cast="Mira; Bo")
+        for name in ("Mira", "Bo"):
+            await asks(talk, "play", name, who="bia")
+        assert "No proxied name" in await told(talk, "proxy", who="bia")
+        start = len(talk.events)
+        asked = await told(talk, "proxy", "Mira  Vale", options={"player": "Bia"})
+        assert "Bia, are messages that a proxy posts as “Mira Vale” your turns?" in asked
+        assert [choice["command"] for choice in choices(talk.events[start:])] == ["/story proxied Mira Vale"]
+        assert "Only the player" in await told(talk, "proxied", "Mira Vale", who="ana", answers="x")
+        assert "No proxied name" in await told(talk, "proxy", who="bia"), "nobody has confirmed it"
+        await told(talk, "proxy", "mira vale", who="cai")
+        assert "are turns of Bia" in await told(talk, "proxied", "Mira Vale", who="bia", answers="x")
+        for verb in ("proxied", "proxy"):
+            taken = await told(talk, verb, "MIRA VALE", who="cai", answers="x")
+            assert "is already the proxied name of Bia" in taken, "once"
+        assert "Mira Vale" in await told(talk, "proxy", who="bia")
+        removes: dict[str, OptionValue] = {"remove": True}
+        assert "no proxied name of yours" in await told(
+            talk, "proxy", "Mira Vale", who="dan", options=removes
+        )
+        assert "no longer your turns" in await told(talk, "proxy", "Mira Vale", who="bia", options=removes)
+        assert "are turns of Cai" in await told(talk, "proxied", "Mira Vale", who="cai", answers="x")
+
+
+async def test_proxied_words_are_the_characters_of_that_name(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free", cast="Mira; Bo; Kit")
+        for name in ("Mira", "Bo"):
+            await asks(talk, "play", name, who="bia")
+        for name in ("mira", "Kit", "Another Name"):
+            await asks(talk, "act", "Wait: I dive.", who="bia", proxied=name)
+        whom = [(body.get("character"), body["text"]) for body in await act_bodies(talk)][1:]
+        assert whom == [("Mira", "Wait: I dive."), *[("Bo", "Wait: I dive.")] * 2]

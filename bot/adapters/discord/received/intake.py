@@ -54,7 +54,7 @@ from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
 from bot.commands import PLAY
-from bot.events import Place, PressedLate, Quoted, UserError
+from bot.events import Author, Place, PressedLate, Quoted, UserError
 from bot.runs.requests import event_id
 from bot.settings import IN_CHANNEL
 from bot.verb import PRIVATE, Verb
@@ -64,6 +64,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
+    from storage.proxies import ProxiedName
 
 
 TYPED = "text"
@@ -281,11 +282,16 @@ class Intake(intake.Intake):
                 return with_quotation(text, along.text)
         return text
 
-    async def message(self, message: discord.Message, text: str, along: Brought) -> None:
+    async def message(
+        self, message: discord.Message, text: str, along: Brought, by: ProxiedName | None = None
+    ) -> None:
         """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message. What it
-        brings along becomes part of a question.
+        brings along becomes part of a question. `by`: whose words a proxy has posted; they are no admin's.
         """
-        say, location = self.words_of(message), placing.location_of_message(message)
+        person = int(by.author_id) if by is not None else message.author.id
+        say, location = self.words_of(message, person), placing.location_of_message(message)
+        if by is not None:
+            location = replace(location, user=person, admin=False)
         try:
             files = tuple(map(file_of, message.attachments))
             held = await self.app.records.threads.held(location.space, location.real)
@@ -305,6 +311,8 @@ class Intake(intake.Intake):
             self.count(location, asked)
             threads = await self._opens_threads(placing.place(location, thread_row=held))
             request, _ = self._request_of(message, location, asked, held, say.locale, threads=threads)
+            if by is not None:
+                request = replace(request, author=Author(by.author_id, by.player), proxied=by.name)
             await self.keep_pace(request)
             await self.app.perform(request)
         except Exception as error:
@@ -330,12 +338,15 @@ class Intake(intake.Intake):
             locale = self.app.settings.known_locale(placing.place(location), str(location.user), locale)
         return words(locale)
 
-    def words_of(self, message: discord.Message) -> Words:
-        """In the language that is set here, else that of the author's last command, else in the guild's."""
+    def words_of(self, message: discord.Message, person: int | None = None) -> Words:
+        """In the language that is set here, else that of the author's (or another `person`'s) last command, else in the
+        guild's.
+        """
+        person = person or message.author.id
         guild = locale_of(str(message.guild.preferred_locale)) if message.guild else "en"
-        locale = self._locales.get(message.author.id, guild)
+        locale = self._locales.get(person, guild)
         place = placing.place(placing.location_of_message(message))
-        return words(self.app.settings.known_locale(place, str(message.author.id), locale))
+        return words(self.app.settings.known_locale(place, str(person), locale))
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""

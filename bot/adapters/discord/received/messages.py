@@ -23,9 +23,10 @@ from bot.adapters.discord.received.placing import (
     place,
     text_without_mention,
 )
+from bot.adapters.discord.received.proxied import Proxied
 from bot.adapters.discord.shown import replies
 from bot.adapters.intake import KeyedLocks
-from bot.adapters.invocation import reads_files
+from bot.adapters.invocation import Brought, reads_files
 from bot.adapters.markdown import clean
 from bot.command_line import parse
 from bot.events import Author, Place, UserError
@@ -35,6 +36,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
+    from storage.proxies import ProxiedName
     from storage.sessions import ThreadRow
 
 ASIDE = ("//", "((")
@@ -53,6 +55,7 @@ class Listener:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._turns = KeyedLocks()
+        self._proxied = Proxied(client)
         self._typing: set[asyncio.Task[None]] = set()
         self._typed: dict[int, float] = {}
 
@@ -71,12 +74,16 @@ class Listener:
             self._client.event(handler)
 
     async def on_message(self, message: discord.Message) -> None:
-        if message.author.bot or message.webhook_id is not None or message.type not in _SPOKEN:
+        if message.type not in _SPOKEN or not _may_answer(message):
             return
-        if not _may_answer(message):
+        by = None
+        if message.webhook_id is not None:
+            if (by := await self._proxied.by(message)) is None:
+                return
+        elif message.author.bot or not await self._proxied.stays(message):
             return
         async with self._turns.of(message.channel.id):
-            await self._dispatch(message)
+            await self._dispatch(message, by)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         await self._forget(payload.guild_id, payload.channel_id, [payload.message_id])
@@ -87,7 +94,8 @@ class Listener:
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Reword the message's request. Discord also reports unfolded links, which are no edits."""
         message = payload.message
-        if message.author.bot or message.edited_at is None or not message.content:
+        program = message.author.bot and message.webhook_id is None
+        if program or message.edited_at is None or not message.content:
             return
         try:
             text = parse(as_in_table(text_without_mention(message, self._me))).text
@@ -95,7 +103,9 @@ class Listener:
             return
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"
-        run, edit = event_id(PLATFORM, space, str(message.id)), message.edited_at.isoformat()
+        await self._proxied.noted(payload.channel_id)
+        id = self._proxied.original(message.id)  # of a webhook's other messages there are no runs
+        run, edit = event_id(PLATFORM, space, str(id)), message.edited_at.isoformat()
         async with self._turns.of(payload.channel_id):
             if text := await self._client.intake.reworded(message, space, run, text):
                 await self._client.app.reword(space, run, text, edit)
@@ -123,16 +133,16 @@ class Listener:
         space = str(guild.id)
         await self._client.app.left(lambda request: request.place.space == space, space)
 
-    async def _dispatch(self, message: discord.Message) -> None:
+    async def _dispatch(self, message: discord.Message, by: ProxiedName | None = None) -> None:
         if message.guild is None:
             await self._answer(message)
         elif self._addressed(message):
             if message.content or message.attachments or self._client.intents.message_content:
-                await self._answer(message)
+                await self._answer(message, by)
             else:  # a reply that does not ping, whose text Discord does not send us
                 await self._explain(message)
         elif isinstance(message.channel, discord.Thread):
-            await self._in_thread(message)
+            await self._in_thread(message, by)
         elif self._client.intents.message_content and await self._overheard(message):
             await self._answer(message)
 
@@ -162,7 +172,7 @@ class Listener:
         by_role = any(role.id == own_role(message) for role in message.role_mentions)
         return by_role or any(user.id == me for user in message.mentions) or _answers(message) == me
 
-    async def _in_thread(self, message: discord.Message) -> None:
+    async def _in_thread(self, message: discord.Message, by: ProxiedName | None) -> None:
         """A message in a thread without a mention: for the bot only where free chat is on."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
         thread_row = await threads.held(space, str(message.channel.id))
@@ -178,7 +188,7 @@ class Listener:
             or _books(message)
             or message.flags.voice
         ):  # and no sticker
-            await self._answer(message)
+            await self._answer(message, by)
 
     async def _free_chat(self, thread_row: ThreadRow) -> bool:
         """The setting of the thread, else of its channel, its server, the config."""
@@ -202,11 +212,11 @@ class Listener:
             or message.content.lstrip().startswith(ASIDE)
         )
 
-    async def _answer(self, message: discord.Message) -> None:
+    async def _answer(self, message: discord.Message, by: ProxiedName | None = None) -> None:
         text, books = text_without_mention(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
-        along = await intake.brought(message)
+        along = await intake.brought(message) if by is None else Brought()
         is_voice_message = message.flags.voice and message.attachments != []
         hint = (
             "books"
@@ -225,7 +235,7 @@ class Listener:
             await replies.reply(message, say(f"welcome.{hint}", name=self._name(message)), "h")
         if text or along or is_voice_message:
             self._type(message)
-            await intake.message(message, text, along)
+            await intake.message(message, text, along, by)
 
     def _type(self, message: discord.Message) -> None:
         """Show the typing indicator, unless Discord still shows it from the message before."""
@@ -251,12 +261,15 @@ class Listener:
             )
 
     async def _forget(self, guild: int | None, channel: int, messages: Iterable[int]) -> None:
+        messages = [message for message in messages if not await self._proxied.deleted(channel, message)]
         # A message from a moment ago may not be stored yet, and would be performed after its deletion.
         await self._turns.after(channel)
         space = str(guild) if guild is not None else await self._space_of_dm(channel)
         for message in messages if space is not None else ():
             assert space is not None
-            await self._client.app.forget(space, event_id(PLATFORM, space, str(message)))
+            await self._client.app.forget(
+                space, event_id(PLATFORM, space, str(self._proxied.original(message)))
+            )
 
     async def _space_of_dm(self, channel: int) -> str | None:
         """The space of a DM's person, whom Discord does not name with a deletion."""

@@ -96,7 +96,7 @@ class PartyVerbs:
         """Leave the table; the game master may remove somebody who is absent."""
         story, leaver = played.story, request.author
         if name_typed := request.text.strip():
-            id, name = self._named(story, name_typed)
+            id, name = named(story, name_typed)
             if id != leaver.id and not masters(story, leaver):
                 raise UserError("story.only_gm")
             leaver = Author(id, name)
@@ -154,7 +154,7 @@ class PartyVerbs:
         if text.casefold() in NOBODY:
             await self._logs.record(played, request, "set", {"gm": ""})
             return Outcome("story.gm_none")
-        id, name = self._named(story, text)
+        id, name = named(story, text)
         await self._logs.record(played, request, "set", {"gm": id})
         return Outcome("story.gm_now", {"name": name})
 
@@ -199,7 +199,7 @@ class PartyVerbs:
             recipient, colon, text = text.partition(":")
             if not colon or not text.strip():
                 raise UserError("story.whisper_whom")
-            to, name = self._named(story, recipient.strip())
+            to, name = named(story, recipient.strip())
         else:
             to, name = master, names_of(story).get(master, "")
             if not name:
@@ -212,18 +212,19 @@ class PartyVerbs:
         await self._logs.record(played, request, "whisper", body)
         return Outcome("story.whispered", {"name": name}, to=name, there=_place_of(played))
 
-    def _named(self, story: Story, typed: str) -> tuple[str, str]:
-        """Raises UserError for nobody's name; a character's name is that of who plays it."""
-        chosen, typed = mention.chosen(typed)
-        key = " ".join(typed.removeprefix("@").split()).casefold()
-        names = names_of(story)
-        if chosen in names:
-            return chosen, names[chosen]
-        for id, name in names.items() if not chosen else ():
-            member = story.party.get(id)
-            if key == name.casefold() or (member is not None and key in map(str.casefold, member.selves)):
-                return id, name
-        raise UserError("story.nobody_called", name=typed[: cast.NAME_CHARS], names=", ".join(names.values()))
+
+def named(story: Story, typed: str) -> tuple[str, str]:
+    """Raises UserError for nobody's name; a character's name is that of who plays it."""
+    chosen, typed = mention.chosen(typed)
+    key = " ".join(typed.removeprefix("@").split()).casefold()
+    names = names_of(story)
+    if chosen in names:
+        return chosen, names[chosen]
+    for id, name in names.items() if not chosen else ():
+        member = story.party.get(id)
+        if key == name.casefold() or (member is not None and key in map(str.casefold, member.selves)):
+            return id, name
+    raise UserError("story.nobody_called", name=typed[: cast.NAME_CHARS], names=", ".join(names.values()))
 
 
 def _span(minutes: int, say: Words) -> str:

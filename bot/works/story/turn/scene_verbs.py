@@ -152,7 +152,7 @@ class SceneVerbs:
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
         mode = modes.get(request.verb, "act")
         self._may(request, story)
-        character, text = spoken_as(story, request.author, text)
+        character, text = spoken_as(story, request.author, text, request.proxied)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         checks = sheets_for(story, character, request.locale)
         rolls = [dice.rolled(roll) for roll in dice.find(text, checks)]
@@ -202,9 +202,8 @@ class SceneVerbs:
             before = Before(head.shown_by, scene.text, head.stage, speaker, head.id)
         plan = await self.plan(request, replace(played, story=story_then), act.id, at)
         deed = story_then.turns[act.id].act
-        said_by = (
-            cast.speaker(story, deed.character, own=True) if own and deed.mode in ("act", "say") else None
-        )
+        shown = own and not request.proxied and deed.mode in ("act", "say")
+        said_by = cast.speaker(story, deed.character, own=True) if shown else None
         return replace(plan, before=before, said_by=said_by)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:

@@ -34,8 +34,12 @@ def plays(story: Story, author: Author) -> str:
     return next(iter(selves(story, author)), "")
 
 
-def spoken_as(story: Story, author: Author, text: str) -> tuple[str, str]:
-    """The character who speaks in a turn, and the words; `NAME:` before them names another of the person's own."""
+def spoken_as(story: Story, author: Author, text: str, proxied: str = "") -> tuple[str, str]:
+    """The character who speaks in a turn, and the words; `NAME:` before them names another of the person's own, and so
+    does the name under which a proxy has posted them.
+    """
+    if (named := cast.called(story, proxied)) and named in selves(story, author):
+        return named, text
     if match := _AS.fullmatch(text):
         named = cast.called(story, " ".join(match[1].strip("*_ ").split()))
         if named and named in selves(story, author):

@@ -1,0 +1,149 @@
+"""Messages that a proxy (PluralKit, Tupperbox) posts by a webhook in place of a player's, in a thread of the bot's.
+
+The player's own message comes first, then the proxy's, then the player's is deleted. So what a player who has confirmed
+a proxied name writes waits a moment: the proxy's message takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import discord
+
+from bot.adapters.discord.received.placing import location_of_message
+from bot.adapters.intake import KeyedLocks
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.installed.client import Client
+    from storage.proxies import ProxiedName
+
+WAIT_S = 2.0
+"""How long a player's own message waits for the proxy, which needs less than a second as a rule."""
+REMEMBERED_S: Final = 60.0
+"""How long it is known who has written a message; a proxy comes later only if Discord is down."""
+THREADS: Final = 500
+MESSAGES: Final = 20
+"""Of each thread."""
+LATE: Final = 1_000
+
+
+@dataclass(slots=True)
+class _Written:
+    """A player's own message; `over` once a proxy has posted it again, or it was deleted; `taken` as it is."""
+
+    id: int
+    author: int
+    content: str
+    at: float
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    taken: bool = False
+
+
+class Proxied:
+    """One per client. What it remembers of the last minute does not survive a restart."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._threads: OrderedDict[int, deque[_Written]] = OrderedDict()
+        self._late: OrderedDict[int, int] = OrderedDict()
+        self._noting = KeyedLocks()
+
+    async def by(self, message: discord.Message) -> ProxiedName | None:
+        """Whose words a webhook's message has; None for one that is no player's, or whose words were taken already."""
+        if message.application_id == self._client.application_id or not message.content:
+            return None
+        async with self._noting.of(message.channel.id):
+            return await self._by(message)
+
+    async def _by(self, message: discord.Message) -> ProxiedName | None:
+        rows: list[ProxiedName] = []
+        with suppress(StorageFault):
+            if (space := await self._space(message)) is not None:
+                rows = await self._client.app.records.proxies.named(space, message.author.name)
+        row = next((row for row in rows if row.confirmed), None)
+        if row is None:
+            return None
+        originals = self._originals(message)
+        own = [written for written in originals if str(written.author) == row.author_id]
+        if not own:  # with another's message it is another's proxy, which uses the same name
+            return row if not originals else None
+        written = own[-1]
+        if not written.taken:
+            written.over.set()
+            return row
+        self._late[message.id] = written.id
+        while len(self._late) > LATE:
+            self._late.popitem(last=False)
+        return None
+
+    async def stays(self, message: discord.Message) -> bool:
+        """Wait for a proxy, if the author has a proxied name: whether the message is for the bot all the same."""
+        async with self._noting.of(message.channel.id):
+            written = await self._noted(message)
+        if written is None or written.taken:
+            return True
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await written.over.wait()
+        except TimeoutError:
+            written.taken = True
+            return True
+        return False
+
+    async def _noted(self, message: discord.Message) -> _Written | None:
+        own: list[ProxiedName] = []
+        with suppress(StorageFault):
+            if not message.content or (space := await self._space(message)) is None:
+                return None
+            own = await self._client.app.records.proxies.of(space, str(message.author.id))
+        written = _Written(message.id, message.author.id, message.content, self._now())
+        written.taken = not any(row.confirmed for row in own)
+        self._remember(message.channel.id, written)
+        return written
+
+    def original(self, message: int) -> int:
+        """The message that was taken as a turn before a proxy posted it again as this one; else this one itself."""
+        return self._late.get(message, message)
+
+    async def noted(self, channel: int) -> None:
+        """Wait until it is known whose the last messages are: one may have come a moment ago."""
+        await self._noting.after(channel)
+
+    async def deleted(self, channel: int, message: int) -> bool:
+        """Note that a message is gone; whether that withdraws nothing, since a proxy has posted its words again."""
+        await self.noted(channel)
+        for written in self._threads.get(channel, ()):
+            if written.id == message and not written.taken:
+                written.over.set()
+        return message in self._late.values()
+
+    async def _space(self, message: discord.Message) -> str | None:
+        """The space, if the message is in a thread of the bot's."""
+        if message.guild is None or not isinstance(message.channel, discord.Thread):
+            return None
+        space = location_of_message(message).space
+        held = await self._client.app.records.threads.held(space, str(message.channel.id))
+        return space if held is not None else None
+
+    def _remember(self, thread: int, written: _Written) -> None:
+        self._threads.setdefault(thread, deque(maxlen=MESSAGES)).append(written)
+        self._threads.move_to_end(thread)
+        while len(self._threads) > THREADS:
+            self._threads.popitem(last=False)
+
+    def _originals(self, message: discord.Message) -> list[_Written]:
+        """People's last messages in the thread that have the words of this one, between a proxy's marks."""
+        words, since = message.content.strip(), self._now() - REMEMBERED_S
+        return [
+            written
+            for written in self._threads.get(message.channel.id, ())
+            if written.at >= since and words in written.content and not written.over.is_set()
+        ]
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,82 @@
+"""The names under which a proxy such as PluralKit posts people's words in a space, and whose words they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiedName:
+    """`key` is the name in one case; `person` is who it belongs to, called `player`, once they have confirmed it."""
+
+    space: str
+    key: str
+    name: str
+    author_id: str
+    player: str
+    confirmed: bool
+
+
+def key_of(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+class Proxies:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def named(self, space: str, name: str) -> list[ProxiedName]:
+        """Whose the name is, and who may still confirm that it is theirs."""
+        from storage.tables import proxied_names as t
+
+        return await self._rows(t.c.space == space, t.c.key == key_of(name))
+
+    async def of(self, space: str, person: str) -> list[ProxiedName]:
+        """The names of a person, by name."""
+        from storage.tables import proxied_names as t
+
+        return await self._rows(t.c.space == space, t.c.author_id == person)
+
+    async def offer(self, space: str, name: str, person: str, player: str) -> None:
+        """Keep that the person may confirm the name as theirs."""
+        from storage.tables import proxied_names as t
+
+        new = self._db.insert(t).values(
+            space=space, key=key_of(name), name=name, author_id=person, player=player, confirmed=False
+        )
+        await self._db.run(new.on_conflict_do_nothing(index_elements=["space", "key", "author_id"]))
+
+    async def confirm(self, space: str, name: str, person: str, player: str) -> bool:
+        """The name is the person's from now on; False where it was not offered to them, or is somebody else's."""
+        from storage.tables import proxied_names as t
+
+        key = key_of(name)
+        others = t.select().where(
+            t.c.space == space, t.c.key == key, t.c.confirmed.is_(True), t.c.author_id != person
+        )
+        theirs = t.update().where(t.c.space == space, t.c.key == key, t.c.author_id == person)
+        async with self._db.write(alone=f"proxy {space} {key}") as connection:
+            if (await connection.execute(others.limit(1))).first() is not None:
+                return False
+            confirmed = await connection.execute(theirs.values(confirmed=True, player=player))
+            return bool(confirmed.rowcount)
+
+    async def remove(self, space: str, name: str, person: str) -> bool:
+        """The name is no longer the person's; whether it was."""
+        from storage.tables import proxied_names as t
+
+        own = t.delete().where(t.c.space == space, t.c.key == key_of(name), t.c.author_id == person)
+        async with self._db.write() as connection:
+            return bool((await connection.execute(own)).rowcount)
+
+    async def _rows(self, *those: ColumnElement[bool]) -> list[ProxiedName]:
+        from storage.tables import proxied_names as t
+
+        rows = await self._db.execute(t.select().where(*those).order_by(t.c.key))
+        return [ProxiedName(**row._mapping) for row in rows]
