@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -36,10 +37,15 @@ def running() -> Iterator[str]:
         url = started.get_uri().replace("postgresql://", "postgresql+psycopg://")
         engine = create_engine(url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.exec_driver_sql("ALTER SYSTEM SET fsync = off")
+            for setting in ("fsync", "full_page_writes", "autovacuum"):
+                connection.exec_driver_sql(f"ALTER SYSTEM SET {setting} = off")
             connection.exec_driver_sql("SELECT pg_reload_conf()")
         engine.dispose()
         yield url
+        process = started.get_postmaster_info().process
+        if process is not None and process.is_running():
+            process.send_signal(signal.SIGQUIT)  # it ends at once and writes nothing: its folder goes, too
+            process.wait(60)
         started.cleanup()
 
 
@@ -51,6 +57,35 @@ def created(server: str, template: str = "template1") -> str:
         connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template}")
     engine.dispose()
     return server.replace("/postgres?", f"/{name}?")
+
+
+_EMPTY = """DO $$
+DECLARE one record;
+BEGIN
+  PERFORM pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid();
+  FOR one IN SELECT nspname FROM pg_namespace
+    WHERE nspname NOT LIKE 'pg\\_%%' AND nspname NOT IN ('public', 'information_schema') LOOP
+    EXECUTE format('DROP SCHEMA %%I CASCADE', one.nspname);
+  END LOOP;
+  SET LOCAL session_replication_role = replica;  -- in any order, whichever rows refer to them
+  FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
+    EXECUTE format('DELETE FROM %%I', one.tablename);
+  END LOOP;
+  PERFORM setval(seqrelid::regclass, seqstart, false) FROM pg_sequence;
+END $$"""
+
+
+def emptied(url: str) -> str:
+    """The same migrated database, as it was made: without rows, connections, and schemas of others.
+
+    A new one costs ten times as much: 500 files.
+    """
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(_EMPTY)
+    engine.dispose()
+    return url
 
 
 def migrated(server: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from storage.db import Database
 from tests.fakes import migrated
-from tests.fakes.postgres import created
+from tests.fakes.postgres import created, emptied
 from tests.fakes.postgres import migrated as migrated_on
 
 
@@ -17,6 +17,20 @@ from tests.fakes.postgres import migrated as migrated_on
 def template(postgres: str) -> tuple[str, str]:
     """The server, and the name of a migrated database on it that others are copied from."""
     return postgres, migrated_on(postgres)
+
+
+@pytest.fixture(scope="session")
+def spare() -> list[str]:
+    """The URLs of migrated databases on the server that a test is done with."""
+    return []
+
+
+@pytest.fixture
+def server(template: tuple[str, str], spare: list[str]) -> Iterator[str]:
+    """The URL of a database on the server, empty but for its tables."""
+    url = spare.pop() if spare else created(*template)
+    yield url
+    spare.append(emptied(url))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -35,11 +49,8 @@ def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 async def db(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """An empty database with its tables, on each kind in turn."""
-    if kind == "sqlite":
-        url = migrated.database(tmp_path / migrated.STORAGE)
-    else:
-        server, template = request.getfixturevalue("template")
-        url = created(server, template)
+    sqlite = kind == "sqlite"
+    url = migrated.database(tmp_path / migrated.STORAGE) if sqlite else request.getfixturevalue("server")
     database = await Database.open(url)
     yield database
     await database.close()

@@ -22,14 +22,13 @@ from storage.faults import StorageFault
 from storage.inbox import Inbox, NewRequest
 from storage.lease import Lease
 from storage.patience import patient_in_a_run, patient_with_an_event, patiently
-from tests.fakes.postgres import created
 from tests.fakes.proxy import Proxy
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 
 @pytest.fixture
-def proxy(template: tuple[str, str]) -> Iterator[Proxy]:
-    url = make_url(created(*template))
+def proxy(server: str) -> Iterator[Proxy]:
+    url = make_url(server)
     socket = f"{url.query['host']}/.s.PGSQL.5432"
     with Proxy(partial(asyncio.open_unix_connection, socket)) as proxy:
         proxy.database = url.database  # type: ignore[attr-defined]

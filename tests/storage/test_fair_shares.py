@@ -13,13 +13,6 @@ import pytest
 from storage.db import Database
 from storage.lease import Lease
 from storage.shares import Share, agreed
-from tests.fakes.postgres import created
-
-
-@pytest.fixture
-def server(template: tuple[str, str]) -> str:
-    """The URL of a database with its tables."""
-    return created(*template)
 
 
 class Process:

@@ -19,16 +19,9 @@ from bot.runs.engine import POLL_S, SELDOM_S, Engine, _server_engine
 from storage.db import Database, close_when_returned
 from storage.faults import StorageFault
 from storage.lease import LEASE_S, Lease, LeaseLost
-from tests.fakes.postgres import created
 from tests.fakes.proxy import Proxy
 
 PATIENCE_S = 60.0
-
-
-@pytest.fixture
-def server(template: tuple[str, str]) -> str:
-    """The URL of a database with its tables."""
-    return created(*template)
 
 
 async def until(met: Callable[[], object]) -> None:
