@@ -12,6 +12,8 @@ RUN python -m venv /opt/venv
 COPY requirements.lock ./
 RUN /opt/venv/bin/python -m pip install -qq --no-deps --require-hashes -r requirements.lock
 COPY LICENSE prompts.yml config.toml.example ./
+COPY docs ./docs
+COPY examples ./examples
 COPY bot ./bot
 COPY cogs ./cogs
 COPY storage ./storage

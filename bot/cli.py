@@ -1,4 +1,4 @@
-"""The command line: `python -m bot [--config FILE] [--data DIR] COMMAND`.
+"""The command line: `sutradhar [--config FILE] [--data DIR] COMMAND`.
 
 Reads arguments and calls the command, which imports what is heavy itself, so that --help costs next to nothing.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from bot import __version__
 from bot.encoding import accept_all
-from bot.words import Words, locale_from, words
+from bot.words import PROGRAM, Words, locale_from, words
 from bot.works import ON_THE_COMMAND_LINE
 
 TYPE_CHECKING = False  # typing's own would cost a tenth of what --help may take
@@ -88,7 +88,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     space.add_argument("--space", metavar="ID", help=say("cli.space"))
     raw = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser(
-        prog="python -m bot",
+        prog=PROGRAM,
         description=say("cli.about"),
         epilog=say("cli.examples"),
         formatter_class=raw,

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import bundle
 from bot.check import Check
 from bot.config.text import without_credentials
 from bot.events import UserError
@@ -71,6 +72,7 @@ def examine(
     version = ".".join(map(str, sys.version_info[:3]))
     new_enough = sys.version_info >= (3, 11)
     yield Check(new_enough, say("doctor.python" if new_enough else "doctor.python_old", version=version))
+    yield Check(True, say("doctor.documentation", folder=bundle.ROOT / "docs"))
     from bot.config import load
 
     try:

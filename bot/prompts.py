@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bot import bundle
 from bot.events import UserError
 
 if TYPE_CHECKING:
     from storage.settings import SettingRow, SettingsStore
 
-BUNDLED = Path(__file__).parent.parent / "prompts.yml"
+BUNDLED = bundle.ROOT / "prompts.yml"
 OWN = "prompt."
 """The prefix of the settings that hold a space's own wording; the prompt's name follows."""
 LONGEST = 20_000

@@ -7,6 +7,7 @@ kind of work says bot/works/<work>/<locale>.toml; a key is `section.name`, and a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -14,6 +15,9 @@ from bot.works import ALL
 
 LOCALES = ("en", "pt-BR")
 _FOLDER = __file__.removesuffix(".py")
+_SCRIPTS = ("/sutradhar", "\\sutradhar", "\\sutradhar.exe")
+PROGRAM = "sutradhar" if sys.argv[:1] and sys.argv[0].endswith(_SCRIPTS) else "python -m bot"
+"""What this process's user types to start the program; the catalogue writes `python -m bot`."""
 _WORKS = _FOLDER.removesuffix("words") + "works"
 
 
@@ -117,5 +121,5 @@ def _load(locale: str) -> Words:
     for folder in (_FOLDER, *(f"{_WORKS}/{name}" for name in ALL)):
         # Not pathlib: it is a tenth of what --help may cost.
         with open(f"{folder}/{locale}.toml", encoding="utf-8") as file:  # noqa: PTH123
-            sources.append(file.read())
+            sources.append(file.read().replace("python -m bot", PROGRAM))
     return Words(locale, *sources)

@@ -25,7 +25,9 @@ from bot.words import words
 ROOT: Final = Path(__file__).parent.parent
 MADE: Final = ("commands.md", "transcript.md", "story-transcript.md")
 """Pages that scripts write from the program itself."""
-_COMMAND: Final = re.compile(r"/[a-z-]+(?: (?!.*\w: )|$)|make [a-z]|(?:\.venv/bin/)?python -m |\.ci/|printf ")
+_COMMAND: Final = re.compile(
+    r"/[a-z-]+(?: (?!.*\w: )|$)|make [a-z]|(?:\.venv/bin/)?python -m |sutradhar(?: |$)|\.ci/|printf "
+)
 """How a command begins. No path of an address, and no slash command as Discord shows it, with names before values."""
 _SAMPLE: Final = {"N": "1", "ID": "1", "HH:MM": "10:00"}
 """What stands for the placeholders of options that take no other words."""
@@ -74,6 +76,8 @@ def fault(command: str) -> str | None:
         return None if arguments[0] in targets else f"the Makefile has no target {arguments[0]}"
     if program.startswith(".ci/"):
         return None if (ROOT / program).is_file() else f"there is no {program}"
+    if program == "sutradhar":
+        return _fault_of_arguments(arguments)
     if arguments[:2] == ["-m", "bot"]:
         return _fault_of_arguments(arguments[2:])
     if arguments[:2] == ["-m", "pytest"]:

@@ -29,6 +29,7 @@ def test_every_command_in_the_pages_is_one_that_there_is() -> None:
         "/memory act",
         "make tests",
         "python -m bot library ad x",
+        "sutradhar model pull",
         "python -m benchmarks.none",
         ".ci/none",
         "python -m pytest tests/test_docs.py::test_of_nothing",

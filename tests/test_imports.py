@@ -64,6 +64,7 @@ LAYERS = (
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
     (
+        "bot.bundle",
         "bot.words",
         "bot.events",
         "bot.dates",

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bot import models
+from bot import bundle, models
 from bot.config import model_spec
 from bot.config.settings import (
     BUILT_IN,
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _APPLICATION: Final = "sutradhar"
-_BUNDLED: Final = Path(__file__).parents[2] / "config.toml.example"
+_BUNDLED: Final = bundle.ROOT / "config.toml.example"
 
 _DEMO_SEATS: Final = tuple(
     f'{DEMO} persona="{persona}" temperature={temperature}'

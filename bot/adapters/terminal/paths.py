@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
@@ -14,11 +15,20 @@ def absolute(path: str) -> str:
     A `file:` address is its path; a name that only exists with its accents composed otherwise is that one.
     """
     if path.lower().startswith("file:/"):
-        path = unquote(urlsplit(path).path)
+        path = of_address(path, windows=os.name == "nt")
     # Not Path.resolve, which follows links, nor Path.absolute, which keeps "..".
     typed = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
     forms = (typed, normalize("NFC", typed), normalize("NFD", typed))
     return next(filter(os.path.lexists, forms), typed)
+
+
+def of_address(address: str, *, windows: bool) -> str:
+    """The path of a `file:` address; on Windows without the slash before the drive, and with the server of a share."""
+    parts = urlsplit(address)
+    path = unquote(parts.path)
+    if windows and parts.netloc not in ("", "localhost"):
+        return f"//{parts.netloc}{path}"
+    return path.lstrip("/") if windows and re.match(r"/+[A-Za-z]:", path) else path
 
 
 def absolutes(words: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ from bot.events import (
     Status,
     Text,
 )
-from bot.words import Words
+from bot.words import PROGRAM, Words
 
 _SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
@@ -184,7 +184,7 @@ class TerminalView:
                 saved = await self._save(name, data)
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
             case Elsewhere(place=place, title=title):
-                opened = f"python -m bot chat --thread {clean(place.thread)}"
+                opened = f"{PROGRAM} chat --thread {clean(place.thread)}"
                 await self._block([ink.wrap(f"→ {clean(title)}  {ink(opened, DIM)}")])
             case Link(title=title):
                 await self._block([ink.wrap(f"→ {clean(title)}")])
