@@ -89,7 +89,7 @@ ROOMS = {
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
-    "sheet": ("sheet", "template", "sheet_verbs", "checks"),
+    "sheet": ("sheet", "template", "sheet_verbs", "checks", "proposals"),
     "world": (
         "cast",
         "selves",

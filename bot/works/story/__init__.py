@@ -145,7 +145,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         Screen(logs),
         buttons,
-        SheetVerbs(logs, settings.sheets),
+        SheetVerbs(logs, settings.sheets, own_names),
     )
 
 

@@ -481,6 +481,7 @@ VERBS: tuple[Verb, ...] = (
         group="world",
         guarded=True,
     ),
+    Verb("story", "apply", "1 scene", Argument("change", "verbs.arg_query"), ordered=True, inner=True),
     Verb(
         "story",
         "sheet",
@@ -489,6 +490,7 @@ VERBS: tuple[Verb, ...] = (
         (
             Option("change", "verbs.option_sheet_change", most=STATE_CHARS),
             Option("template", "verbs.option_sheet_template", completes="template"),
+            Option("of", "verbs.option_sheet_of", completes="character"),
             Option("remove", "verbs.option_sheet_remove", "flag"),
         ),
         ordered=True,

@@ -156,7 +156,7 @@ class Stories:
             "whispered": self.party.whispered,
             **dict.fromkeys(("screen", "plan"), self.screen.run),
             "overdue": self.party.overdue,
-            "sheet": self.sheets.run,
+            **dict.fromkeys(("sheet", "apply"), self.sheets.run),
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,

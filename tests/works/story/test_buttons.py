@@ -54,6 +54,8 @@ NAMED = {
     "story unhide": "names the scene",
     "story switch": "names the branch",
     "story whisper": "shows one's own whispers",
+    "story apply": "names the version of the scene",
+    "story sheet": "names the character",
     "story zero": "names the question; the message that asks it is known",
     "story cast": "opens the form of a new character",
     "council ask": "the question about its cost is known by the run that was answered",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -17,9 +18,12 @@ from bot.works.story.sheet.sheet import Sheet
 from bot.works.story.sheet.sheet_verbs import chosen
 from bot.works.story.sheet.template import RULES, Template, from_log, read
 from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
+from tests.promises.talk import Talk
 from tests.works.story.test_dice import SAY
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
+from tests.works.story.test_state import Service, looked_into
+from tests.works.story.test_state import playing as with_extractor
 from tests.works.story.test_story_exports import out
 
 CAST = "/story cast Mira: a diver"
@@ -338,3 +342,94 @@ async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) 
         await talk.say("/rules ask What does a fall of ten feet cost Mira in hit points?")
         assert "- Hit points 3/9" in last(writer.asked[-1])
         assert "Bo" not in last(writer.asked[-1])
+
+
+SHEETED = (
+    "/story cast Mira: a diver",
+    "/story cast Bo: a cook",
+    "/story sheet --template 5e",
+    "/story sheet Mira hp 12/12",
+)
+APPLY = re.compile(r"/story apply \d \S+")
+
+
+async def with_proposals(talk: Talk, service: Service, *changes: tuple[str, str]) -> list[str]:
+    """Play a scene that did this to characters: the lines of its buttons."""
+    await talk.say(START)
+    for line in SHEETED:
+        await talk.say(line)
+    await looked_into(talk, 1)
+    service.finds(changes=[{"character": name, "change": change} for name, change in changes])
+    await talk.say("I wait.")
+    await talk.until(lambda events: APPLY.search(str(events)))
+    return list(dict.fromkeys(APPLY.findall(str(talk.events).replace("'", " ").replace('"', " "))))
+
+
+async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tmp_path: Path) -> None:
+    service = Service()
+    async with with_extractor(tmp_path / "data", service) as talk:
+        found = [("mira", "hp -4; +poisoned 3, str 3"), ("Zoe", "hp -1"), ("Mira", "hp -4; broken")]
+        apply, ignore = await with_proposals(talk, service, *found)
+        assert "<sheets>" in last(service.extracted[-1])
+        shown = next(event for event in talk.events if "/story apply" in str(event))
+        assert "Apply: Mira, Hit points −4, +poisoned" in str(shown)
+        assert shown["event"] == "changed"
+        assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira")), (
+            "nothing is applied by itself"
+        )
+        start = len(talk.events)
+        assert "Hit points 8/12, +poisoned" in texts(await talk.say(apply))
+        assert "/story apply" not in str(talk.events[start:]), "the button is gone"
+        assert "decided on that already" in str(await talk.say(apply))
+        assert "decided on that already" in str(await talk.say(ignore))
+        card = texts(await talk.say("/story sheet Mira"))
+        assert "Hit points 8/12" in card
+        assert "poisoned (3 rounds)" in card
+        await talk.say("/story undo")
+        assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))
+        assert "not part of this branch" in str(await talk.say(apply)), "it dies with its scene"
+        await talk.say("/story redo")
+        assert "Hit points 8/12" in texts(await talk.say("/story sheet Mira"))
+        await talk.say("/story retry")
+        assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira")), (
+            "another version did not do it"
+        )
+
+
+async def test_a_proposal_can_be_ignored_and_goes_out_with_the_story(tmp_path: Path) -> None:
+    service = Service()
+    async with with_extractor(tmp_path / "data", service) as talk:
+        apply, ignore = await with_proposals(talk, service, ("Mira", "hp -4"))
+        _, file = await out(talk, "/story export --as json")
+        again = imported(file, "f.json", "local")
+        assert '"text": "Hit points −4"' in file.decode()
+        assert exported(again.story, again.branches, again.nodes).encode() == file
+        assert "stay as they are" in texts(await talk.say(ignore))
+        assert "decided on that already" in str(await talk.say(apply))
+        assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))
+
+
+async def test_only_the_player_and_the_game_master_apply_a_proposal(tmp_path: Path) -> None:
+    service = Service()
+    async with with_extractor(tmp_path / "data", service) as talk:
+        apply, *_ = await with_proposals(talk, service, ("Mira", "hp -4"), ("Bo", "hp -1"))
+        await told(talk, "join", who="bia")
+        number, scene = apply.removeprefix("/story apply ").split()
+        for text in (f"{number} {scene}", f"0 {scene}"):
+            assert "may change this sheet" in await told(talk, "apply", text, who="bia", answers="run")
+        await told(talk, "play", "Mira", who="bia")
+        assert "Hit points 8/12" in await told(talk, "apply", f"{number} {scene}", who="bia", answers="run")
+
+
+async def test_the_buttons_of_a_sheet_change_it_in_its_own_message(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        for line in SHEETED:
+            await talk.say(line)
+        shown = await talk.say("/story sheet Mira")
+        by_label = {choice["label"]: choice for choice in choices(shown)}
+        assert list(by_label) == ["Hit points −1", "Hit points +1", "Change…"]
+        assert by_label["Hit points −1"]["command"] == "/story sheet Mira hp -1"
+        assert by_label["Change…"]["asks"].startswith("What changes")
+        assert "11/12, +wet" in texts(await talk.say(by_label["Change…"]["command"] + " -- hp -1; +wet"))
+        assert "There are: Mira, Bo" in str(await talk.say("/story sheet --of Zoe -- hp -1"))

@@ -77,7 +77,13 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lore_source": "text?",
     },
     "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
-    "sheet": {"name": "text", "changes": "list of change?", "removed": "flag?", "scene": "scene?"},
+    "sheet": {
+        "name": "text",
+        "changes": "list of change?",
+        "removed": "flag?",
+        "scene": "scene?",
+        "proposal": "whole number?",
+    },
     "lore": {"id": "key", "entry": "entry"},
     "memory": {"id": "key", "text": "text or null"},
     "idea": {"id": "key", "text": "text or null"},
@@ -101,6 +107,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "opened": "list of event?",
         "closed": "keys?",
         "noticed": "texts?",
+        "changes": "list of proposal?",
     },
     "settled": {"scene": "scene"},
     "hidden": {"hidden": "flag"},
@@ -161,6 +168,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "memory": {"character": "text", "kind": "sort", "text": "text"},
     "event": {"id": "key", "text": "text"},
+    "proposal": {"name": "text", "text": "text", "changes": "list of change"},
     "change": {
         "field": "text",
         "to": "whole number?",
@@ -281,7 +289,7 @@ class _Writer:
                 return [self._node_numbers.get(id, 0) for id in value]
             case "keys":
                 return [self._value("key", item) for item in value]
-            case "list of seen" | "list of memory" | "list of event" | "list of change":
+            case "list of seen" | "list of memory" | "list of event" | "list of change" | "list of proposal":
                 return [self._fields(WITHIN[holds.removeprefix("list of ")], item) for item in value]
             case "passed" | "entry":
                 return self._fields(WITHIN[holds], value) if value is not None else None

@@ -254,6 +254,7 @@ class _Reader:
                 | "list of memory"
                 | "list of event"
                 | "list of change"
+                | "list of proposal"
             ):
                 if not isinstance(value, list):
                     self._wrong(where)

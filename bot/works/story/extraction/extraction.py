@@ -25,6 +25,8 @@ from bot.works.story.log.nodes import KINDS
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent, Scene, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
+from bot.works.story.sheet.proposals import proposals
+from bot.works.story.sheet.sheet import as_prompt
 from bot.works.story.world import cast, state, threads
 from bot.works.story.world.agreement import agreed
 from bot.works.story.world.noticed import noticed
@@ -193,6 +195,8 @@ class Extraction:
             names = noticed(now, earlier.turns, earlier.characters, body["state"])
             if names and scene is not None:
                 body["noticed"] = names
+            if scene is not None and (changes := proposals(now, findings.changes, words_of(now, request))):
+                body["changes"] = changes
             if stretch := stretch_of(now, version):
                 texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
                 body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
@@ -206,7 +210,7 @@ class Extraction:
             if (
                 scene is not None
                 and scene.id == version.scene
-                and (scene.flags or scene.crossed or body.get("noticed"))
+                and (scene.flags or scene.crossed or body.get("noticed") or body.get("changes"))
                 and turn.id in now.path[: now.length]
             ):
                 own = bool(turn.act.speaker) and await self._own_names(request)
@@ -248,7 +252,9 @@ class Extraction:
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
             cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
-            state=characters,
+            state="\n".join(
+                part for part in (characters, as_prompt(story) if scene is not None else "") if part
+            ),
             events=_numbered(events),
             threads=_numbered(opened),
             scene=untrusted.data(text[:SCENE_CHARS]),

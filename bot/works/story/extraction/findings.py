@@ -103,6 +103,18 @@ class CharacterState:
     present: Flag = False
 
 
+def _as_sheet_changes(value: object) -> object:
+    return _as_objects(value, "character", "change")
+
+
+@dataclass(frozen=True, slots=True)
+class OnSheet:
+    """What the scene did to a character's sheet, as people would type it."""
+
+    character: Said = ""
+    change: Said = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """Whether the event of this number in the list has happened."""
@@ -124,5 +136,6 @@ class Findings:
     key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
     contradictions: Sayings = field(default_factory=list)
     crossed: Sayings = field(default_factory=list)
+    changes: Annotated[list[OnSheet], BeforeValidator(_as_sheet_changes)] = field(default_factory=list)
     opened: Sayings = field(default_factory=list)
     closed: Annotated[list[int], BeforeValidator(_as_numbers)] = field(default_factory=list)

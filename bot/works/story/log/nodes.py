@@ -76,8 +76,8 @@ forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
           present?}], memories: [{character, kind, text}], events, done, flags, crossed?, opened?: [{id, text}],
-          closed?, noticed?, turns?, lines?}; or only {scene, failed} while no answer about it could be used, so many
-          times
+          closed?, noticed?, changes?, turns?, lines?}; or only {scene, failed} while no answer about it could be used,
+          so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
@@ -94,7 +94,8 @@ screen    what is kept behind the game master's screen, of the whole story, by i
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
 sheet     changes of a character's numbers behind the node's `turn`, which count as long as that does, and as the
           version `scene` of it; without a turn always; or its sheet is gone: {name, changes?: [{field, to?, by?,
-          most?, on?, rounds?}], removed?, scene?}
+          most?, on?, rounds?}], removed?, scene?, proposal?}; with `proposal`, a number from 1, it decides on that of
+          the scene's `changes`: {name, text, changes}
 summed    scenes, or summaries, in one text, by their nodes; `turn` is the last of them, and the author of a
           correction is who wrote it. It counts wherever these stand, so it is of the whole story: {of, text}
 stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story

@@ -85,6 +85,29 @@ class KeyEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """Of one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is what it holds at most. A condition
+    begins or ends with `on`, and ends by itself after so many `rounds`, 0 for never.
+    """
+
+    field: str
+    to: int | None = None
+    by: int | None = None
+    most: int | None = None
+    on: bool | None = None
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a scene did to the sheet of the character `name`, as the extractor says; `text` is that for people."""
+
+    name: str
+    text: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Extracted:
     """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
 
@@ -111,6 +134,8 @@ class Extracted:
     opened: tuple[KeyEvent, ...] = ()
     closed: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
+    changes: tuple[Proposal, ...] = ()
+    """What the scene did to characters with sheets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +161,11 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """Of one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is what it holds at most. A condition
-    begins or ends with `on`, and ends by itself after so many `rounds`, 0 for never.
-    """
-
-    field: str
-    to: int | None = None
-    by: int | None = None
-    most: int | None = None
-    on: bool | None = None
-    rounds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class SheetChange:
     """What the node `id` changes on the sheet of the character `name`, or that it is `removed`.
 
-    It counts as long as its `turn` does, and this version `scene` of it; "" for always.
+    It counts as long as its `turn` does, and this version `scene` of it; "" for always. It decides on the `proposal` of
+    the scene by this number, from 1.
     """
 
     id: str
@@ -162,6 +174,7 @@ class SheetChange:
     removed: bool = False
     turn: str = ""
     scene: str = ""
+    proposal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +355,7 @@ def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
     turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
     return Extracted(
         summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
-        closed, noticed,
+        closed, noticed, tuple(_proposal_of(row) for row in body.get("changes", ())),
     )  # fmt: skip
 
 
@@ -357,4 +370,9 @@ def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
 
 def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
     changes = tuple(Change(**change) for change in body.get("changes", ()))
-    return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, str(body.get("scene", "")))
+    scene, proposal = str(body.get("scene", "")), int(body.get("proposal", 0))
+    return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, scene, proposal)
+
+
+def _proposal_of(row: Mapping[str, Any]) -> Proposal:
+    return Proposal(row["name"], row["text"], tuple(Change(**change) for change in row["changes"]))

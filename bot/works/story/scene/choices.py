@@ -12,7 +12,7 @@ from bot.events import Changed, Choice, Choices, Event, Link, Notice, Request, S
 from bot.words import Words, words
 from bot.works.story.log.logs import TAKEN_AWAY
 from bot.works.story.log.story import Story
-from bot.works.story.log.turn import SCENE, Act, Scene, Turn
+from bot.works.story.log.turn import SCENE, Act, Proposal, Scene, Turn
 from storage.stories import ALIAS
 
 LABEL_CHARS = 75
@@ -191,7 +191,14 @@ def scene_changed(
     else:
         groups = (*_taken(scene, story.turns[story.path[at + 1]].act, say), card)
     flags = flagged(scene, at + 1, say, last=last)
-    contents = (text, *map(Notice, notices), *flags, *groups, *_noticed(story, scene, say))
+    contents = (
+        text,
+        *map(Notice, notices),
+        *flags,
+        *groups,
+        *_noticed(story, scene, say),
+        *_proposed(story, scene, say),
+    )
     return Changed(
         turn.shown_by, turn.stage, title, contents, in_place=not last, speaker=speaker, answer=True
     )
@@ -279,6 +286,26 @@ def _noticed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
         if name.casefold() not in cast
     )
     return (Choices(say("story.noticed"), offered),) if offered else ()
+
+
+def open_proposals(story: Story, scene: Scene) -> list[tuple[int, Proposal]]:
+    """What the scene did to sheets and nobody has applied or ignored, by number."""
+    if scene.extracted is None:
+        return []
+    decided = {change.proposal for change in story.sheet_changes if change.scene == scene.id}
+    return [(n, own) for n, own in enumerate(scene.extracted.changes, 1) if n not in decided]
+
+
+def _proposed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
+    """Buttons that apply what the scene did to sheets, and one that ignores it."""
+    if not (proposals := open_proposals(story, scene)):
+        return ()
+    ways = []
+    for n, own in proposals:
+        text = label(say("story.sheet_apply", name=own.name, changes=own.text))
+        ways.append(Choice(text, f"/story apply {n} {scene.id}", under=scene.id))
+    ignore = Choice(say("story.sheet_ignore"), f"/story apply 0 {scene.id}", under=scene.id)
+    return (Choices(say("story.sheet_proposed"), (*ways, ignore)),)
 
 
 def below_dice(turn: Turn | None, text: str) -> Text:

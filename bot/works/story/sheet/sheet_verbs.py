@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+import shlex
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import Change
+from bot.works.story.scene.choices import open_proposals, scene_changed, words_of
 from bot.works.story.sheet import changes as typed
 from bot.works.story.sheet.card import card, line, said
+from bot.works.story.sheet.proposals import body as body_of
 from bot.works.story.sheet.sheet import Sheet, sheet_of, sheets, template_of
 from bot.works.story.sheet.template import RULES, folded, from_log, templates
+from bot.works.story.world import cast
 from bot.works.story.world.order import leader, masters, names_of
 from bot.works.story.world.selves import plays, selves
 
@@ -29,26 +33,89 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
     from storage.stories import Node
 
+COUNTERS = 2
+"""With buttons; the others change in the window."""
 SHEETS = "sheets"
 """The setting of a story with the name of its template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
+    """A title and a text; the `character` whose sheet it is, which gets buttons; and the `turn` whose scene's message
+    changes.
+    """
+
     title: str
     text: str
+    character: str = ""
+    turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SheetVerbs:
     _logs: Logs
     _files: tuple[Path, ...]
+    _own_names: Callable[[Request], Awaitable[bool]]
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        shown = await run.step("sheet", lambda: self._sheet(request, say), Shown)
+        do = {"sheet": self._sheet, "apply": self._apply}[request.verb]
+        shown = await run.step("sheet", lambda: do(request, say), Shown)
+        played, sheet = await self._logs.here(request.place), None
+        if shown.character and played is not None:
+            sheet = sheet_of(played.story, shown.character)
+        if sheet is not None and request.answers:
+            title = f"{shown.character} · {title_of(played.story, request.locale, say)}" if played else ""
+            contents = (Text(card(sheet, say, request.locale)), ways(sheet, say, request.locale))
+            yield Changed(request.answers, "sheet", title, contents, in_place=True)
         yield Stage("sheet", shown.title)
         yield Text(shown.text)
+        if sheet is not None and not request.answers:
+            yield ways(sheet, say, request.locale)
+        if shown.turn and played is not None:
+            turn = played.story.turns[shown.turn]
+            own = bool(turn.act.speaker) and await self._own_names(request)
+            speaker = cast.speaker(played.story, turn.act.speaker, own=own)
+            yield scene_changed(played.story, turn, words_of(played.story, request), speaker)
+
+    async def _apply(self, request: Request, say: Words) -> Shown:
+        """Apply what a scene did to a character's sheet, or with the number 0 ignore all that is left.
+
+        Raises UserError once the scene does not count any more, and for whoever may not change the sheet.
+        """
+        played = await self._logs.writable(request, asks=False)
+        story = played.story
+        number, _, scene_id = request.text.strip().partition(" ")
+        turns = (turn for turn in story.current_turns if turn.scene is not None and turn.scene.id == scene_id)
+        turn = next(turns, None)
+        if turn is None or turn.scene is None:
+            raise UserError("story.gone")
+        applies = number != "0"
+        proposals = [
+            (n, own) for n, own in open_proposals(story, turn.scene) if not applies or str(n) == number
+        ]
+        if not proposals:
+            raise UserError("story.sheet_decided")
+        mine = [(n, own) for n, own in proposals if _may(story, request.author, own.name)]
+        if not mine:
+            may_change(story, request.author, proposals[0][1].name)
+        nodes = []
+        for n, own in mine:
+            changes = [body_of(change) for change in own.changes] if applies else []
+            body = {"name": own.name, "changes": changes, "scene": scene_id, "proposal": n}
+            # By an id that is the same for all who press: of two at once, one counts.
+            decided = node(f"{scene_id}/{played.branch}", f"sheet-{n}", "sheet", body, turn=turn.id)
+            nodes.append(replace(decided, run_id=request.id, author_id=request.author.id))
+        await self._logs.append(played, *nodes)
+        if not applies:
+            return Shown("", say("story.sheet_ignored"), turn=turn.id)
+        name, changed = mine[0][1].name, mine[0][1].changes
+        now = await self._logs.here(request.place)
+        return Shown(
+            "",
+            say("story.sheet_changed", name=name, changes=_now(now, name, changed, request.locale)),
+            turn=turn.id,
+        )
 
     async def _sheet(self, request: Request, say: Words) -> Shown:
         """Raises UserError."""
@@ -57,14 +124,20 @@ class SheetVerbs:
         if name := str(options.get("template") or "").strip():
             return await self._choose(request, name, say)
         played = await self._logs.played(request)
-        character, rest = named(played.story, request.text, request.author)
+        story = played.story
+        if of := str(options.get("of") or "").strip():
+            character, rest = cast.called(story, of), request.text.strip()
+            if not character:
+                raise UserError("story.no_character_of", name=of[:60], names=", ".join(story.cast) or "…")
+        else:
+            character, rest = named(story, request.text, request.author)
         rest = "; ".join(part for part in (rest, change) if part)
         if rest or options.get("remove"):
             return await self._change(request, character, rest, say)
         if not character:
             return await self._all(played.story, say, request.locale)
         title = f"{character} · {title_of(played.story, request.locale, say)}"
-        return Shown(title, card(sheet_of(played.story, character), say, request.locale))
+        return Shown(title, card(sheet_of(played.story, character), say, request.locale), character)
 
     async def _all(self, story: Story, say: Words, locale: str) -> Shown:
         """Everybody's sheet in a line, and the templates that there are."""
@@ -98,9 +171,8 @@ class SheetVerbs:
         changes = typed.parse(text, template_of(story))
         await self._logs.append(played, *nodes_of(request, played, character, changes))
         now = await self._logs.here(request.place)
-        sheet = sheet_of(now.story if now is not None else story, character)
-        lines = ", ".join(dict.fromkeys(said(change, sheet, request.locale) for change in changes))
-        return Shown("", say("story.sheet_changed", name=character, changes=lines))
+        lines = _now(now, character, changes, request.locale)
+        return Shown("", say("story.sheet_changed", name=character, changes=lines), character)
 
 
 def title_of(story: Story, locale: str, say: Words) -> str:
@@ -153,8 +225,32 @@ def _plain(text: str) -> str:
 
 def may_change(story: Story, author: Author, character: str) -> None:
     """Raises UserError for whoever neither plays the character nor leads the table."""
-    if not masters(story, author) and character not in selves(story, author):
+    if not _may(story, author, character):
         raise UserError("story.sheet_not_yours", name=character, gm=names_of(story).get(leader(story), "?"))
+
+
+def _may(story: Story, author: Author, character: str) -> bool:
+    return masters(story, author) or character in selves(story, author)
+
+
+def _now(played: PlayedStory | None, character: str, changes: Sequence[Change], locale: str) -> str:
+    """How what was changed is now, for people."""
+    if played is None:
+        return "…"
+    sheet = sheet_of(played.story, character)
+    return ", ".join(dict.fromkeys(said(change, sheet, locale) for change in changes))
+
+
+def ways(sheet: Sheet, say: Words, locale: str) -> Choices:
+    """The buttons of a sheet: one less and one more of its first counters, and a window for the rest."""
+    choices = list[Choice]()
+    for own in [own for own in sheet.template.group("counters") if sheet.score(own) is not None][:COUNTERS]:
+        for sign, by in (("−", "-1"), ("+", "+1")):
+            choices.append(
+                Choice(f"{own.names[locale]} {sign}1", f"/story sheet {sheet.name} {own.key} {by}")
+            )
+    window = f"/story sheet --of {shlex.quote(sheet.name)}"
+    return Choices("", (*choices, Choice(say("story.sheet_button"), window, say("story.sheet_window"))))
 
 
 def nodes_of(request: Request, played: PlayedStory, character: str, changes: list[Change]) -> list[Node]:
@@ -165,16 +261,9 @@ def nodes_of(request: Request, played: PlayedStory, character: str, changes: lis
     changes = [change for change in changes if change != Change(change.field)]
     nodes = []
     for key, lasts in (("sheet", True), ("sheet-now", False)):
-        own = [_body(change) for change in changes if typed.lasting(change, template) == lasts]
+        own = [body_of(change) for change in changes if typed.lasting(change, template) == lasts]
         if own:
             turn = head.id if head is not None and not lasts else ""
             body = {"name": character, "changes": own}
             nodes.append(node(request.id, key, "sheet", body, turn=turn, author=request.author.id))
     return nodes
-
-
-def _body(change: Change) -> dict[str, Any]:
-    body = {"field": change.field, "to": change.to, "by": change.by, "most": change.most, "on": change.on}
-    return {name: value for name, value in body.items() if value is not None} | (
-        {"rounds": change.rounds} if change.rounds else {}
-    )
