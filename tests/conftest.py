@@ -61,7 +61,23 @@ settings.register_profile(
 )
 settings.load_profile("anywhere")
 
-_LONGEST_FIRST = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/works/story/")
+_WAIT = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/adapters/", "tests/cogs/")
+"""Where tests wait more than they compute: for processes, sockets, pauses and deadlines."""
+_LONGEST = tuple(
+    f"tests/{module}.py"
+    for module in (
+        *("works/council/test_ballots_at_once", "adapters/slack/test_matrix", "wire/test_taken_back"),
+        *("wire/test_party", "works/test_two_processes", "wire/test_voice", "wire/test_shards"),
+        *(
+            "storage/test_copying",
+            "wire/test_stories_slack",
+            "wire/test_stories_discord",
+            "wire/test_discord",
+        ),
+        *("works/test_matrix", "wire/test_kill", "wire/test_slack_kill", "llm/test_provider_faults"),
+        *("works/test_channels", "works/story/test_scene_verbs", "storage/test_away", "readers/test_sandbox"),
+    )
+)
 
 
 _SLOW = re.compile(r"\bmark\.slow\b|\bby_turns\(|\bwire: Wire\b")
@@ -82,14 +98,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of several processes none is left alone in the end with a module that takes long."""
+    """Of several processes none is left alone in the end with a module that takes long, or with all that wait."""
     for module in {item.path for item in items if item.get_closest_marker("slow")}:
         if not _says_slow(module):
             raise pytest.UsageError(
                 f"{module} has slow tests, which `make test-slow` would not find: see _SLOW"
             )
     if config.getoption("forks", 0):
-        items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST_FIRST))
+        items[:] = _mixed(items)
+
+
+def _mixed(items: list[pytest.Item]) -> list[pytest.Item]:
+    """By modules, the longest first; from first to last as large a part of those that wait as of those that compute."""
+    modules = {item.path: item.nodeid.partition("::")[0] for item in items}
+    places: dict[Path, float] = {}
+    for waiting in (True, False):
+        of_kind = [path for path, name in modules.items() if name.startswith(_WAIT) is waiting]
+        of_kind.sort(
+            key=lambda path: _LONGEST.index(modules[path]) if modules[path] in _LONGEST else len(_LONGEST)
+        )
+        places |= {path: place / len(of_kind) for place, path in enumerate(of_kind)}
+    return sorted(items, key=lambda item: places[item.path])
 
 
 _failed: set[str] = set()

@@ -27,6 +27,8 @@ multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preload
 def share() -> None:
     """Start the process that bots are forked from for all that are forked from this one: each would start its own."""
     server: Any = forkserver._forkserver
+    if server._forkserver_pid is not None:
+        return
     server.ensure_running()
     # It asks after its child, which it is of this process alone.
     os.register_at_fork(after_in_child=lambda: setattr(server, "ensure_running", lambda: None))

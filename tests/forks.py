@@ -36,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Where all tests are run, what bots are forked from imports meanwhile."""
+    if session.config.option.forks and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        forked.share()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config: Any = session.config
     if not config.option.forks or config.option.collectonly or session.testsfailed or not session.items:
