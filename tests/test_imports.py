@@ -104,6 +104,7 @@ ROOMS = {
         "to_come",
         "so_far",
         "threads",
+        "asides",
         "noticed",
     ),
     "scene": ("choices", "buttons"),

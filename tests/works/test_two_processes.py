@@ -343,7 +343,9 @@ READS = "keeps nothing but its answer"
 NOT_PLAYED = {
     **{row.path: BEGUN for row in ROWS.values() if row.inner},
     **dict.fromkeys(("course ask", "script ask", "script analysis"), ASKS),
-    **dict.fromkeys(("story ask", "story ideas", "story recap", "story missed", "story suggest"), ASKS),
+    **dict.fromkeys(
+        ("story ask", "story ideas", "story recap", "story missed", "story suggest", "story interview"), ASKS
+    ),
     **dict.fromkeys(("voice join", "voice leave", "voice pause", "voice resume"), ROOM),
     "voice say": "is heard where it was asked for",
     **dict.fromkeys(("voice stop", "voice skip"), "of what is being read aloud"),

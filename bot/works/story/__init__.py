@@ -47,6 +47,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.versions import Versions
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.interview import Interview
     from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
@@ -128,6 +129,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         Questions(logs, scene_verbs, extraction),
         Longer(logs, scene_verbs),
         Outlines(logs, scene_verbs),
+        Interview(logs, scene_verbs),
         Imports(
             logs,
             memory,

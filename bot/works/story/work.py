@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bot.works.story.table.table import Table
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
+    from bot.works.story.turn.interview import Interview
     from bot.works.story.turn.longer import Longer
     from bot.works.story.turn.outlines import Outlines
     from bot.works.story.turn.questions import Questions
@@ -83,6 +84,7 @@ class Stories:
     questions: Questions
     longer: Longer
     outlines: Outlines
+    interview: Interview
     imports: Imports
     safety: Safety
     exports: Exports
@@ -129,6 +131,7 @@ class Stories:
             "ask": self.questions.ask,
             "ideas": self.questions.ideas,
             "suggest": self.questions.suggest,
+            "interview": self.interview.run,
             "more": self.longer.run,
             "prompt": self.questions.prompts,
             "context": self.questions.fullness,

@@ -204,7 +204,7 @@ def test_long_stories_come_back() -> None:
 
 
 def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
-    assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper", "screen"}
+    assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper", "screen", "aside"}
     out_of_source = {
         *("weight", "foremost", "not_by_others", "calls_no_others", "by_others_alone", "at_depth"),
         *("sticky", "cooldown", "delay", "characters", "not_for"),
@@ -242,7 +242,7 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
         (row,) = await stories.all("local")
         whole = await stories.whole("local", row.id)
         assert whole is not None
-        for node in whole[2]:
+        for node in (node for node in whole[2] if node.kind != "aside"):
             known = {*FIELDS[node.kind], *({"run", "stage"} if node.kind == "scene" else ())}
             assert not set(json.loads(node.body)) - known, "a field that no export would hold"
     here, there = bare(tmp_path / "data"), tmp_path / "there"

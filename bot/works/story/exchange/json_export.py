@@ -131,7 +131,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "stopcard": {},
 }
 """What a file holds of each kind of node's body (`nodes.Kind`), and what of: "?" for what may be missing.
-Whispers are in no file: they are for two people.
+Whispers and asides are in no file: they are for one or two people.
 
 Nothing else is given away. The run and the stage of a scene are left out: they say which message of a platform
 shows it.

@@ -41,6 +41,7 @@ Kind: TypeAlias = Literal[
     "corrected",
     "ticked",
     "thread",
+    "aside",
     "settled",
     "hidden",
     "chapter",
@@ -82,6 +83,7 @@ corrected what a person says of a character as it stands behind the node's `turn
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
 thread    a plot thread behind the node's `turn`, as a person says: {id, text, open}
+aside     what a person has asked the writer beside the story, and the answer: {verb, about, question, answer}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 hidden    whether the node's `turn` is kept out of prompts, though it counts: {hidden}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,

@@ -13,6 +13,7 @@ from bot.works.story.log.nodes import SHARED_UP_TO_CUT, Node, Part
 from bot.works.story.log.turn import (
     SCENE,
     Act,
+    Aside,
     Chapter,
     Correction,
     Scene,
@@ -120,6 +121,8 @@ class Story:
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
     threads: dict[str, tuple[ThreadChange, ...]] = field(default_factory=dict)
     """Corrections, ticks and changes of plot threads, by the turn after which they were made."""
+    asides: list[Aside] = field(default_factory=list)
+    """Also of undone turns: `asides.earlier` gives those that count."""
     sheet_changes: list[SheetChange] = field(default_factory=list)
     """Also of undone turns: `counting_changes` are those that count."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
@@ -451,6 +454,8 @@ class Story:
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "sheet":
                 self.sheet_changes.append(sheet_change_of(id, of, body))
+            case "aside":
+                self.asides.append(Aside(node.run_id, node.author_id, of, **body))
             case "thread":
                 versions = len(turn.scenes) if turn is not None else 0
                 change = ThreadChange(body["id"], body["text"], body["open"], versions)

@@ -188,6 +188,19 @@ class ThreadChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """What a person has asked the writer beside the story, in the turn `turn`: by which `verb`, and `about` whom."""
+
+    run: str
+    author: str
+    turn: str
+    verb: str
+    about: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """It begins behind `turn`, "" for before the first; and it counts as long as that `scene` does, "" for always."""
 

@@ -21,12 +21,14 @@ from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices, under
 from bot.works.story.screen.entries import is_master
 from bot.works.story.turn import context, window
+from bot.works.story.turn.thought import Thought, read_thought
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
-from bot.works.story.world import to_come
+from bot.works.story.world import asides, cast, state, to_come
 from bot.works.story.world.selves import plays
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
+    from bot.words import Words
     from bot.works.story.extraction.extraction import Extraction
     from bot.works.story.log.logs import Logs
     from bot.works.story.turn.scene_verbs import SceneVerbs
@@ -35,6 +37,8 @@ ANSWER_WORDS = 200
 """Words of the game master's answer, and of a list of ideas."""
 IDEAS = 5
 SUGGESTIONS = 3
+FILLED_CHARS = 1_800
+"""Of the ideas that a window holds to go on from."""
 EVENTS = 4
 """How many events a chapter made from an idea has."""
 
@@ -141,27 +145,31 @@ class Questions:
         story = Story()
         if plan.story:
             story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        frame = framed(
-            plan,
-            "story_ideas",
-            about=untrusted.data(request.text[: self._scene_verbs.settings.premise_chars]),
-        )
+        about = request.text[: self._scene_verbs.settings.premise_chars]
+        goes_on = bool(request.options.get("further"))
+        rounds = asides.earlier(story, request.author.id, request.verb) if goes_on else []
+        earlier = asides.as_prompt(asides.up_to(rounds, request.answers), "ideas")
+        frame = framed(plan, "story_ideas", about=untrusted.data(about), earlier=earlier)
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
 
-        async def thought_of() -> list[str]:
+        async def thought_of() -> Thought:
             asked = context.prompt(story, frame)
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "ideas", asked)
-            ideas = read_choices(answer.text, IDEAS)
-            if plan.story and ideas:
-                nodes = [
+            thought = read_thought(answer.text, IDEAS)
+            if plan.story and (ideas := thought.ideas):
+                lines = "\n".join(f"- {idea}" for idea in ideas)
+                body = {"verb": request.verb, "about": "", "question": about, "answer": lines}
+                head = story.head.id if story.head is not None else ""
+                nodes = [node(run.id, "aside", "aside", body, turn=head, author=request.author.id)]
+                nodes += [
                     node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
                     for n, idea in enumerate(ideas)
                 ]
                 await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
-            return ideas
+            return thought
 
-        ideas = await run.step("ideas", thought_of, list[str])
-        if not ideas:
+        thought = await run.step("ideas", thought_of, Thought)
+        if not (ideas := thought.ideas):
             yield Text(say("story.no_ideas"))
             return
         lines_of = [f"{n}. {idea}" for n, idea in enumerate(ideas, 1)]
@@ -177,12 +185,18 @@ class Questions:
                 for n, idea in enumerate(ideas, 1)
             )
             yield Choices(say("story.idea_chapter"), chapters)
+            if elements := _elements(story, thought, say):
+                yield Choices(say("story.idea_elements"), elements)
         else:
             yield Text("\n".join(lines_of))
         lines = tuple(
             Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
         )
         yield Choices(say("story.idea_begin"), lines)
+        # Where no story keeps them, the window holds the ideas to go on from.
+        line, filled = ("/story ideas --further", "") if plan.story else ("/story ideas", "\n".join(lines_of))
+        on = Choice(say("story.button_further"), line, say("story.further_ask"), filled=filled[:FILLED_CHARS])
+        yield Choices("", (on,))
 
     async def prompts(self, run: Run) -> AsyncGenerator[Event, None]:
         """The writer's prompts for the last scene and its choices, and the extractor's, for whoever runs the bot.
@@ -237,6 +251,26 @@ class Questions:
         recalled, lore = await self._logs.searched(request.place.space, head.scene.id)
         told = is_master(played.story, request.author)
         return replace(plan, recalled=recalled or [], lore=lore or [], told=told)
+
+
+def _elements(story: Story, thought: Thought, say: Words) -> tuple[Choice, ...]:
+    """Buttons that take what the ideas bring in into the story: into the cast, the lorebook, the chapter."""
+    choices = list[Choice]()
+    for kind, name, text in thought.elements:
+        if kind == "character" and not cast.called(story, name):
+            choices.append(
+                Choice(label(say("story.element_character", name=name)), f"/story cast -- {name}: {text}")
+            )
+        elif kind == "place":
+            choices.append(
+                Choice(label(say("story.element_place", name=name)), f"/story lore -- {name}: {text}")
+            )
+        elif kind == "event":
+            # Before the first chapter it is a plot thread.
+            line = "/story chapter --events" if state.chapters(story) else ""
+            line = f"{line} '+ {text}'" if line else f"/story threads -- open {text}"
+            choices.append(Choice(label(say("story.element_event", name=text)), line))
+    return tuple(choices)
 
 
 def _as_json(prompt: Prompt) -> bytes:

@@ -56,6 +56,7 @@ PROMPTS = (
     "story_choices",
     "story_question",
     "story_ideas",
+    "story_interview",
     "story_suggest",
     "story_ending",
     "story_more",

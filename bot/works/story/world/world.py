@@ -268,7 +268,8 @@ class World:
         fields = {
             name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in OPTIONS if options.get(name)
         }
-        events = _events(str(options.get("events") or ""))
+        listed = str(options.get("events") or "").strip()
+        adds, events = listed.startswith("+"), _events(listed.lstrip("+"))
         check = str(options.get("check") or "")
         if not (title or fields or events or check):
             story = (await self._logs.played(request)).story
@@ -294,6 +295,7 @@ class World:
         if body and (title or fields or events):
             if events:
                 ids = {event["text"]: event["id"] for event in body.get("key_events", ())}
+                events = list(dict.fromkeys([*ids, *events]))[:EVENTS] if adds else events
                 body["key_events"] = [
                     {"id": ids.get(text, f"{request.id}/{n}"), "text": text}
                     for n, text in enumerate(events, 1)

@@ -1,0 +1,152 @@
+"""An interview with a character, outside of the story: it answers from what it was there for, and nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from bot import untrusted
+from bot.budget import text_tokens
+from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.llm.base import Message, Prompt, room
+from bot.words import words
+from bot.works.story.log.logs import PlayedStory, node
+from bot.works.story.turn import context
+from bot.works.story.turn.turn_plan import TurnPlan
+from bot.works.story.world import asides, cast, state
+from bot.works.story.world.agreement import agreed
+from bot.works.story.world.selves import selves
+
+if TYPE_CHECKING:
+    from bot.works.story.log.logs import Logs
+    from bot.works.story.log.story import Story
+    from bot.works.story.log.turn import Aside
+    from bot.works.story.turn.scene_verbs import SceneVerbs
+
+WORDS: Final = 120
+SCENES_TOKENS: Final = 6_000
+"""Of the scenes that the character was there for, the newest; at most half of the room that a story has."""
+MEMORIES: Final = 40
+"""The last memories of the character that it is told."""
+NOT_SHOWN: Final = ("player", "picture", "muted", "card")
+"""Of a sheet: what says nothing of the character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a character, and whether the story's writer may answer for it."""
+
+    plan: TurnPlan = field(default_factory=TurnPlan)
+    name: str = ""
+    question: str = ""
+
+
+class Interview:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
+        self._logs = logs
+        self._scene_verbs = scene_verbs
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        asked = await run.step("asked", lambda: self._asked(request), Asked)
+        plan, name = asked.plan, asked.name
+        yield Stage("interview", say("story.interview", name=name), answer=True)
+        if plan.writer is None or plan.demo:
+            yield Notice(say("story.no_interview"))
+            return
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        earlier = asides.earlier(story, request.author.id, request.verb, name)
+        prompt = interview_prompt(story, plan, name, asked.question, earlier)
+        models, text = self._scene_verbs.models.with_roles(plan.roles), ""
+        async with aclosing(models.stream(run, "writer", "answer", prompt)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    text += piece
+                    yield Text(piece)
+                elif piece.finish in ("length", "refusal", "cut"):
+                    yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
+        if not text.strip():
+            return
+        head = story.head.id if story.head is not None else ""
+        body = {"verb": request.verb, "about": name, "question": asked.question, "answer": text.strip()}
+        kept = node(run.id, "aside", "aside", body, turn=head, author=request.author.id)
+        await self._logs.stories.append(request.place.space, plan.story, plan.branch, [kept])
+        more = Choice(
+            say("story.button_interview"),
+            f"/story interview --character '{name}'",
+            say("story.interview_ask"),
+        )
+        yield Choices("", (more,) if "'" not in name else ())
+
+    async def _asked(self, request: Request) -> Asked:
+        """Raises UserError."""
+        played = await self._logs.played(request)
+        name, question = addressed(played.story, request)
+        player = str(played.story.cast.get(name, {}).get("player") or "")
+        bound = (member.name for member in played.story.party.values() if name in member.selves)
+        player = player or next(bound, "")
+        if player and name not in selves(played.story, request.author):
+            raise UserError("story.played_character", name=name, player=player)
+        plan = await self._plan(request, played)
+        return Asked(plan, name, question)
+
+    async def _plan(self, request: Request, played: PlayedStory) -> TurnPlan:
+        return await self._scene_verbs.plan(request, played, "", played.story.seq)
+
+
+def addressed(story: Story, request: Request) -> tuple[str, str]:
+    """The character and the question: of an option, or "Mira, what do you fear?" and "Mira: …".
+
+    Raises UserError where nobody of the story is meant, or nothing is asked.
+    """
+    text, chosen = (
+        " ".join(request.text.split()),
+        " ".join(str(request.options.get("character") or "").split()),
+    )
+    name, question = state.known_as(story, chosen) if chosen else "", text
+    parts = text.split() if not chosen else []
+    for length in range(len(parts), 0, -1):
+        if name := state.known_as(story, " ".join(parts[:length]).rstrip(",:;")):
+            question = " ".join(parts[length:]).lstrip(",:; ")
+            break
+    if not name:
+        names = ", ".join(story.cast) or "…"
+        raise UserError("story.no_state_of", name=(chosen or text)[: cast.NAME_CHARS], names=names)
+    if not any(map(str.isalnum, question)):
+        raise UserError("story.interview_how")
+    return name, question
+
+
+def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, earlier: list[Aside]) -> Prompt:
+    """With the character's sheet, what it remembers, how it is, and the scenes that it was there for; nothing else."""
+    key = name.casefold()
+    sheet = story.cast.get(cast.called(story, name), {})
+    about = [
+        untrusted.data(f"{part}: {text}") for part, text in sheet.items() if text and part not in NOT_SHOWN
+    ]
+    own = {key: character for key, character in state.characters(story).items() if key == name.casefold()}
+    memories = [untrusted.data(memory.text) for _, memory in state.memories(story, name)[-MEMORIES:]]
+    unknown, room_left = state.unknown_to(story, key), min(SCENES_TOKENS, plan.tokens // 2)
+    scenes = list[str]()
+    for turn in reversed(story.current_turns):
+        if turn.id in unknown or turn.id in story.hidden:
+            continue
+        scene = turn.scene.text if turn.scene is not None else ""
+        told = f"{context.action(turn.act)}\n<scene>\n{untrusted.data(scene)}\n</scene>"
+        room_left -= text_tokens(told)
+        if room_left < 0:
+            break
+        scenes.append(told)
+    known = [
+        f'<character name="{untrusted.data(name)}">', *about, "</character>",
+        *(["<memories>", *(f"- {text}" for text in memories), "</memories>"] if memories else []),
+        state.as_prompt(own), *reversed(scenes),
+    ]  # fmt: skip
+    system, task = plan.prompts["story_interview"].fill(
+        name=untrusted.data(name), words=str(WORDS), question=untrusted.data(question), agreed=agreed(story)
+    )
+    known += [asides.as_prompt(earlier, "talk"), task]
+    text = "\n".join(part for part in known if part)
+    return Prompt(system, (Message("user", text),), max_tokens=min(room(WORDS, None), plan.answer))

@@ -1,0 +1,35 @@
+"""What one person has asked the writer beside the story, and what it answered, to go on from. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bot import untrusted
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import Aside
+
+ROUNDS: Final = 6
+"""How many earlier questions a prompt tells, with their answers: the newest."""
+
+
+def earlier(story: Story, author: str, verb: str, about: str = "") -> list[Aside]:
+    """The person's earlier questions by this verb about the same, oldest first; those asked in turns that count."""
+    key, counting = about.casefold(), {"", *story.path[: story.length]}
+    own = [
+        aside
+        for aside in story.asides
+        if aside.author == author and aside.verb == verb and aside.about.casefold() == key
+    ]
+    return [aside for aside in own if aside.turn in counting][-ROUNDS:]
+
+
+def up_to(asides: list[Aside], run: str) -> list[Aside]:
+    """Those up to the one of this run, whose button was pressed; all where none is of it."""
+    at = next((n for n, aside in enumerate(asides, 1) if aside.run == run), len(asides))
+    return asides[:at]
+
+
+def as_prompt(asides: list[Aside], of: str) -> str:
+    """Questions and answers between tags; "" for none."""
+    lines = [f"{untrusted.data(aside.question)}\n{untrusted.data(aside.answer)}" for aside in asides]
+    return "\n".join([f"<{of}>", "\n\n".join(lines), f"</{of}>"]) if lines else ""
