@@ -78,6 +78,8 @@ LEAVE_S = 5.0
 next start.
 """
 
+STRAYS_S = 1.0
+"""Between two tries to take up what earlier processes have left."""
 ASKS_S = 2.0
 """How long a model may take to say whether a message asks something: Slack waits three seconds."""
 
@@ -135,6 +137,7 @@ class App:
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """By what a button belongs to."""
         self._guard: asyncio.Task[None] | None = None
+        self._taking_over = asyncio.Lock()
         self._parts: dict[str, int] = {}
         """Into how many parts platforms are divided, so that several processes have some each."""
         self.platforms = resources.platforms
@@ -398,25 +401,39 @@ class App:
     async def _keep_lease(self, lease: Lease) -> None:
         """Look after this process's lease, and after the others. Once it is lost, end: others go on with the runs."""
         lease.leave = _leave
-        await self._take_over("")
+        self._report(self._take_up_strays())
         await lease.keep(self._take_over)
         _leave()
 
+    async def _take_up_strays(self) -> None:
+        """Go on with what no process goes on with, as soon as the database lets it."""
+        while True:
+            try:
+                return await self._take_over("")
+            except StorageFault as fault:
+                _log.warning("what earlier processes left could not be taken up yet: %s", fault)
+                await asyncio.sleep(STRAYS_S)
+
     async def _take_over(self, process: str) -> None:
         """Go on with what a process has left that is no more, and with all that no process goes on with."""
+        async with self._taking_over:
+            await self._taken_over(process)
+
+    async def _taken_over(self, process: str) -> None:
         lease, records = self._lease, self.records
         assert lease is not None
         await self.resources.ledger.settle_killed(process)
         going = await self._engine.going()
         alive = await lease.alive(records.database) - {process}
         for cut_off in going:
-            row = await self._inbox.get(cut_off.run)
-            if cut_off.process not in alive and row is not None:
+            if cut_off.process not in alive and (row := await self._inbox.get(cut_off.run)) is not None:
                 await self._engine.take_over(cut_off, self._route(row.platform, row.space))
-        for row in await self._inbox.unfinished(abandoned=process):
-            if row.state == "received" and await self._engine.status(row.id) is None:
+        rows = await self._inbox.unfinished(abandoned=process)
+        statuses = await self._engine.statuses(*(row.id for row in rows))
+        for row in rows:
+            if row.state == "received" and row.id not in statuses:
                 await self._engine.start(row.id, self._route(row.platform, row.space), row.line, row.seq)
-            elif await self._engine.status(row.id) == "given up":
+            elif statuses.get(row.id) == "given up":
                 self._give_up(self._live.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
             self._report(self._forget_rest(forgetting))

@@ -117,6 +117,7 @@ class Lease:
         """When its connection was replaced: others need a moment to get back what was theirs."""
         self._heard: dict[str, Heard] = {}
         self._missed: list[Callable[[], None]] = []
+        self._taking: asyncio.Task[None] | None = None
         self.leave: Callable[[], None] = lambda: None
         """Called as soon as it is seen that the lease is lost, before anything else is done; in any thread."""
 
@@ -256,9 +257,17 @@ class Lease:
                 raise LeaseLost
 
     async def keep(self, gone: Callable[[str], Awaitable[None]]) -> None:
-        """Renew the lease until it is lost. `gone` is awaited with the id of each process that is no more: what it
-        leaves undone is tried again, here or by another process. Raises nothing.
+        """Renew the lease until it is lost. `gone` is awaited with the id of each process that is no more, one after
+        the other: what it leaves undone is tried again, here or by another process. Raises nothing.
         """
+        try:
+            await self._keep(gone)
+        finally:
+            if self._taking is not None:
+                self._taking.cancel()
+                await asyncio.wait({self._taking})
+
+    async def _keep(self, gone: Callable[[str], Awaitable[None]]) -> None:
         import psycopg
 
         while True:
@@ -275,9 +284,14 @@ class Lease:
                     if not await self._renew(connection):
                         return
                 self._renewed = began
-                if began - self._connected > self._grace_s:
-                    for other in await self._dead(connection):
-                        await self._take_over(connection, other, gone)
+                taking = self._taking is not None and not self._taking.done()
+                if (
+                    not taking
+                    and began - self._connected > self._grace_s
+                    and (silent := await self._silent(connection))
+                ):
+                    # Beside the renewals: on a busy machine it may take longer than a lease.
+                    self._taking = asyncio.create_task(self._take_over(connection, silent, gone))
             except LeaseLost:
                 return
             except (psycopg.Error, OSError, StorageFault) as error:  # TimeoutError is one of these
@@ -372,37 +386,53 @@ class Lease:
         if sender != self.id and (heard := self._heard.get(topic)) is not None:
             heard(*values)
 
-    async def _dead(self, connection: AsyncConnection[tuple[Any, ...]]) -> list[str]:
-        """The other processes that have not renewed their lease in time, or hold no lock and get none."""
+    async def _silent(self, connection: AsyncConnection[tuple[Any, ...]]) -> list[str]:
+        """The other processes that have not renewed their lease lately, those that are late without connections now."""
         rows = await connection.execute(
             "SELECT id, seen_at < clock_timestamp() - %s * interval '1 second' FROM processes"
-            " WHERE id <> %s AND seen_at < clock_timestamp() - %s * interval '1 second'",
-            (self._lease_s, self.id, min(self._grace_s, self._lease_s)),
+            f" WHERE id <> %s AND {_SILENT}",
+            (self._lease_s, self.id, self._least_s),
         )
-        dead = []
+        silent = []
         for other, late in await rows.fetchall():
             if late:
                 await connection.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s",
                     (f"{application_name(other)}%",),
                 )
-            if await _locked(connection, PROCESS, other):
-                dead.append(other)
-        return dead
+            silent.append(other)
+        return silent
+
+    @property
+    def _least_s(self) -> float:
+        return min(self._grace_s, self._lease_s)
 
     async def _take_over(
-        self, connection: AsyncConnection[tuple[Any, ...]], other: str, gone: Callable[[str], Awaitable[None]]
+        self,
+        connection: AsyncConnection[tuple[Any, ...]],
+        others: Collection[str],
+        gone: Callable[[str], Awaitable[None]],
     ) -> None:
-        try:
-            row = await connection.execute("SELECT 1 FROM processes WHERE id = %s", (other,))
-            if await row.fetchone() is not None:  # else somebody else has done it just now
-                _log.warning("process %s is gone: taking over", other)
-                await gone(other)
-                await connection.execute("DELETE FROM processes WHERE id = %s", (other,))
-        except StorageFault as fault:
-            _log.warning("process %s could not be taken over: %s", other, fault)
-        finally:
-            await _unlock(connection, other)
+        """Those of the others that hold no lock."""
+        for other in others:
+            with suppress(*_broken()):  # then the lock is free already, and `keep` replaces the connection
+                # One at a time: a process that only lost its connection takes its own lock again.
+                if not await _locked(connection, PROCESS, other):
+                    continue
+                try:
+                    row = await connection.execute(
+                        f"SELECT 1 FROM processes WHERE id = %s AND {_SILENT}", (other, self._least_s)
+                    )
+                    if await row.fetchone() is not None:  # else it is back, or somebody else has done it
+                        _log.warning("process %s is gone: taking over", other)
+                        began = time.monotonic()
+                        await gone(other)
+                        await connection.execute("DELETE FROM processes WHERE id = %s", (other,))
+                        _log.info("process %s is taken over, in %.1f s", other, time.monotonic() - began)
+                except StorageFault as fault:
+                    _log.warning("process %s could not be taken over: %s", other, fault)
+                finally:
+                    await _unlock(connection, other)
 
     async def _close(self) -> None:
         if self._connection is not None:
@@ -436,6 +466,8 @@ async def _holder(connection: AsyncConnection[tuple[Any, ...]]) -> str | None:
 def _machine(name: str | None) -> str | None:
     return (name or "").partition(" ")[2].partition(" ")[2] or None
 
+
+_SILENT = "seen_at < clock_timestamp() - %s * interval '1 second'"
 
 _HOLDER = (
     "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"

@@ -326,19 +326,19 @@ class Engine:
 
     async def status(self, run_id: str) -> str | None:
         """None when never started; else "running", "ended", or "given up" after too many crashes."""
-        workflow = await self._looked_up(run_id)
-        if workflow is None and self._lease is not None:
-            workflow = await self._looked_up(_TURN + run_id)
-        if workflow is None:
-            return None
-        if workflow.status in ("PENDING", "ENQUEUED", "DELAYED"):
-            return "given up" if (workflow.recovery_attempts or 0) > RECOVERIES else "running"
-        return "given up" if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
+        return (await self.statuses(run_id)).get(run_id)
 
-    async def _looked_up(self, id: str) -> WorkflowStatus | None:
+    async def statuses(self, *run_ids: str) -> dict[str, str]:
+        """See `status`; of those that were started, in one trip."""
+        turns = [_TURN + run for run in run_ids] if self._lease is not None else []
         # In a fresh context: in a run's it would be one of its steps.
-        looking = self._running.get_workflow_status_async(id)
-        return await asyncio.create_task(looking, context=Context())
+        looking = self._running.list_workflows_async(
+            workflow_ids=[*run_ids, *turns], load_input=False, load_output=False
+        )
+        found = await asyncio.create_task(looking, context=Context()) if run_ids else []
+        # A run's own status counts more than that of its turn.
+        of_turns_first = sorted(found, key=lambda workflow: not workflow.workflow_id.startswith(_TURN))
+        return {workflow.workflow_id.removeprefix(_TURN): _status(workflow) for workflow in of_turns_first}
 
     async def forget(self, *run_ids: str) -> None:
         """Delete what the steps of finished runs returned."""
@@ -375,6 +375,12 @@ class Engine:
             if self._server is not None:  # it is ours, so DBOS leaves its connections open
                 close_when_returned(self._server)
                 await loop.run_in_executor(None, self._server.dispose)
+
+
+def _status(workflow: WorkflowStatus) -> str:
+    if workflow.status in ("PENDING", "ENQUEUED", "DELAYED"):
+        return "given up" if (workflow.recovery_attempts or 0) > RECOVERIES else "running"
+    return "given up" if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
 
 
 async def wait_for_answer(answered: Callable[[str], Awaitable[object]], run_id: str) -> None:

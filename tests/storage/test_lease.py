@@ -57,6 +57,15 @@ def broken(server: str, lease: Lease) -> None:
     engine.dispose()
 
 
+def has_row(server: str, lease: Lease) -> bool:
+    """Whether the process counts as there, or as not taken over yet."""
+    engine = create_engine(server)
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql(f"SELECT 1 FROM processes WHERE id = '{lease.id}'").all()
+    engine.dispose()
+    return bool(found)
+
+
 async def test_a_process_that_is_gone_is_taken_over_by_one_other(server: str) -> None:
     dead, first, second = (Lease(server, beat_s=0.05, grace_s=0.5) for _ in range(3))
     await dead.take()
@@ -67,6 +76,33 @@ async def test_a_process_that_is_gone_is_taken_over_by_one_other(server: str) ->
         await until(lambda: one + other)
         await asyncio.sleep(0.3)
         assert one + other == [dead.id]
+
+
+async def test_a_lease_is_kept_while_another_process_is_taken_over(server: str) -> None:
+    """However long that takes: else the one that takes over is taken over itself, and so is the next one."""
+    dead, first, second = (Lease(server, beat_s=0.05, lease_s=0.6, grace_s=0.3) for _ in range(3))
+    began, took = list[str](), list[str]()
+
+    async def slowly(process: str) -> None:
+        began.append(process)
+        await asyncio.sleep(2)
+        took.append(process)
+
+    await dead.take()
+    await first.take()
+    keeping = asyncio.create_task(first.keep(slowly))
+    await dead.release()
+    await until(lambda: began)
+    async with kept(second) as (_, gone):
+        await until(lambda: took or gone)
+        await asyncio.sleep(0.3)
+        assert (took, gone) == ([dead.id], [])
+        first.check()
+        assert not keeping.done()
+    keeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeping
+    await first.release()
 
 
 async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server: str) -> None:
@@ -80,6 +116,7 @@ async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server:
     async with kept(other) as (_, gone):
         await until(lambda: gone)
         assert gone == [frozen.id]
+        await until(lambda: not has_row(server, frozen))
         assert not left, "it is frozen"
         with pytest.raises(LeaseLost):
             frozen.check()
