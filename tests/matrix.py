@@ -40,7 +40,8 @@ story: prompt work admin | mode work | pass work | show work | open work | recal
 story: recap work models strangers | context work | hide work | unhide work | stopcard always | safety work
 story: zero work | join work | leave work | play work | as work | proxy work | proxied work strangers
 story: gm work | deadline work | missed work models strangers
-story: screen work | plan work
+story: screen work | plan work | roll work | reveal work | try work models strangers | revealed work strangers
+story: tried work strangers
 story: whisper work | whispered work strangers | overdue work strangers | forget work strangers | nudge work strangers
 story: extracted work strangers | correct work strangers | keep work strangers | state work | characters work
 story: plot work | chapter work | import work books models | history work books models | export work | share work

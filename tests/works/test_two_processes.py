@@ -251,6 +251,8 @@ async def branches_of_a_story(t: Table) -> None:
     "story whisper",
     "story screen",
     "story plan",
+    "story roll",
+    "story reveal",
     "story state",
     "story plot",
     "story threads",
@@ -284,6 +286,8 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.play("/story gm Bia", ANA)
     await t.changes("/story plan The lamp is a trap.", "/story plan", "a trap")
     await t.changes("/story plan --remove 1", "/story screen", no_more="a trap")
+    await t.changes("/story roll 1d1 --for luck", "/story screen", "luck")
+    await t.changes("/story reveal 2", "/story screen", "shown to the table")
     await t.play("/story gm Ana")
     await t.changes("/story whisper Bia: a trap", "/story whisper", "a trap", by=ANA)
     await t.changes("/story leave", "/story cast", no_more="Ana", by=ANA)
@@ -346,6 +350,7 @@ NOT_PLAYED = {
     **dict.fromkeys(
         ("story ask", "story ideas", "story recap", "story missed", "story suggest", "story interview"), ASKS
     ),
+    **dict.fromkeys(("story try",), ASKS),
     **dict.fromkeys(("voice join", "voice leave", "voice pause", "voice resume"), ROOM),
     "voice say": "is heard where it was asked for",
     **dict.fromkeys(("voice stop", "voice skip"), "of what is being read aloud"),

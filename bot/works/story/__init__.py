@@ -45,6 +45,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.table.safety import Safety
     from bot.works.story.table.table import Table
     from bot.works.story.table.versions import Versions
+    from bot.works.story.turn import dice
     from bot.works.story.turn.cast_verbs import CastVerbs
     from bot.works.story.turn.edited_messages import EditedMessages
     from bot.works.story.turn.interview import Interview
@@ -55,6 +56,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.turn.scene_verbs import SceneVerbs
     from bot.works.story.turn.scene_writer import SceneWriter
     from bot.works.story.turn.session_zero import SessionZero
+    from bot.works.story.turn.trial import Trials
     from bot.works.story.work import Stories
     from bot.works.story.world.presets import Presets, prose_styles
     from bot.works.story.world.world import World
@@ -97,7 +99,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             own.read()  # a bot should not start with a broken file
     if settings.sheets:
         read(settings.sheets)
-    buttons = Buttons(logs)
+    buttons, screen = Buttons(logs), Screen(logs, dice.thrown)
     messages = Messages(own_names)
     branches = BranchVerbs(logs, resources.records.sessions, runs, adults, buttons, messages)
     table = Table(logs, settings, Versions(logs, messages), branches, Notes(logs, presets, prose), messages)
@@ -145,7 +147,8 @@ def make(resources: Resources, runs: Runs) -> Work:
         ),
         ProxiedNames(logs, resources.records.proxies),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
-        Screen(logs),
+        screen,
+        Trials(logs, scene_verbs, screen),
         buttons,
         SheetVerbs(logs, settings.sheets, own_names),
     )

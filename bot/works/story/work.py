@@ -54,12 +54,15 @@ if TYPE_CHECKING:
     from bot.works.story.turn.recap import Recap
     from bot.works.story.turn.scene_verbs import SceneVerbs
     from bot.works.story.turn.session_zero import SessionZero
+    from bot.works.story.turn.trial import Trials
     from bot.works.story.world.world import World
 
 T = TypeVar("T")
 
 MOVED = ("flip", "edit", "more", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
+TRIED = "tried"
+"""The verb that plays a scene which the game master has tried."""
 SHORT = 10
 """A story with so few turns is in the prompt as a whole: it needs no vectors."""
 
@@ -92,6 +95,7 @@ class Stories:
     proxied: ProxiedNames
     session_zero: SessionZero
     screen: Screen
+    trials: Trials
     buttons: Buttons
     sheets: SheetVerbs
 
@@ -157,7 +161,10 @@ class Stories:
             **dict.fromkeys(("join", "leave", "play", "as", "gm", "deadline", "whisper"), self.party.run),
             **dict.fromkeys(("proxy", "proxied"), self.proxied.run),
             "whispered": self.party.whispered,
-            **dict.fromkeys(("screen", "plan"), self.screen.run),
+            **dict.fromkeys(("screen", "plan", "roll", "reveal"), self.screen.run),
+            "revealed": self.screen.revealed,
+            "try": self.trials.run,
+            TRIED: self.trials.tried,
             "overdue": self.party.overdue,
             **dict.fromkeys(("sheet", "apply"), self.sheets.run),
             "missed": self.recap_verbs.recap,
@@ -187,9 +194,9 @@ class Stories:
             scene = under(there, played_id)
             for event in played_elsewhere(other_run, branch, scene, words(run.request.locale)):
                 yield event
-        if verb in (*WRITTEN, *MOVED, "undo", "stopcard", "pass", "mode"):
+        if verb in (*WRITTEN, *MOVED, TRIED, "undo", "stopcard", "pass", "mode"):
             await self.party.wait(run)
-        if verb in (*WRITTEN, OVERDUE) or (verb == "cast" and "cast" in run_of):
+        if verb in (*WRITTEN, OVERDUE, TRIED) or (verb == "cast" and "cast" in run_of):
             yield Answered()
             looked_into = await self.extraction.begin(run)
             if (played := await self.logs.here(run.request.place)) is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.events import Author, Place, Request
 from bot.verb import TYPED
+from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_safety import HERE, asks, exported_now, log, whole
@@ -21,7 +22,7 @@ DM = Place("terminal", "local", "dm-ana", "")
 
 async def alone(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **more: Any) -> str:
     """What the person reads whose answer nobody else sees."""
-    return await told(talk, verb, text, who=who, origin=ALONE, **more)
+    return " ".join((await told(talk, verb, text, who=who, origin=ALONE, **more)).split())
 
 
 async def test_only_the_game_master_sees_plans_and_they_go_with_the_role(tmp_path: Path) -> None:
@@ -147,3 +148,88 @@ async def test_plans_go_with_their_author(tmp_path: Path) -> None:
         await asks(talk, "gm", "Bia", who="bia")
         assert "Nothing is kept here" in await alone(talk, "screen", who="bia")
         assert "number 1" in await alone(talk, "plan", "Another.", who="bia")
+
+
+async def test_a_hidden_roll_is_kept_and_shown_later(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        in_public(talk)
+        listens = {"for": "Mira listens"}
+        assert "= `1`" in (rolled := await alone(talk, "roll", "1d1", options=listens)), rolled
+        assert "Mira listens" in rolled
+        assert "number 2" in await alone(talk, "roll", "3d1+4")
+        assert "I can't roll" in await alone(talk, "roll", "the dice")
+        for verb, text in (("roll", "1d1"), ("reveal", "1"), ("screen", "")):
+            assert "Only the game master" in await alone(talk, verb, text, who="bia"), verb
+        assert "no number x" in await alone(talk, "reveal", "x")
+        start = len(talk.events)
+        assert "The table sees number 1 now." in await alone(talk, "reveal", "1")
+        await talk.until(lambda events: "shows a roll" in str(events), start)
+        assert "Mira listens" in str(talk.events[start:])
+        assert "shown to the table" in await alone(talk, "screen")
+        await alone(talk, "plan", options={"tell": 2})
+        await asks(talk, "act", "I wait.")
+        assert "<secrets>\n- roll: 3d1 + 4, total 7\n</secrets>" in whole(writer.scenes[-1])
+        assert "Mira listens" not in whole(writer.scenes[-1])
+        assert "number 3" in await alone(talk, "plan", PLAN), "numbers are never used again"
+
+
+async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        in_public(talk)
+        assert "Only the game master" in await alone(talk, "try", "The lamp dies.", who="bia")
+        writer.next = [Reply("A cold hand takes the lamp."), Reply("The sea falls silent.")]
+        before = len(writer.asked)
+        tried = await alone(talk, "try", "The lamp dies.")
+        assert "A cold hand takes the lamp." in tried
+        assert "number 1" in tried
+        assert "The lamp dies." in whole(writer.asked[-1])
+        assert "The sea falls silent." in await alone(talk, "try")
+        assert len(writer.asked) == before + 2, "no choices are asked for"
+        assert [node.kind for node in await log(talk, "act", "scene")] == ["act", "scene"]
+        for options in ({"play": 1}, {"drop": 1}):
+            assert "Only the game master" in await alone(talk, "try", who="bia", options=options)
+        assert "is removed" in await alone(talk, "try", options={"drop": 2})
+        start, asked = len(talk.events), len(writer.asked)
+        assert "is being played" in await alone(talk, "try", options={"play": 1})
+        await talk.until(lambda events: "A cold hand takes the lamp." in str(events), start)
+        assert len(writer.asked) == asked
+        assert "already played" in await alone(talk, "try", options={"play": 1})
+        (_, act), (_, scene) = await log(talk, "act"), await log(talk, "scene")
+        assert (act.author_id, scene.turn) == ("ana", act.id)
+        await asks(talk, "act", "I follow.", who="bia")
+        assert "A cold hand takes the lamp." in whole(writer.scenes[-1])
+        assert "The sea falls silent." not in str(writer.scenes[-1])
+        again = await asks(talk, "retry", who="bia")
+        assert again == "done"
+
+
+async def test_a_trial_does_not_fit_once_the_story_has_gone_on(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        writer.next = [Reply("A cold hand takes the lamp.")]
+        await alone(talk, "try", "The lamp dies.")
+        await asks(talk, "act", "I wait.")
+        assert "has gone on" in await alone(talk, "try", options={"play": 1})
+        await asks(talk, "undo")
+        start = len(talk.events)
+        await alone(talk, "try", options={"play": 1})
+        await talk.until(lambda events: "A cold hand" in str(events), start)
+
+
+async def test_a_scene_tried_in_a_private_place_is_played_in_the_thread(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        await alone(talk, "screen", place=DM)
+        writer.next = [Reply("A cold hand takes the lamp.")]
+        await alone(talk, "try", "The lamp dies.", place=DM)
+        assert "is being played" in await alone(talk, "try", place=DM, options={"play": 1})
+        await asks(talk, "act", "I wait.")
+        assert "A cold hand takes the lamp." in whole(writer.scenes[-1])

@@ -100,7 +100,7 @@ def for_writer(entry: Entry) -> str:
     return entry.text
 
 
-def for_people(entry: Entry) -> str:
+def one_line(entry: Entry) -> str:
     """In one line of Markdown."""
     if entry.kind == "roll":
         about = str(entry.body.get("for") or "")
@@ -113,5 +113,9 @@ def lines(story: Story, say: Words) -> list[str]:
     result = []
     for entry in entries(story).values():
         marks = [say("story.entry_told")] if entry.told else []
-        result.append(f"**{entry.n}.** " + " · ".join((for_people(entry), *(f"*{mark}*" for mark in marks))))
+        if entry.kind == "trial":
+            marks.append(say("story.entry_played" if entry.shown else "story.entry_tried"))
+        elif entry.shown:
+            marks.append(say("story.entry_shown"))
+        result.append(f"**{entry.n}.** " + " · ".join((one_line(entry), *(f"*{mark}*" for mark in marks))))
     return result

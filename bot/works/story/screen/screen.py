@@ -9,12 +9,25 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
+from bot.events import (
+    Attachment,
+    Choice,
+    Choices,
+    Event,
+    OptionValue,
+    Place,
+    Request,
+    Run,
+    Stage,
+    Text,
+    UserError,
+)
 from bot.verb import TYPED
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.screen.entries import (
     TOLD_CHARS,
+    Entry,
     bound_at,
     check_master,
     entries,
@@ -23,6 +36,7 @@ from bot.works.story.screen.entries import (
     is_master,
     lines,
     next_number,
+    one_line,
     told,
 )
 
@@ -35,17 +49,24 @@ TABLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text for the game master, and buttons under it as labels, lines and what they ask for."""
+    """A text for the game master, and buttons under it as labels, lines and what they ask for. `reveals` is the number
+    of a roll that the table now sees, of the `story`, `there` where that is played.
+    """
 
     text: str
     title: str = ""
     buttons: list[tuple[str, str, str]] = field(default_factory=list)
     file: str = ""
+    reveals: int = 0
+    story: str = ""
+    there: Place | None = None
 
 
 class Screen:
-    def __init__(self, logs: Logs) -> None:
+    def __init__(self, logs: Logs, thrown: Callable[[str, Words], tuple[str, str]]) -> None:
+        """`thrown` rolls dice: a line for people and one for the writer."""
         self._logs = logs
+        self._thrown = thrown
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -56,10 +77,15 @@ class Screen:
         verbs: dict[str, Callable[[Request, Words], Awaitable[Shown]]] = {
             "screen": self._screen,
             "plan": self._plan,
+            "roll": self._roll,
+            "reveal": self._reveal,
         }
         shown = await run.step("done", lambda: verbs[request.verb](request, say), Shown)
         if shown.title:
             yield Stage(request.verb, shown.title)
+        if shown.reveals:
+            about: dict[str, OptionValue] = {"n": shown.reveals, "story": shown.story}
+            await run.begin("revealed", "revealed", options=about, for_all=True, there=shown.there)
         yield Text(shown.text)
         if shown.file:
             yield Attachment("screen.md", "text/markdown", shown.file.encode())
@@ -98,7 +124,45 @@ class Screen:
         return "\n\n".join((f"# {title}", story_lines, *scenes)) + "\n"
 
     def _ways(self, say: Words) -> list[tuple[str, str, str]]:
-        return [(say("story.button_plan"), "/story plan", say("story.plan_words"))]
+        return [
+            (say("story.button_plan"), "/story plan", say("story.plan_words")),
+            (say("story.button_roll"), "/story roll", say("story.roll_words")),
+            (say("story.button_try"), "/story try", say("story.try_words")),
+        ]
+
+    async def _roll(self, request: Request, say: Words) -> Shown:
+        """Roll dice that the table does not see."""
+        played = await self.played(request)
+        for_people, for_writer = self._thrown(request.text, say)
+        n, about = next_number(played.story), str(request.options.get("for") or "").strip()
+        body = {"kind": "roll", "n": n, "text": for_people, "rolled": for_writer, "for": about}
+        await self._logs.append(played, noted(request, "roll", body))
+        line = one_line(Entry(n, "roll", request.author.id, body))
+        return Shown(
+            f"{line}\n\n{say('story.roll_kept', n=n)}",
+            buttons=[
+                (say("story.button_reveal"), f"/story reveal {n}", ""),
+                (say("story.button_tell"), f"/story plan --tell {n}", ""),
+            ],
+        )
+
+    async def _reveal(self, request: Request, say: Words) -> Shown:
+        """Show a hidden roll to the table."""
+        played, typed = await self.played(request), request.text.strip()
+        entry = entry_of(played.story, int(typed) if typed.isdecimal() else typed, "roll")
+        await self.change(played, request, entry.n, shown=True)
+        goes = table_of(played)
+        return Shown(say("story.roll_shown", n=entry.n), reveals=entry.n, story=played.row.id, there=goes)
+
+    async def revealed(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Show the table a roll that was hidden."""
+        request, say = run.request, words(run.request.locale)
+        id, n = str(request.options["story"]), int(str(request.options["n"]))
+        story = await self._logs.story(request.place.space, id, id)
+        entry = entries(story).get(n)
+        if entry is not None and entry.kind == "roll" and entry.shown:
+            yield Stage("revealed", "")
+            yield Text(f"{say('story.revealed')}\n\n{one_line(entry)}")
 
     async def _plan(self, request: Request, say: Words) -> Shown:
         """Keep a plan; or change one by its number."""
@@ -106,13 +170,13 @@ class Screen:
         story = played.story
         if (n := request.options.get("remove")) is not None:
             entry = entry_of(story, n)
-            await self._change(played, request, entry.n, removed=True)
+            await self.change(played, request, entry.n, removed=True)
             return Shown(say("story.entry_removed", n=entry.n))
         if (n := request.options.get("tell")) is not None:
             entry = entry_of(story, n, "plan", "roll")
             if sum(map(len, (*told(story), for_writer(entry)))) > TOLD_CHARS:
                 raise UserError("story.told_much", limit=TOLD_CHARS)
-            await self._change(played, request, entry.n, told=True)
+            await self.change(played, request, entry.n, told=True)
             return Shown(say("story.entry_tells", n=entry.n))
         if not text:
             return Shown("\n".join(lines(story, say)) or say("story.screen_empty"), buttons=self._ways(say))
@@ -126,7 +190,7 @@ class Screen:
             ],
         )
 
-    async def _change(self, played: PlayedStory, request: Request, n: int, **what: bool) -> None:
+    async def change(self, played: PlayedStory, request: Request, n: int, **what: bool) -> None:
         await self._logs.append(played, noted(request, "change", {"kind": "change", "n": n, **what}))
 
     async def played(self, request: Request) -> PlayedStory:

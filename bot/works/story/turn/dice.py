@@ -289,6 +289,15 @@ def rolled(requested: Wanted) -> Roll:
     return Roll(str(result.ast), written, total, natural, *of_check)
 
 
+def thrown(text: str, say: Words) -> tuple[str, str]:
+    """Dice that are typed alone, rolled: as people read them, and as the writer does. Raises UserError."""
+    expression = " ".join(text.split())
+    if not (wanted := find(f"[{expression}]")):
+        raise _error("bad", expression=_short(expression))
+    rolls = [rolled(roll) for roll in wanted]
+    return "; ".join(for_people(roll, say) for roll in rolls), "; ".join(map(for_writer, rolls))
+
+
 def for_people(roll: Roll, say: Words) -> str:
     """A line of Markdown."""
     result = roll.result(say.locale)
