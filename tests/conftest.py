@@ -55,6 +55,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 compiled.share()
 
+gc.disable()  # until all tests are collected: nothing of what that makes is garbage
+
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile(
     "anywhere", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -148,6 +150,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(10_000, 20, 20)
 
 
