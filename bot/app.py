@@ -170,7 +170,7 @@ class App:
             self._execution.body,
             busy_timeout_s=busy_timeout_s,
             lease=lease,
-            answered=self._live.ended,
+            answered=self._live.shown,
         )
         self._departures = Departures(resources.records.database)
         self._kept_days = KeptDays(

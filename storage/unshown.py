@@ -62,6 +62,13 @@ class Unshown:
         this_stage = (t.c.space == space, t.c.run_id == run, t.c.stage == stage)
         await self._db.run(t.delete().where(*this_stage))
 
+    async def owed(self, run: str) -> bool:
+        """Whether the end of the run is not on the screen yet."""
+        from storage.tables import unshown as t
+
+        this_end = (t.c.run_id == run, t.c.stage == "")
+        return bool(await self._db.column(t.select().with_only_columns(t.c.run_id).where(*this_end)))
+
     async def count(self) -> int:
         """How many there are, of all spaces."""
         from sqlalchemy import func, select

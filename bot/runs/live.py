@@ -229,6 +229,10 @@ class LiveRuns:
         row = await self._inbox.get(run)
         return ended_as(row.state) if row is not None else "failed"
 
+    async def shown(self, run: str) -> None:
+        """Wait until the next run of the line may begin."""
+        await self.ended(run)
+
 
 class Order:
     """First in, first out in each line, by the number that each run got when it was received."""

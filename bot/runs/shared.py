@@ -16,6 +16,7 @@ from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import ended_as, line_of, readable
 from bot.waiting import wait_at_most
 from storage.inbox import UNFINISHED
+from storage.unshown import Unshown
 
 if TYPE_CHECKING:
     from storage.db import Database
@@ -27,6 +28,9 @@ LOOK_S = 0.5
 
 ENDS_S = 60.0
 """How long a run that another process has stopped may take to show its last words."""
+
+SHOWN_S = 60.0
+"""How long a line waits for an answer that its platform does not take."""
 
 STOP, REWORD = "stop", "reword"
 """What processes tell each other of runs."""
@@ -44,6 +48,7 @@ class SharedRuns(LiveRuns):
         """`start` starts a run that no process has begun; `executed` says whether a process executes one, or will."""
         super().__init__(inbox)
         self._database = database
+        self._unshown = Unshown(database)
         self._lease = lease
         self._start = start
         self._executed = executed
@@ -105,6 +110,16 @@ class SharedRuns(LiveRuns):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await begun.wait()
+
+    async def shown(self, run: str) -> None:
+        """Wait until the run's answer is whole and on the screen, though not forever: the answer to the next one of its
+        line may come from another process, and would overtake it.
+        """
+        await self.ended(run)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SHOWN_S):
+                while await self._unshown.owed(run):  # noqa: ASYNC110 - no event tells of another process
+                    await asyncio.sleep(LOOK_S)
 
     async def over_everywhere(self, run: str) -> None:
         """Wait until the run goes on in no process."""
