@@ -20,6 +20,7 @@ from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused
 from bot.adapters.writer import Rank, Writer, Writers, until_available
 from storage.faults import StorageFault
+from storage.patience import patiently
 
 if TYPE_CHECKING:
     from bot.adapters.home import Home
@@ -135,7 +136,8 @@ class StageMessages(Generic[AnyPage]):
 
     async def _opened(self) -> None:
         try:
-            await self.home.open()
+            # Again where the database was away for a moment: as after a crash, it finds what was made.
+            await patiently(self.home.open)
         except Exception as fault:  # then the home's present surface is used
             _log.error("run %s: its place could not be opened: %s", self.run, type_and_trace(fault))
         self.placed = True

@@ -15,9 +15,12 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.discord.shown.links import THREAD
 from bot.adapters.discord.text.page import CURSOR
 from bot.app import App
 from bot.events import Choice, Choices, Citation, Event, Notice, Run, Stage, Status, Text, UserError
+from storage.faults import StorageFault
+from storage.outbox import Outbox
 from tests.adapters.discord.wire import bot
 from tests.adapters.slack.desk import QUICK
 from tests.adapters.slack.table import seated
@@ -262,3 +265,31 @@ async def until_owed(app: App, number: int) -> None:
     async with asyncio.timeout(SOON_S):
         while len(await app.records.unshown.all()) != number:  # noqa: ASYNC110 - a database tells nobody
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("call", ["claim", "sent"])
+async def test_an_answer_gets_its_thread_where_the_database_was_away_for_a_moment(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that changes something is not sent again by itself: nobody knows whether it was done."""
+    real, faults = getattr(Outbox, call), [StorageFault("other", away=True)]
+
+    async def away(self: Outbox, space: str, run: str, stage: str, *more: Any) -> Any:
+        if stage == THREAD and faults:
+            raise faults.pop()
+        return await real(self, space, run, stage, *more)
+
+    monkeypatch.setattr(Outbox, call, away)
+    course = Course(1)
+    course.go_on.set()
+    async with FakeDiscord() as fake:
+        discord = OnDiscord(fake, tmp_path)
+        async with discord.running(course.scripts):
+            await discord.ask(0)
+
+            def shown() -> list[str]:
+                return [text for texts in discord.threads().values() for text in texts]
+
+            await fake.until(lambda: any("It goes out" in text for text in shown()))
+    assert not faults
+    assert len(discord.threads()) == 1
