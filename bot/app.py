@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bot.kind import StandsFor
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
+    from bot.retrieval.embedding import Embedder
     from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
@@ -82,6 +83,8 @@ STRAYS_S = 1.0
 """Between two tries to take up what earlier processes have left."""
 ASKS_S = 2.0
 """How long a model may take to say whether a message asks something: Slack waits three seconds."""
+LISTENER_S = 0.5
+"""How long a message waits for the model of meanings to load; until then the words alone count."""
 
 FORGET = "forget"
 """What processes tell each other of a run of which nothing more is to be shown."""
@@ -133,6 +136,7 @@ class App:
         self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
+        self._listening: asyncio.Task[Embedder | None] | None = None
         self._reporting: set[asyncio.Task[None]] = set()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """By what a button belongs to."""
@@ -720,15 +724,22 @@ class App:
     async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
         """Whether a message that does not address the bot asks it something, where it listens to everything.
 
-        Decided by the words, and in doubt by the extractor, within ASKS_S; else by the words alone.
+        Decided by the words and the meaning, and in doubt by the extractor, within ASKS_S; else by the words alone.
         """
         from bot.asking import Overhearing, asks, asks_with_model, by_words
 
         models = self.resources.models.with_roles(await self.settings.roles(request))
         wording = (await self.prompts.wording(request.place.space, "asks_bot")).text
         run: Any = Overhearing(request)
+        embedder = await self._listener()
         answer = asks_with_model(
-            models, run, wording, request.text, mentions_people=mentions_people, replies=replies
+            models,
+            run,
+            wording,
+            request.text,
+            mentions_people=mentions_people,
+            replies=replies,
+            embedder=embedder,
         )
         try:
             async with asyncio.timeout(ASKS_S):
@@ -737,6 +748,19 @@ class App:
             verdict = asks(request.text, mentions_people=mentions_people, replies=replies)
             asked = by_words(verdict, request.text)
         return asked and (not await self.channel_rules.silent(request.place) or await self._knows(request))
+
+    async def _listener(self) -> Embedder | None:
+        """The model for the meaning of messages; None until it is loaded, or where it is not wanted."""
+        if self._listening is None:
+            from bot.asking_head import MODEL
+
+            embedding = self.resources.embedding
+            if MODEL not in (embedding.name, embedding.other_name) or not embedding.configured:
+                return None
+            loading = embedding.get() if embedding.name == MODEL else embedding.other(fetch=True)
+            self._listening = asyncio.create_task(loading)
+        await asyncio.wait({self._listening}, timeout=LISTENER_S)
+        return self._listening.result() if self._listening.done() else None
 
     async def _knows(self, request: Request) -> bool:
         """Whether an answer is found, as far as that can be known before a model is asked."""
@@ -958,6 +982,8 @@ class App:
             await clips.close()
         for service in self._services:
             await service.close()
+        if self._listening is not None:
+            self._listening.cancel()
         if self._begun:
             await asyncio.wait(set(self._begun), timeout=LEAVE_S)
         if self._guard is not None:

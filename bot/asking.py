@@ -1,10 +1,11 @@
-"""Whether a message in a channel asks the bot something, by its words and the shape of its sentences.
+"""Whether a message in a channel asks the bot something, by its words, the shape of its sentences and its meaning.
 
 Knows no platform. Reads English and Portuguese. Where the words do not decide, a small model may be asked.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -18,18 +19,26 @@ if TYPE_CHECKING:
     from bot.events import Completion, Request, Run
     from bot.llm.registry import Models
     from bot.prompts import PromptText
+    from bot.retrieval.embedding import Embedder
 
 Verdict = Literal["yes", "likely", "unsure", "no"]
 """Whether it asks the bot. "likely": it has the shape of a question, and may as well be to the other people."""
 
+QUOTATION: Final = "xquote"
+"""The word for what stands in quotation marks."""
+_PRIOR: Final[dict[Verdict, float]] = {"yes": 2.0, "likely": 1.0, "unsure": 0.0, "no": -1.0}
+"""What each verdict adds to the score of a message's meaning."""
+_MARKED: Final = 0.5
+"""That of "unsure" with a question mark."""
 _END: Final = 1_500
 """Characters that are read of each end of a message."""
 
 # What people paste and quote, and what they do in a role, is not what they ask.
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$|^[ \t]*\*[^*\n]+\*[ \t]*$|[\"“][^\"”\n]*[\"”]",
+    r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$|^[ \t]*\*[^*\n]+\*[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
+_SAID = re.compile(r"[\"“][^\"”\n]*[\"”]")
 _IGNORED = re.compile(r"https?://\S+|<a?:\w{1,40}:\d{1,25}>|:[a-z_]\w{1,40}:|[*_~]{2,}")
 _MENTION = re.compile(r"<[@#][!&]?\w{1,40}(?:\|[^<>\n]{0,80})?>|(?<!\w)@\w{1,40}")
 _ASIDE = re.compile(r"\b(?:and|e|with|com)(?: [oa])?\s*$")
@@ -49,7 +58,7 @@ _CONDITION = re.compile(r"(?:if|when|once|after|say|se|quando|caso|depois|digamo
 
 def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> Verdict:
     """Whether the message asks the bot. `mentions_people`: others than the bot; `replies`: to another person."""
-    own = _IGNORED.sub(" ", _QUOTED.sub(" ", _ends(text)))
+    own = _own(text)
     whole = plain(own)
     public = bool(words.FOR_ANYBODY.search(whole) or words.NAMES_THE_BOT.search(whole))
     if words.DROPPED.search(whole) or (not public and (replies or (mentions_people and _addressed(own)))):
@@ -66,6 +75,16 @@ def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> 
         if verdict in verdicts:
             return verdict
     return "no"
+
+
+def weighed(verdict: Verdict, text: str, score: float) -> Verdict:
+    """The verdict, with what the message means: its score by `bot.asking_head`."""
+    if not plain(_own(text)):
+        return "no"
+    marked = verdict == "unsure" and "?" in text
+    if score + (_MARKED if marked else _PRIOR[verdict]) <= 0:
+        return "no"
+    return "yes" if verdict == "yes" else "likely"
 
 
 def by_words(verdict: Verdict, text: str) -> bool:
@@ -93,6 +112,19 @@ class Overhearing:
         return call()
 
 
+async def verdict_on(
+    text: str, *, mentions_people: bool = False, replies: bool = False, embedder: Embedder | None = None
+) -> Verdict:
+    """As `asks`, also by the message's meaning, unless it is for another person."""
+    verdict = asks(text, mentions_people=mentions_people, replies=replies)
+    if embedder is None or mentions_people or replies:
+        return verdict
+    from bot.asking_head import score
+
+    vectors = await asyncio.to_thread(embedder.passages, [_ends(text)])
+    return weighed(verdict, text, score(vectors[0]))
+
+
 async def asks_with_model(
     models: Models,
     run: Run,
@@ -101,12 +133,13 @@ async def asks_with_model(
     *,
     mentions_people: bool = False,
     replies: bool = False,
+    embedder: Embedder | None = None,
 ) -> bool:
-    """As `asks`; where that is likely or unsure, what the extractor says. Without one, the words alone count.
+    """As `asks`; where that is likely or unsure, what the extractor says. Without one, the words and the meaning count.
 
-    `wording` is the prompt "asks_bot" of the space.
+    `wording` is the prompt "asks_bot" of the space; `embedder` the model of `bot.asking_head`, if it is loaded.
     """
-    verdict = asks(text, mentions_people=mentions_people, replies=replies)
+    verdict = await verdict_on(text, mentions_people=mentions_people, replies=replies, embedder=embedder)
     if verdict in ("yes", "no"):
         return verdict == "yes"
     from bot import untrusted
@@ -122,6 +155,11 @@ async def asks_with_model(
         return (await models.json(run, "extractor", "asks", prompt, AsksReply)).asks_bot == "yes"
     except UserError:
         return by_words(verdict, text)
+
+
+def _own(text: str) -> str:
+    """The text without links and what is pasted."""
+    return _IGNORED.sub(" ", _SAID.sub(f" {QUOTATION} ", _QUOTED.sub(" ", _ends(text))))
 
 
 def _ends(text: str) -> str:
@@ -151,7 +189,9 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
     clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
     if words.FOR_ANYBODY.search(whole):
         return "yes"
-    social = words.SOCIAL.search(whole) is not None and words.TAUGHT.search(whole) is None
+    # What follows a colon is what is to be done something with.
+    told = _unopened(plain(raw.partition(":")[0])) if words.REQUEST.match(whole) else whole
+    social = words.SOCIAL.search(told) is not None and words.TAUGHT.search(told) is None
     if (
         social
         or _NAMED.match(raw)
@@ -167,6 +207,8 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
     if (words.SOUGHT.match(whole) or words.GOES_ON.match(said)) and not words.STATES.search(whole):
         return "likely"
     if words.IN_THE_MIDDLE.search(whole) and (marked or _CONDITION.match(whole)):
+        return "likely"
+    if words.IN_PLACE.match(whole) or words.ASKED_FOR.match(said):
         return "likely"
     stated = words.STATED.fullmatch(whole) is not None
     if stated and " ou " in whole:

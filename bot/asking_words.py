@@ -22,6 +22,7 @@ _SPELT: Final = dict(
     alguem=anyone alguém=anyone algm=anyone vc=voce vcs=voces cê=voce ce=voce ces=voces cês=voces tu=voce
     oq=o_que oque=o_que oqe=o_que q=que pq=por_que porque=por_que porq=por_que qdo=quando qnd=quando qto=quanto
     qnto=quanto quato=quanto qtos=quantos qtas=quantas cmo=como pra=para pro=para pras=para pros=para tá=esta
+    tava=estava tavam=estavam
     ta=esta tão=estao tô=estou n=nao nn=nao pfv=please pfvr=please pfr=please hj=hoje amanhã=tomorrow
     fds=weekend presisa=precisa presiso=preciso é=eh kd=cade msm=mesmo tb=tambem tbm=tambem eai=e_ai eae=e_ai
     """,
@@ -63,7 +64,7 @@ OPENING = _of(r"""
     |there|friends|gm|thanks?(?: you)?(?: so much| a lot)?|thx|ty|tysm|cheers|please|ok|okay|k|so+|well
     |u[mh]+|hm+
     |wait|oh|ah|btw|also|and|or|then|but|cool|nice|great|alright|perfect|got it|sorry|actually|anyways?|lol
-    |lmao
+    |lmao|like(?= (?:what|how|why|when|where|is|are|do|does|can)\b)
     |ha(?:ha)+|yeah|yes|now|just|maybe|bot|sutradhar
     |(?:i (?:have|got|had) |got )?(?:an? |one |just )?(?:\w+ )?question(?: for (?:you|the bot|anyone))?
     (?! about| on| regarding)
@@ -84,7 +85,10 @@ ANNOUNCED = _of(r"""
 
 SOCIAL = _of(
     r"""
-    tonight|tomorrow|today|weekend|next week|semana que vem|(?:mon|tues|wednes|thurs|fri|satur|sun)days?
+    tonight|tomorrow|today|whose turn|(?:vez|turno) de (?:quem|fazer|trazer|levar|pagar|lavar|limpar)
+    |de quem eh a vez
+    |who (?:is|has) got (?!(?:the most|the highest|proficiency|access)\b)|weekend|next week|semana que vem
+    |(?:mon|tues|wednes|thurs|fri|satur|sun)days?
     |\d{1,2} ?[ap]m
     |(?:at|until) [5-9](?:$| ?pm| tonight| instead| then)|snacks?|pizza|beers?|coffee|minis?|voice chat
     |on (?:voice|discord|call)|game night|coming|come over|(?:you|we|all) ready|ready (?:to|for|yet|now)
@@ -96,7 +100,8 @@ SOCIAL = _of(
     |hoje|(?:na|de|essa|nessa|topa) (?:segunda|terca|quarta|quinta)|sexta|sabado|domingo|fim de semana|bora
     |vamos?
     |topam?|anima|leva|levam|levar|traz|trouxe|trazer|salgadinhos?|cerveja|cafe|miniaturas?|no voice|na call
-    |que horas|as [5-9]|prontos?|todo mundo|livres?|em casa|favorit[oa]s?|print|de voces|para voces|chegaram
+    |que horas|as [5-9]|prontos?|todo mundo|(?:esta|estao|fica|anyone|quem|todos|voces?) livres?|em casa
+    |favorit[oa]s?|print|de voces|para voces|chegaram
     |pedimos
     |(?:a|da) proxima (?:sessao|mesa)|carona
     """,
@@ -140,14 +145,18 @@ SMALL_TALK = _of(r"""
     |how (?:\w+ ){1,2}(?:is|was|are) (?:that|this|it|he|she)$
     |what (?:is (?:up|new|good|going on|your)|the (?:hell|heck|fuck)|(?:could|can) (?:possibly )?go wrong
     |am i doing
-    |do you|time|are we|(?:should|do|can) we (?:play|eat|do|watch|bring)|would you (?:do|pick|play|choose
+    |do you|time(?! zones?| line| limit| period| frame| signature)|are we|(?:should|do|can) we (?:play|eat|do
+    |watch|bring)|would you (?:do|pick|play|choose
     |roll|get)
+    |(?:was|were) (?:i|we|you|they|he|she) (?:even |just |really |ever )?(?:thinking|doing|saying|expecting
+    |drinking|smoking)
     |if (?:we (?:all|just|play|start|meet)|i told you))
     |what an? \w+(?: \w+)?$|who (?:cares|asked|knows|would have|would|wants|else|here|even|took|let|does that
     |is (?:in|up|coming|bringing|there|ready|free|down|going|joining|hosting|dm|gm|dming|this|that|with me))
     |why (?:am i|are (?:you|we|they)|me|not|would (?:anyone|he|she|you)|do i (?:always|even|keep)
     |does (?:it|this) always|did (?:you|he|she|they))|(?:is|are|was) not (?:that|it|this)|where (?:are
     |were) (?:you|we)
+    |(?:can|could) (?:this|today|it|things|my|the) (?:\w+ )?(?:get|be) (?:any|more|worse|better)
     |when are (?:you|we)|are we|shall we|who is the new|do we have (?:quorum|enough|time|everyone|a date
     |plans)
     |how (?:is|are) (?:the |my )?(?:new )?(?:job|kids|family|wife|husband|dog|cat|baby|weather|house|leg|day
@@ -161,7 +170,10 @@ SMALL_TALK = _of(r"""
     |(?:can|could|may) i (?:join|come|play with|borrow|ask|have (?:a|the|your|some)|sit|dm|call|bring)|mind if
     |when is (?:the )?(?:next )?(?:session|game|meetup|stream)|any (?:plans|news|luck|takers|objections
     |volunteers)
-    |(?:can|could|would|should) anyone (?:bring|send|pick|lend|give|come|join|host|drive|run|dm)
+    |(?:can|could|would|should) anyone (?:bring|send|pick|lend|give|come|join|host|drive|run|dm|grab|take
+    |pass|save|cover|hold
+    |let|carry|buy|order|wake|call|text|invite|add|fill in|swap|stay|watch|open|close|turn|mute|unmute|print
+    |share|upload|hand)
     |i wonder what (?:the dm|he|she|they)
     |how to (?:\w+ ){1,5}(?:is|was) (?:such|so|an?|the|my|really)|(?:is|was) an? (?:good|great|fun|nice|bad
     |blast|pleasure)|(?:good|ok) with (?:that|this|it)
@@ -169,7 +181,8 @@ SMALL_TALK = _of(r"""
     |(?:has |have |does |did |is |was |will )?anyone
     |(?:tudo|td) (?:bem|bom|certo|joia|ok)|como (?:voces?|vao|vai|foi|assim|sempre|ela|ele|a gente|disse
     |as coisas
-    |eu (?:amo|odeio|adoro|queria|disse))|que(?! horas| tipo| classe| dia| nivel| pagina| dado| magia| regra
+    |eu (?:amo|odeio|adoro|queria|disse))|que(?! \w+ (?:estava|era|foi|eh|usa|cai|caem|fica|vale|conta
+    |aparece|serve|precisa) \w| horas| tipo| classe| dia| nivel| pagina| dado| magia| regra
     | que| eh(?! isso))
     |quem (?:diria|nunca|sabe|liga|quer|topa|vai|vem|leva|traz|anima|joga|pegou|me|te|mais|disse|dera
     |perguntou|ai)
@@ -178,8 +191,11 @@ SMALL_TALK = _of(r"""
     |tem quorum|ate onde (?:eu )?(?:sei|lembro)|quanto tempo(?:$| saudade)
     |(?:o que|por que) (?:eu (?:quis|disse|sempre|sou
     |fui)
-    |(?:pode|poderia) dar errado|fazemos|voces?|me lembra|vamos|a gente (?:vai|faz|joga)|(?:esta
+    |(?:pode|poderia) dar errado|fazemos|voces?|me lembra|vamos|a gente (?:vai|faz|joga)|a gente (?:estava
+    |tava|esta) \w+ndo|(?:esta
     |estao) (?:fazendo|rolando))
+    |quao \w+ (?:pode|podia|poderia) ser|deu tudo (?:certo|errado)|(?:\w+ )?esta (?:acordad[oa]|vindo
+    |chegando|viv[oa]|online|bem)
     |tanto faz|pode (?:ser|deixar|crer)|da para acreditar|esta (?:ai|bom|tudo)|nao eh \w+$|so eu que|eh voce
     |tem (?:coisa melhor|anyone|certeza|sessao|jogo|mesa|pizza|lugar|vaga|gente)|vai (?:vir|jogar|querer|ter
     |rolar|sair)
@@ -235,8 +251,9 @@ FOR_ANYBODY = _of(
 INTERROGATIVE = _of(r"""
     (?:what|how) (?:is|are|was|were|does|do|did|can|could|should|would|will|has|if|about|happens|counts
     |happened
-    |changed|makes)|what exactly \w+|what \w+ (?:applies|works|counts|goes|comes)
-    |what (?!i |we |you |he |she |they |it )(?:\w+ ){1,3}(?:is|are|does|do
+    |changed|makes)|what exactly \w+|what (?:even|really|actually|else|all) (?:is|are|does|do|was|were|did
+    |counts) \w+|what \w+ (?:applies|works|counts|goes|comes)
+    |what (?!i |we |you |he |she |they |it )(?:\w+ ){1,3}(?:is|are|was|were|does|do
     |did|can|should
     |sets|i|says|needs?|gives)|how (?:(?:exactly|tf) \w+|\w+ (?:works?$|interacts?|stacks?))|how (?:to|many
     |much|long|far|fast
@@ -250,7 +267,13 @@ INTERROGATIVE = _of(r"""
     |(?:does|is|are|can|could|would|will|did|must|should) (?!be|been|it|not|fine|nice|what|do|so|good|well
     |you|your|to|as
     |always|also|never|have|go|see|say|get|agree|confirm|use|try|come|make|probably|i|only|just)\w+ \w+
-    |do (?!your|not|it|so|be|we)\w+s \w+|any (?:way|chance|rules?|docs|examples?|limit|difference|reason
+    |do (?!your|not|it|so|be|we)\w+s \w+
+    |(?:was|were|had|has) (?!it|that|this|so|not|a|an|the|in|on|at|to|just|really|been|going|there|super|too
+    |pretty|very|you|he
+    |she|they|we|i|my|fun|great|good|nice|awesome|about|only|also|gonna|like|more|with|by
+    |always)\w+ (?:\w+ ){0,6}\w+(?: or | ever | always | already
+    | before | after | in | the | a | an )\w+
+    |any (?:way|chance|rules?|docs|examples?|limit|difference|reason
     |\w+s) \w+
     |anything (?:in|about|on) \w+
     |(?:em|de|a|com|para|por|ate|desde|no|na) (?:que|qual|quais|quant[oa]s?|quando|onde|quem) \w+|qua(?:l
@@ -266,6 +289,15 @@ INTERROGATIVE = _of(r"""
     |pega|diz|a|o
     |esta|preciso|devo|(?!importa|interessa|resta|falta)\w{3,}[ae]) \w+|quem (?:eh|e|era|sao|foi|pode|da
     |ensina|escreveu|ganha|a gente|fala|\w+ou) \w+
+    |como (?:o|a|os|as|um|uma|esse|essa|n[oa]) (?!gente|coisas|tempo|vida)\w+ (?:\w+ ){0,6}\w+
+    |que (?!tipo$)\w{3,} (?:estava|esta|era|foi|eh|usa|tem|da|cai|caem|fica|vale|conta|aparece|serve
+    |precisa)(?: \w+)+
+    |se eu \w+ (?:\w+ ){0,5}(?:perco|tenho|posso|ganho|preciso|continuo|recebo|consigo|uso|levo|tomo|fico
+    |gasto|volto
+    |devo)(?: \w+)*$
+    |algu(?:m|ma|ns|mas) (?!dia|vez|hora|novidade|problema|de|ideia|dica|sugestao|conselho)\w+ (?:ja|tem|pode
+    |da|consegue
+    |fala|explica|menciona|usa|permite|sabe|conhece|aparece|muda) \w+
     |por que (?:que |eh que |e que )?(?:o|a|os|as|meu|minha|nao|isso|esse|essa|da|esta|eh|e|tem|\w+[ae]) \w+
     |(?:ja )?tem (?:como|algum|alguma|regras?|aulas?|jeito|suporte|um|uma|limite|diferenca|exemplo) \w+
     |existem? \w+|que (?:que )?eh \w+|precisa (?:de |ter |ser |saber )?(?:\w+ ){1,2}para \w+|ha (?:algum
@@ -295,6 +327,18 @@ EITHER = _of(
     """,
     anywhere=True,
 )
+IN_PLACE = _of(r"""
+    (?!eu|nao|nem|sei|ja|so|a gente|vamos|quero|queria|lembr\w+|adivinh\w+|estou|esqueci|depende|tanto|quem
+    |voces?|el[ea]s?)
+    (?:\w+ ){1,4}(?:vale|valem|tem|custa|pesa|dura|da|dao|ganha|usa|fica|cai|precisa|soma|eh|sao|leva|estao
+    |esta|funciona|serve)
+    (?: com| a| de| em| para)? (?:quant[oa]s?|qual|quais|onde|quando|o que|como)(?: \w+){0,5}$
+    |(?:\w+ ){1,7}(?:foi|eh|vem|era|fica|acontece|veio|conta) (?:antes ou depois|mais ou menos
+    |maior ou menor)(?: \w+){1,6}$
+    |(?:\w+ ){1,5}(?:is|are|was|were|happens|comes) (?:before or after|more or less than
+    |higher or lower)(?: \w+){1,5}$
+""")
+"""Portuguese questions whose question word stands at its place in the sentence, and choices of two."""
 YES_OR_NO = ("yes or no", "sim ou nao")
 GOES_ON = _of(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
 """Half a question that goes on from the one before it, in Portuguese."""
@@ -317,7 +361,12 @@ REQUEST = _of(r"""
     |all)
     |check (?:my|if|whether)|create|convert|draft|brainstorm|invent|walk me|give an? (?:short|brief|quick
     |summary|list|example)|rename (?:the|all)|teach me|look up|analy[sz]e
-    |review my
+    |review my|(?:turn|make|put) (?:this|these|that|it|the|my|our|\w+) (?:\w+ ){0,4}into
+    |(?:make|roll|pick|plan|prepare|prep|build|design|pitch|improvise|expand|come up with|put together
+    |draw up|set up)
+    (?: up| out)? (?:me|us|an?|some|\d+|two|three|five|this|these|flashcards|notes|questions)
+    |(?:solve|prove|simplify|paraphrase|fix|edit|format|rank|count|spell|identify|expand|balance)
+    (?:this|these|the|my|that|all)
     |name (?:\d|two|three|some)|know (?:if|how|what|where|the|when|why))(?: \w+|$)
     |(?:(?:voces? )?(?:pode|poderia|consegue|podem) |quero que (?:voce )?)?(?:(?:me )?(?:explica|explique
     |explicar)
@@ -332,7 +381,11 @@ REQUEST = _of(r"""
     |ajuda(?! muito)
     |calcul[ae]) \w+|(?:consegue|pode|poderia) (?!deixar|crer|ser|vir|ir|mandar|chamar|falar|ficar|confiar
     |contar)\w+[aei]r \w+
-    |rol[ale]+ \d*d\d+|socorro \w+|deixa (?:a|o|as|os) (?:\w+ ){2,}mais|roll \d*d\d+
+    |rol[ale]+ (?:\d*d\d+|uma?|uns|umas)|(?:diz|diga|ve|veja|fala) (?:se|qual|quais|como|quant\w+) \w+
+    |(?:transform[ae]|mont[ae]|resolv[ae]|prov[ae]|simplifi[a-z]+|format[ae]|melhor[ae]|complet[ae]
+    |prepar[ae]|sorteia|sortei[ae]
+    |acrescent[ae]|adapt[ae]|organiz[ae]) (?:o|a|os|as|um|uma|uns|umas|esse|essa|isso|este|esta|meu
+    |minha) \w+|socorro \w+|deixa (?:a|o|as|os) (?:\w+ ){2,}mais|roll \d*d\d+
 """)
 
 NEED = _of(r"""
@@ -340,9 +393,13 @@ NEED = _of(r"""
     |did) not (?:really |quite )?
     (?:understand|get|find|figure|remember|work out|tell (?:if|which|whether))(?! people| it$| you| that$
     | him| her)
-    |(?:need|want|would like) (?:help|the|to (?:know|understand)|(?:an? |some |more )?(?:\w+ )?(?:help|names?
+    |(?:(?:need|want|would like|would love|could use) (?:an?|some) (?!drink|nap|break|hug|coffee|beer|ride
+    |vacation|holiday|hand
+    |minute|sec|second|moment|snack|lift|cigarette|shower|new|better|of|more sleep|sleep|rest|day|time)\w+ \w+
+    |(?:need|want|would like|would love) (?:help|the|to (?:know|understand)
+    |(?:an? |some |more )?(?:\w+ )?(?:help|names?
     |ideas?|examples?
-    |lists?|info|refresher|reminder|advice|feedback|explanation|summary|stats|rules?))|confused|stuck
+    |lists?|info|refresher|reminder|advice|feedback|explanation|summary|stats|rules?)))|confused|stuck
     |lost (?:on|with|in)
     |struggling
     |not sure (?:if|how|what|which|when|whether|where|why|about)
@@ -353,12 +410,14 @@ NEED = _of(r"""
     |(?:uma |minha )?(?:duvida|pergunta)s? (?:sobre|de|em|com|na|no) \w+
     |(?:eu |ainda ){0,3}nao (?:estou |to )?(?:entendi|entendo|sei|lembro|achei|acho|achando|encontrei|encontro
     |entendendo)
-    (?: mesmo)? (?:o|a|os|as|como(?! el[ea]| voce| a gente)|onde|qual|quais|quando|quant\w+|se|por que) \w+
+    (?: mesmo)? (?:o(?! que (?:estou|eu|fazer|dizer|falar))|a|os|as|como(?! el[ea]| voce| a gente)|onde|qual
+    |quais|quando|quant\w+|se|por que) (?!estou|to|fazer$|dizer$|falar$|pensar$|eu (?:estou|to|faco))\w+
     |nao (?:consigo|consegui|estou conseguindo) (?!ir|vir|parar|esperar|jogar|acreditar|dormir)\w+r \w+
     |(?:eu )?(?:estou|to|fiquei|fico|ando) (?:meio |bem |muito )?(?:confus[oa]|perdid[oa]|travad[oa]
     |com (?:uma )?duvidas?) \w+
     |travei \w+|(?:eu )?(?:queria|gostaria|quero|adoraria)(?: muito)?(?: de)? (?:saber|entender|aprender
-    |que \w*explic\w+)
+    |que \w*explic\w+|(?:um|uma|uns|umas) (?!cafe|cerveja|pizza|abraco|ferias|folga|carona|cochilo|mesa
+    |grupo)\w+ \w+)
     |\w+ e eu quer\w+ saber|preciso (?:d[eao]s? (?!ferias|cafe|um cafe|dormir)|saber|entender|calcular
     |relembrar|rever|revisar|aprender)\w*
     |procurando (?!um grupo|mesa|jogador)\w+|tentando (?:\w+ ){1,9}mas \w+
@@ -366,13 +425,16 @@ NEED = _of(r"""
 
 SOUGHT = _of(r"""
     (?!no|not|good|great|bad|my|our|this|that|new|here)(?:\w+ ){0,2}(?:costs?|prices?|range|damage|weight
+    |synonyms?|antonyms?|pronunciation|translation|mnemonics?|timeline|recap|backstory|questions?|exercises?
+    |flashcards|title
     |stats?|rules?
     |difference|summary|examples?|steps|links?|speed|ac|hp|dc|level|duration|requirements?|definition|meaning
     |tables?|chapters?
     |pages?|spells?|lists?|syllabus|config|docs|documentation|names?|ideas?|instructions|formula|version)
     (?: of| for| between| to| in| on| about) \w+
     |(?!nao|sem|boa|bom|otima|meu|minha|esse|essa|nova|novo|nem)(?:\w+ ){0,2}(?:custo|preco|alcance|dano|peso
-    |ficha
+    |ficha|sinonimos?|antonimos?|pronuncia|traducao|macete|cronologia|historico|perguntas?|questoes
+    |exercicios?|titulos?
     |estatisticas|regras?|diferenca|resumo|exemplos?|velocidade|ca|pv|cd|nivel|duracao|requisitos|definicao
     |significado
     |tabela|capitulo|pagina|magias|lista|ementa|nomes?|ideias?|formula|versao|valor|tamanho|prazo|limite
@@ -382,6 +444,13 @@ SOUGHT = _of(r"""
     |list of
 """)
 """Phrases without a verb that name what is looked for."""
+
+ASKED_FOR = _of(r"""
+    (?!no|not|yes|yeah|ok|me|more|sim|nao|mais|eu)(?:\w+ ){1,5}(?:for|of|on|about|from|between|sobre|de|do|da
+    |para|entre|com)
+    (?: \w+){1,5} (?:please|por favor)$
+""")
+"""Phrases without a verb that end in a "please"."""
 
 STATES = _of(
     r"""

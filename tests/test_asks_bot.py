@@ -67,6 +67,22 @@ def test_questions_are_answered_and_the_rest_is_not(half: str, language: str) ->
 
 
 @pytest.mark.parametrize(
+    ("name", "reach", "disturbance"), [("first", 0.98, 0.02), ("second", 0.77, 0.1), ("third", 0.77, 0.15)]
+)
+def test_what_the_words_alone_reach_of_messages_that_were_written_without_them(
+    name: str, reach: float, disturbance: float
+) -> None:
+    """The rules were mended after the first of these sets alone."""
+    fresh = tomllib.loads((DATA / "fresh" / f"{name}.toml").read_text(encoding="utf-8"))["messages"]
+    assert len({message["text"] for message in fresh}) == len(fresh) == 320
+    questions = [answered(message) for message in fresh if message["asks"]]
+    rest = [answered(message) for message in fresh if not message["asks"]]
+    assert len(questions) == len(rest) == 160
+    assert sum(questions) / 160 >= reach
+    assert sum(rest) / 160 <= disturbance
+
+
+@pytest.mark.parametrize(
     ("text", "verdict"),
     [
         ("bárbaro pode conjurar em fúria", "unsure"),  # told or asked

@@ -41,7 +41,8 @@ LAYERS = (
     ("bot.kind",),
     ("bot.resources",),
     ("bot.strategies", "bot.citing", "bot.conversation", "bot.incoming", "bot.asking"),
-    ("bot.asking_words",),
+    ("bot.asking_head",),
+    ("bot.asking_words", "bot.asking_weights"),
     (
         "bot.llm",
         "bot.retrieval",

@@ -11,6 +11,7 @@ from bot.asking import asks
 from bot.events import Place, Request
 from bot.retrieval.intake import Item
 from tests.fakes.chat_completions import ChatService, Reply
+from tests.test_asking_head import UNKNOWN, Leaning
 from tests.works.course.desk import Desk, course
 from tests.works.course.desk import opened as desk_opened
 from tests.works.course.files import TITLES
@@ -122,3 +123,28 @@ async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
         for text in (DOUBTFUL[0], TO_OTHERS[0]):
             request = ask.request("rules", "ask", text, HERE, ANA)
             assert await ask.app.asks(request, mentions_people=False, replies=False)
+
+
+async def test_the_model_of_meanings_is_loaded_once_and_counts(tmp_path: Path) -> None:
+    async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "e5-enpt"\n') as ask:
+        loaded: list[str] = []
+        leaning: Any = Leaning(9.0)
+
+        def load(name: str) -> Any:
+            loaded.append(name)
+            return leaning
+
+        ask.app.resources.embedding.load = load
+
+        async def overheard(text: str) -> bool:
+            request = ask.request("rules", "ask", text, HERE, ANA)
+            return await ask.app.asks(request, mentions_people=False, replies=False)
+
+        assert [await overheard(text) for text in (UNKNOWN, "https://example.org")] == [True, False]
+        assert loaded == ["e5-enpt"]
+
+
+async def test_without_a_model_of_meanings_the_words_alone_count(tmp_path: Path) -> None:
+    async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "none"\n') as ask:
+        request = ask.request("rules", "ask", UNKNOWN, HERE, ANA)
+        assert not await ask.app.asks(request, mentions_people=False, replies=False)
