@@ -288,6 +288,7 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story plan --remove 1", "/story screen", no_more="a trap")
     await t.changes("/story roll 1d1 --for luck", "/story screen", "luck")
     await t.changes("/story reveal 2", "/story screen", "shown to the table")
+    await t.play("/story screen")
     await t.play("/story gm Ana")
     await t.changes("/story whisper Bia: a trap", "/story whisper", "a trap", by=ANA)
     await t.changes("/story leave", "/story cast", no_more="Ana", by=ANA)
