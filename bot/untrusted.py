@@ -16,7 +16,7 @@ FENCES = (
     "responses", "own", "attack", "standings", "critique", "critiques", "pictures",
     "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
     "scene", "turn", "dice", "intent", "ideas", "talk", "silent",
-    "state", "courses", "history", "chapter", "milestones", "threads", "pacing", "overused",
+    "state", "courses", "history", "chapter", "milestones", "threads", "arc", "pacing", "overused",
     "screenplay", "evidence", "instruction", "wish", "prose", "sheets",
 )  # fmt: skip
 """The tags that our prompts quote with."""

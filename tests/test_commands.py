@@ -234,6 +234,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
         "characters",
         "plot",
         "threads",
+        "arc",
         "interview",
         "chapter",
         "export",

@@ -105,6 +105,8 @@ ROOMS = {
         "to_come",
         "so_far",
         "threads",
+        "arc",
+        "arc_verb",
         "asides",
         "noticed",
     ),

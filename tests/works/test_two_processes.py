@@ -256,6 +256,7 @@ async def branches_of_a_story(t: Table) -> None:
     "story state",
     "story plot",
     "story threads",
+    "story arc",
     "story chapter",
     "story sheet",
 )
@@ -274,6 +275,7 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story state Olga holding: a torch", "/story state", "a torch")
     await t.changes("/story chapter Stairs --events 'a bell rings'", "/story chapter", "Stairs")
     await t.changes("/story plot a bell rings: yes", "/story plot", "☑")
+    await t.changes("/story arc The door opens", "/story arc", "The door opens")
     await t.changes("/story threads open Who rang?", "/story threads", "Who rang?")
     await t.changes("/story join", "/story export --as json", "Ana", by=ANA)
     await t.changes("/story gm Ana", "/story gm", "Ana")

@@ -506,6 +506,17 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "arc",
+        "the door is found | the tower floods; Bo is lost | the door is shut",
+        Argument("milestones", "verbs.arg_arc", required=False, most=LINE_CHARS),
+        (Option("write", "verbs.option_write_arc", "number", most=15, asks=True), PRIVATE),
+        ordered=True,
+        brief=True,
+        group="world",
+        guarded=True,
+    ),
+    Verb(
+        "story",
         "chapter",
         "The lower stairs --events 'the bell is found; the lamp goes out'",
         Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS),

@@ -148,7 +148,7 @@ class Stories:
             "forget": self.recall_verbs.forget,
             "nudge": self.recap_verbs.nudge,
             **dict.fromkeys(
-                ("state", "correct", "keep", "enlist", "characters", "plot", "threads", "chapter"),
+                ("state", "correct", "keep", "enlist", "characters", "plot", "threads", "arc", "chapter"),
                 self.world.show,
             ),
             "extracted": self.extraction.run,
@@ -176,6 +176,8 @@ class Stories:
             run_of["start"] = self.session_zero.run
         if verb == "cast" and run.request.options.get("write"):
             run_of["cast"] = self.cast_verbs.invent
+        elif verb == "arc" and run.request.options.get("write"):
+            run_of["arc"] = self.outlines.arc
         elif verb == "chapter" and run.request.options.get("write"):
             run_of["chapter"] = self.outlines.run
         elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):

@@ -49,7 +49,7 @@ async def test_before_a_story_the_window_holds_the_ideas(tmp_path: Path, writer:
     async with playing(tmp_path, writer) as talk:
         writer.next = [Reply(pieces=[IDEAS])]
         offered = choices(await talk.say("/story ideas weather"))
-        on = next(choice for choice in offered if choice["command"] == "/story ideas")
+        on = next(choice for choice in offered if choice["command"] == "/story ideas --further")
         assert on["filled"] == "1. A choir of bees.\n2. The sea freezes."
         assert not [choice for choice in offered if "cast" in choice["command"]]
 

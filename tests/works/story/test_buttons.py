@@ -34,6 +34,7 @@ from tests.works.story.test_scene_verbs import START, Writer, choices, playing, 
 PLACE = Place("terminal", "local", "terminal", "t")
 WORKS = Path(__file__).resolve().parents[3] / "bot" / "works"
 NAMED = {
+    "story arc": "says itself what the arc is, or has one proposed",
     "story as": "names one of the person's own characters",
     "story chapter": "begins a chapter of an idea, which stands in the line",
     "story correct": "names the scene that was flagged, by `under`",

@@ -295,7 +295,7 @@ async def test_ideas_are_kept_and_one_can_become_a_story(tmp_path: Path, writer:
         assert [choice["command"] for choice in choices(thought)] == [
             "/story start -- A heist in a library.",
             "/story start -- A choir of bees.",
-            "/story ideas",
+            "/story ideas --further",
         ]
 
 

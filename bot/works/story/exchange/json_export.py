@@ -125,6 +125,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "resolution": "text?",
         "scene": "scene?",
     },
+    "arc": {"milestones": "list of milestone"},
     "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?", "selves": "texts?"},
     "summed": {"of": "nodes", "text": "text"},
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
@@ -168,6 +169,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "memory": {"character": "text", "kind": "sort", "text": "text"},
     "event": {"id": "key", "text": "text"},
+    "milestone": {"id": "key", "act": "whole number", "text": "text"},
     "proposal": {"name": "text", "text": "text", "changes": "list of change"},
     "change": {
         "field": "text",
@@ -289,7 +291,7 @@ class _Writer:
                 return [self._node_numbers.get(id, 0) for id in value]
             case "keys":
                 return [self._value("key", item) for item in value]
-            case "list of seen" | "list of memory" | "list of event" | "list of change" | "list of proposal":
+            case str() if holds.startswith("list of "):
                 return [self._fields(WITHIN[holds.removeprefix("list of ")], item) for item in value]
             case "passed" | "entry":
                 return self._fields(WITHIN[holds], value) if value is not None else None

@@ -253,6 +253,7 @@ class _Reader:
                 | "list of seen"
                 | "list of memory"
                 | "list of event"
+                | "list of milestone"
                 | "list of change"
                 | "list of proposal"
             ):

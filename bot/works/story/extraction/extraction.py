@@ -27,7 +27,7 @@ from bot.works.story.log.turn import KeyEvent, Scene, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
 from bot.works.story.sheet.proposals import proposals
 from bot.works.story.sheet.sheet import as_prompt
-from bot.works.story.world import cast, state, threads
+from bot.works.story.world import arc, cast, state, threads
 from bot.works.story.world.agreement import agreed
 from bot.works.story.world.noticed import noticed
 
@@ -326,7 +326,13 @@ def before(story: Story, version: Version) -> Before:
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
-    """The events of the chapter to look for in a scene; its climax once all have happened."""
+    """The events of the chapter to look for in a scene, its climax once all have happened; and the arc's milestone."""
+    milestone = arc.current(story, before.turns)
+    heading = [KeyEvent(milestone.id, milestone.text)] if milestone is not None else []
+    return [*_chapter_events(story, before, mode), *heading]
+
+
+def _chapter_events(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     if not (chapters := state.chapters(story, before.turns)):
         return []
     chapter, happened = chapters[-1], state.done(story, before.turns)

@@ -41,6 +41,7 @@ Kind: TypeAlias = Literal[
     "corrected",
     "ticked",
     "thread",
+    "arc",
     "aside",
     "settled",
     "hidden",
@@ -88,6 +89,7 @@ settled   what was flagged of a version of the turn's scene counts as it stands 
 hidden    whether the node's `turn` is kept out of prompts, though it counts: {hidden}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
+arc       the milestones of the story, in order: {milestones: [{id, act, text}]}
 party     somebody has joined or left, or plays a character: {person, name, here, plays?, selves?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 screen    what is kept behind the game master's screen, of the whole story, by its `kind`: a place {platform, channel},
@@ -105,7 +107,20 @@ stopcard  the node's `turn` is gone from all branches, with what was played on f
 """
 
 SHARED_UP_TO_CUT: Final = frozenset(
-    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter", "party", "whisper")
+    (
+        "set",
+        "cast",
+        "lore",
+        "memory",
+        "idea",
+        "preset",
+        "intent",
+        "forgotten",
+        "chapter",
+        "arc",
+        "party",
+        "whisper",
+    )
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 

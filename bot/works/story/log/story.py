@@ -16,6 +16,7 @@ from bot.works.story.log.turn import (
     Aside,
     Chapter,
     Correction,
+    Milestone,
     Scene,
     SheetChange,
     ThreadChange,
@@ -41,6 +42,8 @@ SET: Final = (
     "presets",
     "forgotten",
     "chapters",
+    "arc",
+    "arc_turn",
     "party",
     "whispers",
     "shared_at",
@@ -127,6 +130,9 @@ class Story:
     """Also of undone turns: `counting_changes` are those that count."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
     """By id, also of undone turns: `state.chapters` gives those that count."""
+    arc: tuple[Milestone, ...] = ()
+    arc_turn: str = ""
+    """The turn behind which the arc was made; it goes with that by a stop card."""
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     length: int = 0
@@ -349,6 +355,8 @@ class Story:
         for id in quoting:
             del self.memories[id]
         self.ideas.clear()
+        if self.arc_turn in removed:
+            self.arc = ()
 
     def _unwrite(self, began: int, words: Sequence[str]) -> None:
         """Withdraw sheets and lore that were written after the node `began` and quote these words."""
@@ -456,6 +464,11 @@ class Story:
                 self.sheet_changes.append(sheet_change_of(id, of, body))
             case "aside":
                 self.asides.append(Aside(node.run_id, node.author_id, of, **body))
+            case "arc":
+                self.arc, self.arc_turn = (
+                    tuple(Milestone(**milestone) for milestone in body["milestones"]),
+                    of,
+                )
             case "thread":
                 versions = len(turn.scenes) if turn is not None else 0
                 change = ThreadChange(body["id"], body["text"], body["open"], versions)

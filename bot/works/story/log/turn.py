@@ -188,6 +188,15 @@ class ThreadChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Milestone:
+    """What a story's arc comes by, in one of three acts."""
+
+    id: str
+    act: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Aside:
     """What a person has asked the writer beside the story, in the turn `turn`: by which `verb`, and `about` whom."""
 

@@ -45,7 +45,7 @@ NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 
 WORDED: Final = (
     "act", "scene", "choices", "hint", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory",
-    "idea", "lore", "summed", "thread", "aside",
+    "idea", "lore", "summed", "thread", "aside", "arc",
 )  # fmt: skip
 """The kinds of nodes with words in them that go with a stop card."""
 

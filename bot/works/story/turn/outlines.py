@@ -11,15 +11,23 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import untrusted
-from bot.events import Event, Notice, Run, Stage, Text, UserError
+from bot.events import Choices, Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan, framed
-from bot.works.story.world import state, to_come
-from bot.works.story.world.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
+from bot.works.story.world import arc, state, to_come
+from bot.works.story.world.arc_verb import arc_nodes, may_change, shown_arc
+from bot.works.story.world.world import (
+    CHAPTERS,
+    OPTIONS,
+    TEXT_CHARS,
+    TITLE_CHARS,
+    VALUE_CHARS,
+    shown_chapter,
+)
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs
@@ -111,6 +119,44 @@ class Outlines:
         for event in to_come.shown(run, chapter.coming, "story chapter", say):
             yield event
         yield Notice(say("story.chapter_begun"))
+
+    async def arc(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Have the writer outline the arc of the story; it holds at once, and can be changed."""
+        request, say = run.request, words(run.request.locale)
+        requested = request.options.get("write")
+        count = min(max(requested, arc.ACTS), arc.MOST) if isinstance(requested, int) else arc.ACTS
+
+        def may(story: Story) -> None:
+            may_change(story, request)
+
+        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        if plan.writer is None or plan.demo:
+            yield Stage("arc", "")
+            yield Notice(say("story.no_arc_writer"))
+            return
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        frame = framed(plan, "story_arc", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS]))
+        answer = min(room(WORDS * count, None), plan.answer)
+        prompt = context.prompt(story, replace(frame, answer=answer))
+        turn = story.head.id if story.head is not None else ""
+
+        async def outlined() -> bool:
+            models = self._scene_verbs.models.with_roles(plan.roles)
+            completion = await models.ask(run, "writer", "arc", prompt)
+            if found := arc.read(completion.text, 0)[:count]:
+                nodes = arc_nodes(story, found, run.id, turn)
+                await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
+            return len(found) > 0
+
+        written = await run.step("outlined", outlined, bool)
+        now = await self._logs.story(request.place.space, plan.story, plan.branch)
+        shown = shown_arc(now, request, say)
+        yield Stage("arc", shown.title, answer=True)
+        yield Text(shown.text if written else say("story.none_outlined_arc"))
+        for event in to_come.shown(run, shown.coming, "story arc", say):
+            yield event
+        if to_come.open_to(run, shown.coming):
+            yield Choices("", tuple(shown.choices))
 
 
 def read_outline(text: str, most: int) -> Outline:

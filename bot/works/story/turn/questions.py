@@ -194,8 +194,10 @@ class Questions:
         )
         yield Choices(say("story.idea_begin"), lines)
         # Where no story keeps them, the window holds the ideas to go on from.
-        line, filled = ("/story ideas --further", "") if plan.story else ("/story ideas", "\n".join(lines_of))
-        on = Choice(say("story.button_further"), line, say("story.further_ask"), filled=filled[:FILLED_CHARS])
+        filled = "" if plan.story else "\n".join(lines_of)[:FILLED_CHARS]
+        on = Choice(
+            say("story.button_further"), "/story ideas --further", say("story.further_ask"), filled=filled
+        )
         yield Choices("", (on,))
 
     async def prompts(self, run: Run) -> AsyncGenerator[Event, None]:

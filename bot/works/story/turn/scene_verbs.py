@@ -57,6 +57,7 @@ PROMPTS = (
     "story_question",
     "story_ideas",
     "story_interview",
+    "story_arc",
     "story_suggest",
     "story_ending",
     "story_more",
@@ -269,7 +270,7 @@ class SceneVerbs:
             same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
             same = same and played.story.hidden & then.turns.keys() == then.hidden
             # A safety agreement made since applies to the new version, too.
-            same = same and agreed(then) == agreed(played.story)
+            same = same and agreed(then) == agreed(played.story) and then.arc == played.story.arc
             at = at if same and head.act == then.turns[head.id].act else None
         plan = await self.plan(request, played, head.id, at or played.story.seq)
         if at is not None and head.scene is not None:

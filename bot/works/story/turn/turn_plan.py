@@ -31,7 +31,7 @@ from bot.works.story.scene.choices import Before
 from bot.works.story.screen.entries import told
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame, Parts
-from bot.works.story.world import threads
+from bot.works.story.world import arc, threads
 from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lore_timing import LoreTiming, lore_timing
 from bot.works.story.world.lorebook import LoreEntry, groups_of, likely, triggered
@@ -149,7 +149,8 @@ def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts
         secret = "\n".join(part.strip() for part in plan.prompts["story_secrets"].fill(secrets=listed))
         frame = replace(frame, task=f"{frame.task}\n{secret}")
     turns = before_turns(story, turn.id)
-    pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
+    heading = (nudge(story, turns, plan.check, plan.nudge_after), arc.as_prompt(story, turns))
+    pacing = "" if turn.act.speaker else "\n".join(filter(None, heading))
     contents = tuple(entry.content for entry in lore)
     frame = replace(frame, lore=contents, recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
     scenes = (
@@ -179,6 +180,8 @@ def choices_task(story: Story, plan: TurnPlan) -> str:
     """The task of offering choices, which lead towards the chapter's open events and take up open plot threads."""
     task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
     goals = guidance(story, story.current_turns, plan.check)
+    if not goals and (milestone := arc.current(story)) is not None:
+        goals = f"<milestones>\n- {untrusted.data(' '.join(milestone.text.split()))}\n</milestones>"
     if goals:
         task = f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
     opened = threads.as_prompt(threads.open_ones(story, story.current_turns))

@@ -6,21 +6,21 @@ Asks no model.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.commands import UNDER
-from bot.events import Event, Link, Request, Run, Stage, Text, UserError
+from bot.events import Choices, Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Chapter, KeyEvent, Turn
 from bot.works.story.scene.choices import scene_changed, words_of
-from bot.works.story.world import cast, state, threads, to_come
+from bot.works.story.world import arc_verb, cast, state, threads, to_come
+from bot.works.story.world.answer import NO, YES, Answer
 from bot.works.story.world.noticed import first_sheet
 from bot.works.story.world.order import leader, masters, names_of
-from bot.works.story.world.to_come import ToCome
 
 if TYPE_CHECKING:
     from bot.works.story.log.logs import Logs
@@ -41,20 +41,6 @@ _FIELDS: Final = {
 MEMORIES: Final = 20
 """Of a character that are shown, the last ones, and the scenes of the last of them that are linked to."""
 LINKS: Final = 5
-_YES: Final = ("yes", "sim", "true", "x")
-_NO: Final = ("no", "não", "nao", "false", "-")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A title, a text, and links: each a run and what its line says."""
-
-    title: str = ""
-    text: str = ""
-    links: list[list[str]] = field(default_factory=list)
-    turn: str = ""
-    """The turn whose scene is not flagged any more."""
-    coming: ToCome = field(default_factory=ToCome)
 
 
 class World:
@@ -73,6 +59,7 @@ class World:
             "characters": self._characters,
             "plot": self._plot,
             "threads": self._threads,
+            "arc": self._arc,
             "chapter": self._chapter,
         }[request.verb]
         answer = await run.step("told", lambda: do(request, say), Answer)
@@ -80,6 +67,8 @@ class World:
         yield Text(answer.text)
         for event in to_come.shown(run, answer.coming, f"story {request.verb}", say):
             yield event
+        if answer.choices and to_come.open_to(run, answer.coming):
+            yield Choices("", tuple(answer.choices))
         for shown_by, title in answer.links:
             yield Link(shown_by, title)
         if answer.turn:
@@ -127,7 +116,7 @@ class World:
             raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
         typed_value = " ".join(value.split())[:VALUE_CHARS]
         typed_value = (
-            ("no" if typed_value.casefold() in (*_NO, "") else "yes") if field_name == "dead" else typed_value
+            ("no" if typed_value.casefold() in (*NO, "") else "yes") if field_name == "dead" else typed_value
         )
         body = {"character": character, "field": field_name, "value": typed_value}
         head, turn = played.story.head, None
@@ -241,10 +230,10 @@ class World:
             raise UserError("story.only_gm_sees", name=names_of(played.story).get(leader(played.story), "?"))
         event_typed, _, answer_typed = request.text.rpartition(":")
         folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
-        event = _event(played.story, folded) if folded and answer in (*_YES, *_NO) else None
+        event = _event(played.story, folded) if folded and answer in (*YES, *NO) else None
         if event is None:
             raise UserError("story.tick_how")
-        head, happened = played.story.head, answer in _YES
+        head, happened = played.story.head, answer in YES
         body = {"event": event.id, "happened": happened}
         await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
         # One that is open again is to come, and named to nobody here.
@@ -261,6 +250,9 @@ class World:
         await self._logs.record(played, request, "thread", body, turn=head.id if head is not None else "")
         key = "story.thread_open" if changed.open else "story.thread_closed"
         return Answer(text=say(key, thread=changed.text))
+
+    async def _arc(self, request: Request, say: Words) -> Answer:
+        return await arc_verb.arc(self._logs, request, say)
 
     async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""

@@ -1,0 +1,26 @@
+"""What a verb that shows or corrects the world has found out, in one step: all that its answer needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from bot.events import Choice
+from bot.works.story.world.to_come import ToCome
+
+YES: Final = ("yes", "sim", "true", "x")
+NO: Final = ("no", "não", "nao", "false", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A title, a text, and links: each a run and what its line says."""
+
+    title: str = ""
+    text: str = ""
+    links: list[list[str]] = field(default_factory=list)
+    turn: str = ""
+    """The turn whose scene is not flagged any more."""
+    coming: ToCome = field(default_factory=ToCome)
+    choices: list[Choice] = field(default_factory=list)
+    """Ways to go on, which are offered to somebody who may read what is to come."""

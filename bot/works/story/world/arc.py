@@ -1,0 +1,98 @@
+"""The arc of a story: milestones in three acts, which are reached one after another. Pure.
+
+Which are reached is told by the turns that count, as of a chapter's events (`state.done`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from bot import untrusted
+from bot.words import Words
+from bot.works.story import limits
+from bot.works.story.log.story import Story
+from bot.works.story.log.turn import Milestone, Turn
+from bot.works.story.world import state
+
+ACTS: Final = 3
+MOST: Final = 15
+"""The most milestones of an arc."""
+CHARS: Final = limits.VALUE_CHARS
+_ACT: Final = re.compile(r"(?:act|ato)\s*([123]|i{1,3})\b[\s:.)*_–—-]*", re.IGNORECASE)
+_MARKS: Final = re.compile(r"^(?:[-*•#>\s]+|\d{1,2}[.)]\s+)+")
+_BOX: Final = re.compile(r"^(?:\[\s*([xX]?)\s*\]|([☐☑]))\s*")
+
+
+def current(story: Story, turns: Sequence[Turn] | None = None) -> Milestone | None:
+    """The first milestone that is not reached."""
+    if not story.arc:
+        return None
+    reached = state.done(story, turns)
+    return next((milestone for milestone in story.arc if milestone.id not in reached), None)
+
+
+def as_prompt(story: Story, turns: Sequence[Turn]) -> str:
+    """Where the story is heading, as the writer of a scene is told; "" for nothing."""
+    if (milestone := current(story, turns)) is None:
+        return ""
+    text = untrusted.data(" ".join(milestone.text.split()))
+    return (
+        f"<arc>act {milestone.act} of {ACTS}, heading for: {text}</arc>\n"
+        "The scene follows the players. Where it fits what they do, let it lean towards that, without naming it."
+    )
+
+
+def read(text: str, first: int = 1) -> list[tuple[int, str, bool]]:
+    """The milestones of a text: the act, the words, and whether it is marked as reached.
+
+    Acts are lines or beginnings "Act 2:", or parted by bars; milestones stand in lines, or between semicolons.
+    What comes before an act is named is in the act `first`, with 0 in none, and no milestone.
+    """
+    found = list[tuple[int, str, bool]]()
+    for act, part in _parts(text, first):
+        box = _BOX.match(part)
+        words = " ".join(_BOX.sub("", part).strip("*_ ").split())[:CHARS]
+        reached = box is not None and bool(box[1] or box[2] == "☑")
+        if act and any(map(str.isalnum, words)) and all(words != other for _, other, _ in found):
+            found.append((act, words, reached))
+    return found[:MOST]
+
+
+def _parts(text: str, act: int) -> Iterator[tuple[int, str]]:
+    for n, barred in enumerate(text.split("|")):
+        act = max(act, min(n + 1, ACTS)) if n else act
+        for line in re.split(r"[\n;]", barred):
+            plain = _MARKS.sub("", line).strip("*_ ")
+            if match := _ACT.match(plain):
+                number = match[1].casefold()
+                act = int(number) if number.isdecimal() else len(number)
+                plain = plain[match.end() :]
+            yield act, _MARKS.sub("", plain)
+
+
+def written(story: Story) -> str:
+    """The arc as a person edits it: `read` gives the same."""
+    lines, act = list[str](), 0
+    for milestone in story.arc:
+        if milestone.act != act:
+            act = milestone.act
+            lines.append(f"Act {act}")
+        lines.append(f"- {milestone.text}")
+    return "\n".join(lines)
+
+
+def lines(story: Story, reached: Collection[str], say: Words) -> tuple[list[str], list[str]]:
+    """Markdown of what is reached, and of what is to come, each below its act."""
+    past, ahead = list[str](), list[str]()
+    for into, wanted in ((past, True), (ahead, False)):
+        act = 0
+        for n, milestone in enumerate(story.arc, 1):
+            if (milestone.id in reached) != wanted:
+                continue
+            if milestone.act != act:
+                act = milestone.act
+                into += [*([""] if into else []), f"**{say('story.act', n=act)}**\n"]
+            into.append(f"- {'☑' if wanted else '☐'} **{n}.** {milestone.text}")
+    return past, ahead
