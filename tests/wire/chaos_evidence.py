@@ -24,7 +24,7 @@ ANSWERED = re.compile(r"Answer ([qp]\d+x) begins|\[(q\d+x)\] =")
 TOLD_S = 90.0
 """How long after an event what its person is told belongs to it."""
 HEARD_S = 4.0
-"""How long nothing may have been cut off after an event that comes but once."""
+"""How long nothing may have been cut off after an event came, once at least."""
 STOPPED_S = 8.0
 """A slow answer goes on at least so long after its first words."""
 SHOWN = re.compile(
@@ -114,6 +114,12 @@ class Evidence:
             if did.platform == "discord" and did.what is not None and did.place == did.key
             for message in self.discord.talk(did.what, did.what.channel).messages()
         }
+        # Where the response to a command was cut off, the thread is under a message that quotes it.
+        threads = {
+            message.id: found[0]
+            for message in self.discord.everything()
+            if message.author.bot and "asked:" in message.text and (found := KEY.search(message.text))
+        }
         working = {
             key for key, session in self.slack.slack.agents.sessions.items() if session.status == "processing"
         }
@@ -128,7 +134,7 @@ class Evidence:
             if message.author.bot and not message.deleted:
                 self._shown[str(message.id)] = message.text
                 live = any(str(button.custom_id).startswith("stop:") for button in message.buttons)
-                place = homes.get(message.id, str(message.channel.id))
+                place = homes.get(message.id) or threads.get(message.channel.id) or str(message.channel.id)
                 self._add(history, message.text, place, message.created, live)
 
     def _add(self, history: History, shown: str, place: str, wall: float, live: bool) -> None:
@@ -152,7 +158,11 @@ class Evidence:
             acked = 0.0 if did.key in self._states else None
         else:
             acked = did.what.acked
-        quiet = not any(began - 1 <= did.at + HEARD_S and did.at <= ended for began, ended in self.cut)
+        tries = [attempt.at for attempt in did.what.sent[0].tries] if not once and did.what.sent else []
+        quiet = any(
+            not any(began - 1 <= at + HEARD_S and at <= ended for began, ended in self.cut)
+            for at in tries or [did.at]
+        )
         if did.platform == "discord" and did.kind == "turn" and quiet:
             acked = 0.0
         return Event(
@@ -160,7 +170,7 @@ class Evidence:
             did.place,
             did.at,
             acked,
-            reachable=quiet or not once,
+            reachable=quiet,
             stopped=self._stopped(did),
             ordered=did.kind in ("turn", "press") or (did.platform == "slack" and did.kind == "question"),
             told=self._told(did),
