@@ -205,12 +205,11 @@ class Composer(Generic[AnyPage]):
                     rows = {
                         row.stage: row.message_id for row in await self._outbox.all(self._space, self._run)
                     }
-                    waited = rows.pop(FIRST, None)
-                    shown = {rows[stage] for stage in rows.keys() - set(self._dialect.own_keys)} - {None}
+                    shown = {rows[stage] for stage in rows.keys() - {FIRST, *self._dialect.own_keys}} - {None}
                     if shown:
                         break
                     await asyncio.sleep(LOOK_S)
-                if waited is not None and waited not in shown:
+                if shown.isdisjoint(self._messages.posted()):
                     await self._messages.take_back()
 
     async def _told_alone(self) -> bool:

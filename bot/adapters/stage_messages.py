@@ -235,11 +235,15 @@ class StageMessages(Generic[AnyPage]):
     async def take_back(self) -> None:
         """Delete what was posted, and write nothing more."""
         self.drop()
-        for message in [message for staged in self.stages for message in staged.messages if message.exists]:
+        for message in self.posted():
             try:
-                await until_available(partial(self.home.surface.delete, message.id))
+                await until_available(partial(self.home.surface.delete, message))
             except (PlaceClosed, Refused, Gone) as fault:
                 _log.info("run %s: a message stays that says it waits: %s", self.run, fault)
+
+    def posted(self) -> list[str]:
+        """The ids of the messages that are there."""
+        return [message.id for staged in self.stages for message in staged.messages if message.exists]
 
     def drop(self) -> None:
         """Write nothing more."""

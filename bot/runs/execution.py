@@ -207,6 +207,7 @@ class Execution:
 
     async def show_waiting(self, request: Request, line: str, seq: int) -> None:
         """Say how many go before the run in its line; it begins in any process. Only where their messages are there."""
+        patient_in_a_run()  # not as impatient as the event: else what is posted might not be looked after
         with suppress(StorageFault):
             ahead = await self._inbox.ahead(line, seq)
             ends = time.monotonic() + SEEN_S

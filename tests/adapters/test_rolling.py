@@ -18,6 +18,7 @@ from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.buttons import Offers
 from storage.db import Database
+from storage.faults import StorageFault
 from storage.outbox import Outbox
 from tests.adapters.paper import Paper, PaperHome
 from tests.fakes import migrated
@@ -204,6 +205,23 @@ async def test_what_says_that_a_run_waits_is_taken_back_where_another_message_sh
     await desk.outbox.sent("1", RUN, "answer", desk.paper.messages[0].id)
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == ["Waiting"], "it was taken over"
+    await desk.outbox.sent("1", RUN, "answer", "another message")
+    await waiting.unless_shown(5.0)
+    assert desk.paper.texts == []
+
+
+async def test_what_says_that_a_run_waits_is_taken_back_also_where_it_was_not_noted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> None:
+        raise StorageFault("other", away=True)
+
+    waiting = desk.view()
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.outbox, "sent", away)
+        await waiting.show_waiting(Status("Waiting"), 5.0)
+    assert desk.paper.texts == ["Waiting"]
+    await desk.outbox.claim("1", RUN, "answer")
     await desk.outbox.sent("1", RUN, "answer", "another message")
     await waiting.unless_shown(5.0)
     assert desk.paper.texts == []
