@@ -14,6 +14,7 @@ from bot.llm.base import Message, Prompt
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.ballot import read, read_words, repair, schema
 from bot.works.council.ballot_json import read_json
+from bot.works.council.mentions import marked, plain
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
@@ -797,3 +798,8 @@ def test_a_countdown_that_breaks_off_leaves_the_rest_above_it() -> None:
     assert letters(read(COUNTDOWN, 4)[0]) == "A=CDB"
     assert read(f"{COUNTDOWN}er between the two.", 4)[0] == Reading()
     assert read(f"Response A writes:\n{COUNTDOWN}", 4)[0] == Reading()
+
+
+def test_no_line_of_a_ballot_is_kept_once_it_is_read() -> None:
+    read("Response A is short.\n\nFINAL RANKING:\n1. Response B\n2. Response A", 2)
+    assert plain.cache_info().currsize == marked.cache_info().currsize == 0
