@@ -63,7 +63,7 @@ sessions: list | resume | rename | archive | delete
 settings: show | set | reset | channels | access | allow admin | deny admin | budget | history admin | export admin
 settings: import admin | used
 privacy: export always | delete always | policy always
-house: help | stop always | new | usage | models admin
+house: help | stop always | new | tour | usage | models admin
 """
 
 

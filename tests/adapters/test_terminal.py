@@ -8,7 +8,7 @@ import os
 import re
 import time
 import wave
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
@@ -29,9 +29,8 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink, MarkdownStream, width_of
 from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
 from bot.adapters.terminal.paths import absolute, absolutes
-from bot.adapters.terminal.prompt import Prompt
-from bot.adapters.terminal.view import Stages, TerminalView, citation, progress
-from bot.config import load
+from bot.adapters.terminal.prompt import TRIES, Prompt
+from bot.adapters.terminal.view import Pace, Stages, TerminalView, citation, progress
 from bot.events import (
     Attachment,
     Author,
@@ -210,6 +209,22 @@ def test_a_bar_needs_a_total() -> None:
     assert progress(Status("x")) == "x"
     assert progress(Status("x", 3, 0)) == "x"
     assert progress(Status("x", 9, 4)).endswith("━━━ 9/4")
+
+
+def test_the_status_names_pages_once_and_the_time_that_is_left() -> None:
+    now = [0.0]
+    pace = Pace(words("en"), lambda: now[0])
+    page = Status("Reading a.pdf: page 0 of 500", 0, 500)
+    assert progress(page, 76, pace.left(page)) == "Reading a.pdf: page 0 of 500 ────────────"
+    now[0] = 2.0
+    assert pace.left(Status("page 50", 50, 500)) == ""
+    now[0] = 10.0
+    page = Status("Reading a.pdf: page 100 of 500", 100, 500)
+    assert progress(page, 76, pace.left(page)) == "Reading a.pdf: page 100 of 500 ━━────────── 40 s left"
+    now[0] = 60.0
+    assert pace.left(Status("page 150", 150, 500)) == "2 min left"
+    assert pace.left(Status("vectors", 0, 90)) == ""
+    assert words("pt-BR")("terminal.minutes_left", n=2) == "faltam 2 min"
 
 
 def test_a_dropped_die_is_struck_through_whatever_it_shows() -> None:
@@ -514,10 +529,68 @@ async def test_at_the_prompt_a_sole_completion_stays_when_tab_is_pressed_again(t
     assert [request.text for request in app.requests] == ["1d6"]
 
 
+async def test_with_nothing_on_the_shelves_a_key_tries_an_example(tmp_path: Path) -> None:
+    """The other keys stay on offer until a line is typed; with a book, nothing is offered."""
+    asked: asyncio.Queue[Request] = asyncio.Queue()
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        asked.put_nowait(request)
+        yield Text("ok")
+
+    say = words("en")
+    for model, shelves, pressed, verbs, means in (
+        ("", [], "1", ["add", "ask"], "terminal.means_none"),
+        ("demo:small", [], "2", ["add", "report"], ""),
+        ("some:model", [], "3", ["start"], "terminal.means_model"),
+        ("some:model", ["rules"], "1\r", ["ask"], None),
+    ):
+        app = FakeApp(play)
+        app.answers, app.names["shelf"] = model, shelves
+        if means == "":
+            app.server = LocalServer("ollama", "Ollama", ("qwen3",))
+
+        async def opened(app: FakeApp = app) -> FakeApp:
+            return app
+
+        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+            prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=False)
+            introduced, write, lines = asyncio.Event(), prompt.write, list[str]()
+
+            async def heard(
+                new: Sequence[str],
+                write: Callable[[Sequence[str]], Awaitable[None]] = write,
+                lines: list[str] = lines,
+                introduced: asyncio.Event = introduced,
+                last: str = "embedding" if shelves else say("terminal.try_tour"),
+            ) -> None:
+                await write(new)
+                lines += new
+                if last in "\n".join(new):
+                    introduced.set()
+
+            prompt.write = heard  # type: ignore[assignment, method-assign]
+            sitting = asyncio.create_task(prompt.run(opened()))
+            async with asyncio.timeout(60):
+                await introduced.wait()
+                keys.send_text(pressed)
+                found = [(await asked.get()).verb for _ in verbs]
+            keys.send_text("\x04")
+            assert await sitting == 0
+        assert found == verbs
+        assert (say("terminal.tries") in lines) is (not shelves)
+        told = " ".join("\n".join(lines).split())
+        named = [key for key in ("terminal.means_none", "terminal.means_model") if say(key) in told]
+        assert named == ([means] if means else [])
+
+
 def test_the_greeting_and_the_bar_fit_eighty_columns(tmp_path: Path) -> None:
-    config = load(data=tmp_path, environ={"SUTRADHAR_MODELS": str(tmp_path)})
     for locale in ("en", "pt-BR"):
-        for line in welcome(config, Conversation(locale, None), colour=False):
+        say = words(locale)
+        for line in (
+            *welcome(colour=False),
+            say("terminal.tries"),
+            *(f"  1  {say(label)}" for label, _ in TRIES),
+        ):
             assert width_of(line) <= 80
     shown = progress(Status(f"Reading {'long ' * 40}.pdf", 3, 12), 76)
     assert width_of(shown) == 76

@@ -65,7 +65,7 @@ async def _person(config: Config, locale: str, thread: str | None, opened: Open)
 
     conversation = Conversation(locale, thread, reader="person")
     colour = coloured(sys.stdout.isatty())
-    prompt = Prompt(conversation, config.data_dir, welcome(config, conversation, colour), colour=colour)
+    prompt = Prompt(conversation, config.data_dir, welcome(colour), colour=colour)
     return await prompt.run(opened(config))
 
 
@@ -95,13 +95,6 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
     return await feed.run(opened(config), lines(sys.stdin.buffer))
 
 
-def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
-    """The greeting; at the first start also what to type. Which model answers follows once the app is open: it may have
-    been chosen from chat.
-    """
-    say, ink = conversation.say, Ink(colour)
-    lines = [ink("Sutradhar", BOLD, CYAN)]
-    if not (config.data_dir / "sutradhar.db").exists():
-        lines.append(say("terminal.first_run"))
-        lines += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]
-    return [*lines, ""]
+def welcome(colour: bool) -> list[str]:
+    """The greeting. What to try and which model answers follow once the app is open: they depend on what it keeps."""
+    return [Ink(colour)("Sutradhar", BOLD, CYAN), ""]

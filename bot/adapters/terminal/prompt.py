@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle, print_formatted_text
 from prompt_toolkit.styles import Style
 
+from bot import bundle
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
 from bot.adapters.terminal.conversation import (
@@ -39,7 +41,7 @@ from bot.adapters.terminal.conversation import (
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
 from bot.adapters.terminal.player import Player
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
-from bot.command_line import lines_of
+from bot.command_line import escaped, lines_of
 from bot.commands import verb
 from bot.config import DEMO
 from bot.events import Request, UserError, View
@@ -52,6 +54,12 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.speech.clips import Clip
 
+TRIES = (
+    ("terminal.try_rules", "terminal.lines_rules"),
+    ("terminal.try_script", "terminal.lines_script"),
+    ("terminal.try_story", "terminal.lines_story"),
+)
+"""What the keys 1, 2 and 3 do at first, and the lines that they run, as keys of the catalogue."""
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
 """Columns: longer lines are hard to read, however wide the window."""
@@ -81,6 +89,7 @@ class Prompt:
         self._waiting: list[list[str]] = []
         self._answers: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
+        self._tries: dict[str, str] = {}
         self._ticks = 0
         self._player = Player()
         self._session: PromptSession[str] = PromptSession(
@@ -141,6 +150,7 @@ class Prompt:
                     if self.conversation.leaves(line):
                         break
                     if lines := lines_of(_readable(line)):
+                        self._tries.clear()
                         self._spawn(self._lines(lines))
             except (EOFError, KeyboardInterrupt):
                 pass
@@ -194,6 +204,20 @@ class Prompt:
                     "models_chat.offer", server=server.title, model=server.models[0], name=server.name
                 )
                 await self.write([self.ink(sentence, DIM)])
+            place = self.conversation.place
+            if await app.complete("shelf", Typed(place.space, "", None, self.conversation.author.id, place)):
+                return
+            if server is None:
+                means = "terminal.means_model" if model and model != DEMO else "terminal.means_none"
+                await self.write([self.ink(self.ink.wrap(self.say(means)), DIM)])
+            await self._offer_examples()
+
+    async def _offer_examples(self) -> None:
+        """Offer three things to try, at one key each, until the first line is typed."""
+        say, examples = self.say, escaped(str(bundle.ROOT / "examples"))
+        self._tries = {str(n): say(lines, examples=examples) for n, (_, lines) in enumerate(TRIES, 1)}
+        offered = [f"  {self.ink(str(n), BOLD, CYAN)}  {say(label)}" for n, (label, _) in enumerate(TRIES, 1)]
+        await self.write([say("terminal.tries"), *offered, self.ink(say("terminal.try_tour"), DIM)])
 
     async def _leave(self, starting: asyncio.Task[None]) -> None:
         if self._answers or self._jobs:
@@ -372,6 +396,16 @@ class Prompt:
             event.current_buffer.complete_state = None
             event.current_buffer.start_completion()
 
+        for number in range(1, len(TRIES) + 1):
+            key = str(number)
+
+            @keys.add(key, filter=Condition(partial(self._may_try, key)))
+            def _try(event: KeyPressEvent) -> None:
+                lines = self._tries[event.data]
+                # The earlier ones go, too: after the last, a story, digits are what a player writes.
+                self._tries = {key: lines for key, lines in self._tries.items() if key > event.data}
+                self._spawn(self._lines(lines.split("\n")))
+
         @keys.add("c-c")
         def _interrupt(event: KeyPressEvent) -> None:
             if self._answers or self._jobs:
@@ -382,6 +416,10 @@ class Prompt:
                 self._spawn(self.write([self.ink(self.say("terminal.hint_leave"), YELLOW)]))
 
         return keys
+
+    def _may_try(self, key: str) -> bool:
+        """Whether the key, pressed now, starts an example."""
+        return key in self._tries and not (self._answers or self._jobs or self._session.default_buffer.text)
 
     def _sole_completion(self) -> bool:
         """Whether the only completion there is has been put into the line."""

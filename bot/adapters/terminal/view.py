@@ -10,7 +10,8 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -40,6 +41,8 @@ from bot.events import (
 )
 from bot.words import PROGRAM, Words
 
+SEEN_S = 3.0
+"""Seconds after which the time left is told."""
 _SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
 
@@ -148,6 +151,7 @@ class TerminalView:
         self._text = MarkdownStream(screen.ink)
         self._citations: dict[int, Citation] = {}
         self._said: list[str] = []
+        self._pace = Pace(say)
 
     async def show(self, event: Shown) -> None:
         ink, say = self._screen.ink, self._say
@@ -172,7 +176,7 @@ class TerminalView:
                     self._screen.status(self._stages.run, "")
                     self._screen.tail(self._stages.run, self._text.tail())
             case Status():
-                self._screen.status(self._stages.run, progress(event, ink.width - 4))
+                self._screen.status(self._stages.run, progress(event, ink.width - 4, self._pace.left(event)))
             case Citation(n=n):
                 self._citations[n] = event
             case Choices(prompt=prompt):
@@ -292,13 +296,39 @@ def save(file: Path, data: bytes) -> None:
     file.write_bytes(data)
 
 
-def progress(status: Status, width: int = 76) -> str:
-    """The status line within a width, with a bar if the total is known."""
+class Pace:
+    """How long something with a known total still takes, from what was done since it was first seen."""
+
+    def __init__(self, say: Words, clock: Callable[[], float] = time.monotonic) -> None:
+        self._say = say
+        self._clock = clock
+        self._first: tuple[float, int, int] | None = None
+
+    def left(self, status: Status) -> str:
+        """The time left in words; "" until it can be told after a few seconds."""
+        if status.done is None or not status.total:
+            return ""
+        now = self._clock()
+        if self._first is None or self._first[2] != status.total or status.done < self._first[1]:
+            self._first = now, status.done, status.total
+        began, before, total = self._first
+        if now - began < SEEN_S or status.done == before or status.done >= total:
+            return ""
+        seconds = (now - began) / (status.done - before) * (total - status.done)
+        if seconds < 60:
+            return self._say("terminal.seconds_left", n=max(round(seconds), 1))
+        return self._say("terminal.minutes_left", n=round(seconds / 60))
+
+
+def progress(status: Status, width: int = 76, left: str = "") -> str:
+    """The status line within a width, with a bar if the total is known, and the time that is `left`."""
     text, bar = " ".join(clean(status.text).split()), ""
     if status.done is not None and status.total:
         share = min(max(status.done / status.total, 0.0), 1.0)
         filled = round(share * 12)
-        bar = f" {'━' * filled}{'─' * (12 - filled)} {status.done}/{status.total}"
+        told = {str(status.done), str(status.total)} <= set(re.findall(r"\d+", text))
+        figures = () if told else (f"{status.done}/{status.total}",)
+        bar = " " + " ".join((f"{'━' * filled}{'─' * (12 - filled)}", *figures, *filter(None, (left,))))
     room = max(width - len(bar), 1)
     return (text if len(text) <= room else f"{text[: room - 1]}…") + bar
 

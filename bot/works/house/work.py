@@ -1,4 +1,4 @@
-"""The verbs that steer the conversation itself, help, stop and new, usage, and models."""
+"""The verbs that steer the conversation itself, help, stop and new, a tour, usage, and models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.accounts import Accounts, Breakdown
-from bot.events import Attachment, Event, Notice, Picture, Place, Run, Stage, Text
+from bot.events import Attachment, Choice, Choices, Event, Notice, Picture, Place, Run, Stage, Text
 from bot.manual import help_text
 from bot.words import words
 from bot.works.house.bars import Bars, bars_of, mark
@@ -17,6 +17,9 @@ from bot.works.house.chart import draw
 if TYPE_CHECKING:
     from bot.works.house.models import ModelChoice
     from storage.sessions import Sessions
+
+TOUR = ("tour.books", "tour.story", "tour.course", "tour.council", "tour.yours")
+"""The steps of /tour, as keys of the catalogue."""
 
 
 class ConversationWork:
@@ -64,6 +67,13 @@ class ConversationWork:
                 else:
                     marked = partial(mark, say=say, usd=bars.usd)
                     yield Picture("usage.png", await asyncio.to_thread(draw, bars, marked), bars.alt)
+            case "tour":
+                step = min(int(request.text), len(TOUR)) if request.text.isdecimal() else 1
+                step = max(step, 1)
+                yield Stage("tour", say("tour.title", step=step, steps=len(TOUR)))
+                yield Text(say(TOUR[step - 1]))
+                if step < len(TOUR):
+                    yield Choices("", (Choice(say("tour.next"), f"/tour {step + 1}"),))
             case "models":
                 text = await run.step("models", lambda: self._models.answer(run), str)
                 yield Stage("models", say("models_chat.title"))
