@@ -15,6 +15,7 @@ from storage.proxies import Proxies
 from storage.readings import Readings
 from storage.schedules import Schedules
 from storage.sessions import Sessions, Threads
+from storage.story_library import StoryLibrary
 from storage.unshown import Unshown
 
 
@@ -34,6 +35,7 @@ class Records:
     readings: Readings
     schedules: Schedules
     sessions: Sessions
+    story_library: StoryLibrary
     threads: Threads
     unshown: Unshown
     votes: Votes
@@ -53,6 +55,7 @@ class Records:
             Readings(database),
             Schedules(database),
             Sessions(database),
+            StoryLibrary(database),
             Threads(database),
             Unshown(database),
             Votes(database),

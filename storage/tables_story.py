@@ -29,6 +29,8 @@ __all__ = [
     "stories",
     "story_branches",
     "story_cards",
+    "story_library",
+    "story_library_lore",
     "story_nodes",
     "story_places",
     "story_vectors",
@@ -187,4 +189,49 @@ proxied_names = Table(
     PrimaryKeyConstraint("space", "key", "author_id"),
     Index(None, "space", "author_id"),
     info=Ownership(people=(PersonRule("author_id", "delete"),)).info,
+)
+
+# Characters and worlds that a person keeps of stories. `writer_id` has written the character's sheet, in `run_id`.
+story_library = Table(
+    "story_library",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("writer_id", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("file", LargeBinary, nullable=False),
+    Index(None, "space", "author_id"),
+    Index(None, "space", "run_id"),
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"), PersonRule("writer_id", "delete")),
+        run="run_id",
+        goes_with="run",
+    ).info,
+)
+
+# The entries of a world, each of who has written it.
+story_library_lore = Table(
+    "story_library_lore",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("library_id", String, ForeignKey("story_library.id", ondelete="CASCADE"), nullable=False),
+    Column("key", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("entry", Text, nullable=False),
+    PrimaryKeyConstraint("library_id", "key"),
+    Index(None, "space", "run_id"),
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"),),
+        run="run_id",
+        goes_with="run",
+        within="story_library",
+    ).info,
 )

@@ -31,6 +31,7 @@ from bot.works.council.values import ReadFrom
 from bot.works.library.jobs import PHASES
 from bot.works.privacy.work import COUNTED
 from bot.works.settings.channels import OF_CHANNELS
+from bot.works.story.exchange.kept import ASKED
 from bot.works.story.log.nodes import KINDS as MEMORIES
 from bot.works.story.log.nodes import MODES, RATINGS
 from bot.works.story.memory.branch import Reason
@@ -46,6 +47,7 @@ from storage.ledger import Whose as Holds
 from storage.room import RoomKind
 from storage.scripts import VISIBILITIES
 from storage.settings import Scope
+from storage.story_library import Kept
 
 ENGLISH = words(LOCALES[0]).sentences()
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
@@ -220,6 +222,8 @@ VALUES: Mapping[str, Iterable[str]] = {
         *given_to("_error", "bot/works/story/turn/dice.py"),
     },
     "story.finish_{}": ("length", "cut"),
+    "story.kept_now_{}": get_args(Kept),
+    "story.kept_{}": (*get_args(Kept), *ASKED),
     "story.mode_{}": underscored(MODES),
     "story.preset_{}": given_to("_error", "bot/works/story/world/presets.py"),
     "story.remembers_{}": MEMORIES,

@@ -13,7 +13,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0031"
+HEAD = "0032"
 """The newest file's revision. Kept here so that a start with nothing to do costs one query (a test compares)."""
 
 DROPPED = ("council_settings", "prompt_overrides")

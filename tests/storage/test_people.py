@@ -197,6 +197,8 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "schedules",
         "script_ideas",
         "story_cards",
+        "story_library",
+        "story_library_lore",
         "story_vectors",
         "unshown",
         "voice_readings",

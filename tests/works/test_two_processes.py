@@ -246,6 +246,8 @@ async def branches_of_a_story(t: Table) -> None:
     "story leave",
     "story play",
     "story as",
+    "story keep",
+    "story bring",
     "story gm",
     "story deadline",
     "story whisper",
@@ -282,6 +284,9 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story play Bo", "/story cast", "Ana", by=ANA)
     await t.changes("/story play Olga", "/story as", "You speak as Olga", by=ANA, reader=ANA)
     await t.changes("/story as Bo", "/story as", "You speak as Bo", by=ANA, reader=ANA)
+    await t.changes("/story keep Olga", "/story keep", "**Olga**: a character", by=ANA, reader=ANA)
+    await t.changes("/story keep Harbour --world", "/story bring", "**Harbour**: a world", by=ANA, reader=ANA)
+    await t.changes("/story bring Harbour", "/story lore", "It burns oil.", by=ANA)
     await t.changes("/story deadline 3 days", "/story deadline", "3 days", by=ANA)
     await t.changes("/story mode round-robin", "/story mode", "like this: round-robin", by=ANA)
     await t.play("/story pass", ANA)

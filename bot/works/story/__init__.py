@@ -27,6 +27,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
     from bot.works.story.exchange.exports import Exports
     from bot.works.story.exchange.imports import Imports
+    from bot.works.story.exchange.kept import KeptOfStories
     from bot.works.story.extraction.extraction import Extraction
     from bot.works.story.extraction.summaries import Summaries
     from bot.works.story.log.logs import logs_of
@@ -146,6 +147,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted
         ),
         ProxiedNames(logs, resources.records.proxies),
+        KeptOfStories(logs, resources.records.story_library),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
         screen,
         Trials(logs, scene_verbs, screen),
@@ -239,6 +241,7 @@ KIND = Kind(
         "story": _completion("title"),
         "character": _completion("character"),
         "self": _completion("own"),
+        "kept": _completion("kept"),
         "location": _completion("location"),
         "version": _completion("version"),
         "prose": _completion("prose"),

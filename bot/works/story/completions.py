@@ -47,6 +47,12 @@ async def own(resources: Resources, typed: Typed) -> list[str]:
     return _fitting(selves(story, Author(typed.author, "")), typed) if story is not None else []
 
 
+async def kept(resources: Resources, typed: Typed) -> list[str]:
+    """The characters and worlds that the person can use."""
+    rows = await resources.records.story_library.seen_by(typed.space, typed.author)
+    return _fitting([row.name for row in rows], typed)
+
+
 async def location(resources: Resources, typed: Typed) -> list[str]:
     """Where chapters and characters of the story are."""
     story = await _story(resources, typed)

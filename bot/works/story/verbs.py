@@ -454,7 +454,6 @@ VERBS: tuple[Verb, ...] = (
         inner=True,
     ),
     Verb("story", "enlist", "Bo", Argument("name", "verbs.arg_remembering"), ordered=True, inner=True),
-    Verb("story", "keep", "scene", Argument("scene", "verbs.arg_query"), ordered=True, inner=True),
     Verb(
         "story",
         "state",
@@ -575,4 +574,30 @@ VERBS: tuple[Verb, ...] = (
         guarded=True,
     ),
     Verb("story", "share", argument=_OF_STORY, options=(PRIVATE,), group="exchange"),
+    Verb(
+        "story",
+        "keep",
+        "Mira",
+        Argument("name", "verbs.arg_keep", required=False, most=NAME_CHARS, completes="kept"),
+        (
+            Option("world", "verbs.option_keep_world", "flag"),
+            Option("publish", "verbs.option_keep_publish", "flag"),
+            Option("unpublish", "verbs.option_keep_unpublish", "flag"),
+            Option("remove", "verbs.option_keep_remove", "flag"),
+            Option("card", "verbs.option_keep_card", "flag"),
+        ),
+        ordered=True,
+        brief=True,
+        group="exchange",
+    ),
+    Verb(
+        "story",
+        "bring",
+        "Mira --lived",
+        Argument("name", "verbs.arg_bring", required=False, most=NAME_CHARS, completes="kept"),
+        (Option("lived", "verbs.option_bring_lived", "flag"),),
+        ordered=True,
+        brief=True,
+        group="exchange",
+    ),
 )

@@ -32,6 +32,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.works.story.exchange.exports import Exports
     from bot.works.story.exchange.imports import Imports
+    from bot.works.story.exchange.kept import KeptOfStories
     from bot.works.story.extraction.extraction import Extraction
     from bot.works.story.log.logs import Logs
     from bot.works.story.log.story import Story
@@ -93,6 +94,7 @@ class Stories:
     exports: Exports
     party: Party
     proxied: ProxiedNames
+    kept: KeptOfStories
     session_zero: SessionZero
     screen: Screen
     trials: Trials
@@ -172,6 +174,10 @@ class Stories:
             "reword": self.edited_messages.answered,
             **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
         }
+        if verb in ("keep", "bring") and UNDER not in run.request.options:  # else it is a scene that is kept
+            run_of[verb] = self.kept.run
+        if verb in WRITTEN:
+            await self.kept.refresh(run.request)
         if verb == "start" and run.request.options.get("together"):
             run_of["start"] = self.session_zero.run
         if verb == "cast" and run.request.options.get("write"):
