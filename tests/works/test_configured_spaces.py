@@ -117,7 +117,7 @@ async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ('settings.timezone = "Mars/Olympus"', 2, "no time zone called “Mars/Olympus”"),
+        ('settings.timezone = "Mars/Olympus"', 2, "a time zone called “Mars/Olympus”"),
         ("[spaces.'terminal:local'.channels.c]\ncolour = 1", 3, "no setting called “colour”"),
         ("[spaces.'terminal:local'.channels.c]\nadmins_exempt = true", 3, "Put it under: `settings`"),
         ("[spaces.'terminal:local'.wishes]", 2, "“wishes” is unknown"),
@@ -188,7 +188,7 @@ def test_the_doctor_checks_each_value_and_names_every_mistake(tmp_path: Path) ->
     first = file.read_text(encoding="utf-8").splitlines().index('timezone = "Mars/Olympus"') + 1
     wrong = [line for line in told if line.startswith(f"✗ {file}, line ")]
     assert len(wrong) == 4
-    assert f"line {first}: I know no time zone" in wrong[0]
+    assert f"line {first}: I don't know a time zone" in wrong[0]
     for part in ("Mars/Olympus", "nobody", "gramophone", "poems"):
         assert any(part in line for line in wrong), part
     file.write_text(BASE + BAD, encoding="utf-8")

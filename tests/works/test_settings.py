@@ -124,7 +124,7 @@ async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask:
     assert [await ask.locale(author=person) for person in (ANA, BIA)] == ["pt-BR", "en"]
     assert await ask.locale(place=replace(HERE, space="other")) == "en", "another space has its own"
     assert await ask("reset", "language", to="me") == (
-        "You have no `language` of your own any more. What holds for you here is this channel's: `en`."
+        "You no longer have a `language` of your own. This channel's value applies to you here: `en`."
     )
     assert await ask.locale() == "en"
 
@@ -175,7 +175,7 @@ async def test_what_is_shared_only_admins_set(ask: Asker) -> None:
             assert "Only admins of this space" in await ask(verb, f"language{value}", to=to)
     assert "Only admins" in await ask("set", "model.answerer house:two", to="everyone")
     for given in ("council.criteria truth", "council.members house:two"):
-        assert "it is shared" in await ask("set", given)
+        assert "everyone shares it" in await ask("set", given)
     assert await ask.row("model.answerer") == ["house:one", "the config"]
     assert "For everyone, `council.criteria` is now `truth`." in await ask(
         "set", "council.criteria truth", author=BIA
@@ -196,22 +196,22 @@ async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> N
 
 
 REFUSED = (
-    ("volume loud", "", "There is no setting called “volume”. There are: speed, language, timezone, "),
+    ("volume loud", "", "There is no setting called “volume”. The settings are: speed, language, timezone, "),
     ("language", "", "/settings show language"),
     ("language fr", "", "“fr” is not possible for `language`. Possible: en, pt-BR."),
     ("timezone Lisboa", "", "Did you mean Libya, Europe/Lisbon?"),
-    ("timezone Mars/Base", "", "I know no time zone called “Mars/Base”"),
+    ("timezone Mars/Base", "", "I don't know a time zone called “Mars/Base”"),
     ("council.chair house:two", "me", "`council.chair` can be set for: `everyone`."),
     ("council.criteria truth", "channel", "`council.criteria` can be set for: `everyone`."),
-    ("model.answerer elsewhere:two", "", "no provider called “elsewhere”"),
+    ("model.answerer elsewhere:two", "", "a provider called “elsewhere”"),
     ("model.answerer house:seven", "", "not one of the models that the config lets spaces choose: house:two"),
     ("model.answerer two", "", "two"),
     ("model.answerer ,", "", "Name at least one model"),
     (
         "model.answerer " + ", ".join(f"house:{n}" for n in range(6)), "",
-        "That is 6 models: at most 5",
+        "That is 6 models. The limit is 5",
     ),
-    ("free_chat on", "", "`free_chat` means something on Discord only."),
+    ("free_chat on", "", "`free_chat` has an effect only on Discord."),
 )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
     there = replace(HERE, platform="discord", space="g")
     async with opened(tmp_path) as ask:
         answer = await ask("set", "free_chat on", author=BIA, place=there)
-        assert "whoever runs me has to set `free_chat`" in answer
+        assert "operator has to set `free_chat`" in answer
         assert not await ask.app.resources.settings.free_chat(there)
     more = CONFIG.format(url="http://127.0.0.1:9/v1") + "[discord]\nfree_chat = true\n"
     async with opened(tmp_path, more) as ask:
