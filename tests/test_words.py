@@ -50,6 +50,14 @@ def test_both_files_have_the_same_keys() -> None:
     assert set(ENGLISH) == set(PORTUGUESE)
 
 
+@pytest.mark.parametrize(
+    "words_of", ["anew", "whoever", "takes? in", "stands", "(is|are) told", "by the calendar"]
+)
+def test_no_message_has_words_that_no_native_writer_would_use(words_of: str) -> None:
+    pattern = re.compile(rf"\b{words_of}\b", re.IGNORECASE)
+    assert not {key: text for key, text in ENGLISH.items() if pattern.search(text)}
+
+
 def test_both_languages_have_the_same_placeholders() -> None:
     assert {key: placeholders(text) for key, text in ENGLISH.items()} == {
         key: placeholders(text) for key, text in PORTUGUESE.items()

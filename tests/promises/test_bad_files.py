@@ -120,7 +120,7 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
         ),
         "c.docx": (
             whole[:5_000],
-            "the file is damaged or cut off. Fetch or save it anew and add it again.",
+            "the file is damaged or cut off. Download or save it again, then add it again.",
         ),
         "d.epub": (
             hostile.epub(b" " * 11_000_000),
@@ -138,7 +138,7 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
         "g.html": (b"<html><script>let words = 0</script></html>", "there are no words in it."),
         "h.docx": (
             b"MZ" + bytes(500),
-            "the file is damaged or cut off. Fetch or save it anew and add it again.",
+            "the file is damaged or cut off. Download or save it again, then add it again.",
         ),
     }
     for name, (data, _) in files.items():

@@ -16,7 +16,7 @@ from tests.storage.books import book
 
 FULL = (
     "The disk is full, so I could not keep that; what was stored before is safe. "
-    "Ask again once whoever runs me has made room."
+    "Ask again once the bot's operator has made room."
 )
 
 

@@ -15,7 +15,7 @@ from tests.promises.talk import ASK, sentence, settings, status, talking, texts
 
 LOCKED = (
     "The database is busy in another program, so I could not keep that. "
-    "Try again in a moment; if it stays so, whoever runs me has to close that program."
+    "Try again in a moment. If it keeps happening, the bot's operator must close that program."
 )
 
 

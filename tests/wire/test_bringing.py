@@ -52,7 +52,7 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     assert "3 greetings as versions of its first scene and 1 entry of lore" in shown(talk)
     bad = await brought(d, platform, tmp_path, "bare.png", a_png())
     await d.rest(runs + 2)
-    assert "bare.png was not taken in: it holds no character card." in shown(bad)
+    assert "bare.png was not imported: it holds no character card." in shown(bad)
     verb = "exchange export" if platform == "discord" else "story export"
     out = await d.command(ANA, verb, story="Mira", **{"as": "card-json"})
     await d.rest(runs + 3)
@@ -77,7 +77,7 @@ async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: T
     await d.until(lambda: len(d.states()) > runs)
     await d.restart()
     await d.rest(runs + 1)
-    assert "“storm” is taken in, with 3004 turns." in shown(talk)
+    assert "“storm” is imported, with 3004 turns." in shown(talk)
     assert count(d, "stories") == stories + 1
     d.check()
 
@@ -118,14 +118,14 @@ async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Ta
     asked = await d.discord.slash(bia, thread, "exchange history")
     await d.rest(runs + 1)
     answer = d.talk(asked, thread, private=True)
-    assert "“The siege” is taken in, with 106 turns." in shown(answer)  # Bia is an admin
+    assert "“The siege” is imported, with 106 turns." in shown(answer)  # Bia is an admin
     asked = await d.discord.slash(ana, thread, "exchange history")
     await d.rest(runs + 2)
-    assert "“The siege” is taken in, with 106 turns." in shown(d.talk(asked, thread, private=True))
+    assert "“The siege” is imported, with 106 turns." in shown(d.talk(asked, thread, private=True))
     cai = d.people["Cai"]
     asked = await d.discord.slash(cai, thread, "exchange history")
     await d.rest(runs + 3)
-    assert "Only whoever began this thread" in shown(d.talk(asked, thread, private=True))
+    assert "Only the person who began this thread" in shown(d.talk(asked, thread, private=True))
     asked = await d.discord.slash(ana, d.channels[0], "exchange history")
     await d.rest(runs + 4)
     assert "This is no thread" in shown(d.talk(asked, d.channels[0], private=True))
@@ -141,7 +141,7 @@ async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take
     private_talk = d.told(ana, channel, root)
     await d.slack.say(ana, channel, "story history", thread=root, mention=True)
     await d.rest(runs + 1)
-    assert "“The siege” is taken in, with 211 turns." in shown(private_talk)
+    assert "“The siege” is imported, with 211 turns." in shown(private_talk)
     with closing(sqlite3.connect(d.process.data / "sutradhar.db")) as database:
         rows = database.execute(
             "SELECT author_id, body FROM story_nodes WHERE kind = 'act' ORDER BY seq DESC LIMIT 2"
@@ -162,8 +162,8 @@ async def test_a_thread_that_the_bot_opened_is_whoevers_asked_first(platform: st
     await d.say(BIA, talk, "So it cannot flee.")
     refused = await d.command("Cai", f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
     await d.rest(runs + 2)
-    assert "Only whoever began this thread" in shown(refused)
+    assert "Only the person who began this thread" in shown(refused)
     answer = await d.command(ANA, f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
     await d.rest(runs + 3)
-    assert "is taken in, with" in shown(answer)
+    assert "is imported, with" in shown(answer)
     d.check()

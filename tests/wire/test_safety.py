@@ -63,7 +63,7 @@ async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
     )
     for post in talk.posts():
         assert not (GONE in post.text and (ANA in post.text or BIA in post.text)), post
-        assert "Nobody is told who played the card" not in post.text, "that stands where only they see it"
+        assert "Nobody learns who played the card" not in post.text, "that stands where only they see it"
     d.model.queue += [Reply("The lamp burns on."), CHOICES]
     await d.choose(BIA, talk, "Go on")
     await d.until(lambda: count(talk.said(), "The lamp burns on.") == 1 and CARD in d.open_buttons(talk))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
+from tests.wire.stories_at_a_table import an_evening
 from tests.wire.stories_played import (
     a_place_that_closes_in_mid_scene,
     killed_at_each_instant_of_a_turn,
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")
 PLATFORMS = ("discord", "slack")
 FEW, MANY = 5, 200 if ALL else 14
 """A channel takes a scene every two seconds or so: two hundred turns are seven minutes, for `make test-kill`."""
+EVENING = (200, 30) if ALL else (11, 3)
+"""Turns, and kills among them."""
 
 
 @pytest.mark.parametrize("platform", ["discord", pytest.param("slack", marks=pytest.mark.slow)])
@@ -45,6 +48,15 @@ async def test_many_turns_keep_their_order_and_none_is_lost(platform: str, take:
 async def test_a_kill_at_each_instant_of_a_turn(platform: str, take: Take) -> None:
     d = await take(platform)
     await killed_at_each_instant_of_a_turn(d)
+    d.check()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_an_evening_with_sheets_several_characters_and_hidden_plans(platform: str, take: Take) -> None:
+    d = await take(platform)
+    await an_evening(d, *EVENING, platform)
     d.check()
 
 

@@ -112,7 +112,7 @@ async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None
         "| council | 1 | 1,000 | 30 | $0.50 |",
         "| rules | 1 | 1,000 | 30 | $0.25 |",
     ]
-    assert "your own part" in events
+    assert "your own use" in events
     assert "Bia" not in events
     assert "70" not in events
 
@@ -130,7 +130,7 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
         "| All | 4 | 4,000 | 120 | $1.62 |",
     ]
     assert "| other | 1 | 1,000 | 30 | $0.50 |" in events
-    assert "your own part" not in events
+    assert "your own use" not in events
 
 
 async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:

@@ -112,7 +112,7 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
         other = at.guild.add_member(at.env.create_user("Caio"))
         refused = await other.slash(thread, "free-chat", on=True)
         assert refused.ephemeral
-        assert "Only whoever asked first" in told(refused)
+        assert "Only the person who asked first" in told(refused)
         result = await at.ana.slash(thread, "free-chat", on=True)
         assert not result.ephemeral
         assert told(result).startswith("Ana switched free chat on")

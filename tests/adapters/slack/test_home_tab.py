@@ -70,7 +70,7 @@ async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Tab
     assert "0 calls to models" in shown
     assert "quoted word for word" in shown
     assert "The library is empty" in shown
-    assert "nobody has reworded a prompt" in shown
+    assert "nobody has changed one here" in shown
     assert "slack_home." not in shown
 
 

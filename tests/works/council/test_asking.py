@@ -186,7 +186,7 @@ async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
         "Answers",
         "Ballots",
         "Unfinished: the chair broke off",
-        "The best answer as it stands, by m2",
+        "The best answer, unchanged, by m2",
     ]
     assert ANSWERS["m2"] in answer.text("best")
     assert (await four.kept()).row.kind == "best"
@@ -203,7 +203,7 @@ async def test_without_any_chair_the_best_answer_stands_as_it_is(four: Table) ->
     for name in ("chair", *MEMBERS):
         four.fake.once[Call(name, "synthesis")].append(Reply(status=404, times=9))
     answer = await four.ask()
-    assert answer.titles[-1] == "The best answer as it stands, by m2"
+    assert answer.titles[-1] == "The best answer, unchanged, by m2"
     assert ANSWERS["m2"] in answer.text("best")
 
 

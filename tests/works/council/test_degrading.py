@@ -34,8 +34,8 @@ async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path)
         fails(made, "synthesis", "chair", *MEMBERS)
         answer = await made.ask()
         assert answer.text("ballots").startswith("No answer is ahead of the others.")
-        assert answer.titles[-1] == "An answer as it stands, by m1"
-        assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
+        assert answer.titles[-1] == "An answer, unchanged, by m1"
+        assert verdict_title(await made.kept(), words("en")) == "One of the answers, unchanged"
 
 
 async def test_answers_alike_leave_nobody_first_where_no_member_can_judge(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
             made.fake.once[Call(name, "answer")].append(Reply(pieces=[text]))
         fails(made, "synthesis", "m1")
         answer = await made.ask()
-        assert answer.titles[-1] == "The answer most like the others, as it stands, by m3"
-        assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
+        assert answer.titles[-1] == "The answer most like the others, unchanged, by m3"
+        assert verdict_title(await made.kept(), words("en")) == "One of the answers, unchanged"
 
 
 async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
@@ -106,7 +106,7 @@ async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one
     fails(four, "ballot", *MEMBERS)
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
     answer = await four.ask()
-    assert answer.titles[-1] == "An answer as it stands, by m1"
+    assert answer.titles[-1] == "An answer, unchanged, by m1"
     assert answer.notices("best")[0] == "Half a synthesis is none, so here is one of the answers."
 
 
@@ -123,7 +123,7 @@ async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
 ) -> None:
     four.fake.once[Call("chair", "synthesis")].append(reply)
     answer = await four.ask()
-    assert answer.titles[-2:] == ["No answer from the chair", "The best answer as it stands, by m2"]
+    assert answer.titles[-2:] == ["No answer from the chair", "The best answer, unchanged, by m2"]
     assert answer.notices("best")[0] == why
     assert ANSWERS["m2"] in answer.text("best")
     assert (await four.kept()).row.kind == "best"

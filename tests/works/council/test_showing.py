@@ -280,7 +280,7 @@ def test_a_page_runs_nothing_and_loads_nothing(said: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "title"),
-    [("single", "The answer of one model"), ("best", "The best answer, as it stands"), ("", "Not finished")],
+    [("single", "The answer of one model"), ("best", "The best answer, unchanged"), ("", "Not finished")],
 )
 def test_only_a_whole_synthesis_is_called_one(kind: str, title: str) -> None:
     row = council("run", kind=kind, verdict="Something.")

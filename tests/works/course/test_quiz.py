@@ -260,7 +260,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert "You have answered question 1 already" in await learners.press(1, right=False)
         assert "Not right" in await learners.press(1, BIA, right=False)
         assert "You have 1 of 2 right" in await learners.press(2, BIA)
-        assert "Only whoever began" in await learners.said("finish", author=BIA, answers=learners.quiz)
+        assert "Only the person who began" in await learners.said("finish", author=BIA, answers=learners.quiz)
         assert "1 question is left" not in await learners.press(2, right=False)
         quiz, late = learners.quiz, Author("late", "Late")
         ended = await learners.do("finish", answers=quiz)
@@ -443,7 +443,7 @@ async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
         assert "There is no quiz here" in await learners.said("finish")
         await learners.do("quiz", "bees", questions=1)
         quiz = learners.quiz
-        assert "Only whoever began" in await learners.said("finish", author=BIA)
+        assert "Only the person who began" in await learners.said("finish", author=BIA)
         assert "0 people have answered" in await learners.said("finish")
         assert {change.run for change in learners.desk.recorder.changes} == {quiz}
         assert "This quiz has ended" in await learners.said("finish")

@@ -102,7 +102,7 @@ async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> N
         await room.has(ADA, pages("A storm.", "A calm.", "An end."))
         assert "1 of 3 scenes have been looked into." in await looked_into(room)
         events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
-        assert any(isinstance(event, Notice) and "half done" in event.text for event in events)
+        assert any(isinstance(event, Notice) and "incomplete" in event.text for event in events)
         # What failed may have been asked once more behind it.
         assert any("INT. ROOM - DAY; ADA. Card 1" in prompt for prompt in asked)
 

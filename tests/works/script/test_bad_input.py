@@ -43,7 +43,7 @@ def refused() -> dict[str, tuple[bytes, str]]:
             fdx(ACTION % b"&l9;", b"<!DOCTYPE F [%b]>" % LAUGHS),
             "unpacked it would take far more room",
         ),
-        "outside.fdx": (fdx(ACTION % b"&e;", outside), "a document type of its own (DTD)"),
+        "outside.fdx": (fdx(ACTION % b"&e;", outside), "a document type (DTD)"),
         "quadratic.fdx": (fdx(ACTION % (b"&a;" * 2_000_000), quadratic), "far more room than a document"),
         "deep.fdx": (
             fdx(b"<Paragraph>" * 200_000 + b"</Paragraph>" * 200_000),

@@ -155,12 +155,12 @@ async def test_a_stop_card_takes_a_scene_out_of_all_that_there_is_of_it(tmp_path
         await talk.say("/story switch main")
         before = len(talk.events)
         said = await talk.say(card_of(cellar))
-        assert "Nobody is told who" in texts(said)
+        assert "Nobody learns who" in texts(said)
         assert "Scene 2" in texts(said)
         await talk.until(lambda events: sum(event["event"] == "changed" for event in events) >= 4, before)
         changed = [event for event in talk.events[before:] if event["event"] == "changed"]
         assert all("spiders" not in str(one) for one in changed), "the messages of all versions and branches"
-        assert "behind scene 1" in str(changed[-1])
+        assert "after scene 1" in str(changed[-1])
         for branch in ("main", "deep"):
             await talk.say(f"/story switch {branch}")
             assert "nothing to bring back" in str(await talk.say("/story redo"))
@@ -247,7 +247,7 @@ async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> Non
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await talk.say("/story stopcard")
-        await talk.until(lambda events: "begins anew" in str(events))
+        await talk.until(lambda events: "starts over" in str(events))
         await talk.say("/story continue")
         assert "first scene" in last(writer.scenes[-1])
         assert "number 1" not in whole(writer.scenes[-1])
@@ -276,7 +276,7 @@ async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> Non
         mature: dict[str, OptionValue] = {"rating": "mature"}
         premise = "A door in the sea."
         assert await asks(talk, "start", premise, options=mature, adults=False) == "failed"
-        assert "only where the place is marked for adults" in str(talk.events)
+        assert "only for places that are marked for adults" in str(talk.events)
         assert not writer.asked
         assert await asks(talk, "start", premise, adults=False) == "done"
         assert await asks(talk, "safety", options=mature, adults=False) == "failed"

@@ -152,4 +152,4 @@ async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp
         bia: dict[str, Any] = {"options": {"as": "json"}, "locale": "en"}
         await talk.app.perform(Request("bia-1", place, Author("bia", "Bia"), "story", "export", **bia))
         await talk.app.ended("bia-1")
-        assert "`/story share` gives the story as it is told" in texts(talk.events) + str(talk.events[-3:])
+        assert "`/story share` gives you the story as it is now" in texts(talk.events) + str(talk.events[-3:])

@@ -112,7 +112,7 @@ async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) ->
         whole = put(tmp_path, "door.json", SMALL)
         events = await talk.say(f"/story import {chat} {plain} {whole}")
         for title, n in (("storm", "4 turns"), ("beach", "2 turns"), ("The door in the sea", "2 turns")):
-            assert f"“{title}” is taken in, with {n}." in texts(events)
+            assert f"“{title}” is imported, with {n}." in texts(events)
         assert "Line 7 was left out: it lacks a name or a text." in str(events)
         assert len(choices(events)) == 3
         await talk.say("/story open storm")
@@ -154,7 +154,7 @@ async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> 
         shown = str(events)
         for name in (*(path.name for path in bad), "none.png", "a.exe"):
             assert name in shown
-        assert "“beach” is taken in" in texts(events)
+        assert "“beach” is imported" in texts(events)
         assert "5 of 6 files" in shown
 
 
@@ -190,8 +190,8 @@ async def test_a_thread_that_the_bot_opened_is_its_askers_and_its_length_is_not_
             await talk.app.ended(id)
             return str(talk.events[start:])
 
-        assert "Only whoever began this thread" in await asked("bia-1", "bia")
+        assert "Only the person who began this thread" in await asked("bia-1", "bia")
         told = await asked("ana-1", session.author_id)
-        assert "“The siege” is taken in, with 300 turns." in told
+        assert "“The siege” is imported, with 300 turns." in told
         assert "Reading this thread: 100 messages so far…" in told
         assert "10000" not in told
