@@ -223,6 +223,7 @@ async def test_each_verb_comes_to_the_door_by_each_way_in_under_one_rule_after_t
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("n", range(len(matrix.rules("", "", ""))))
 async def test_each_rule_holds_for_each_verb_by_each_way_in(table: Table, door: Door, n: int) -> None:
     part = 1 if ALL else PART
