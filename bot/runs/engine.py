@@ -330,12 +330,14 @@ class Engine:
 
     async def statuses(self, *run_ids: str) -> dict[str, str]:
         """See `status`; of those that were started, in one trip."""
+        if not run_ids:
+            return {}
         turns = [_TURN + run for run in run_ids] if self._lease is not None else []
-        # In a fresh context: in a run's it would be one of its steps.
         looking = self._running.list_workflows_async(
             workflow_ids=[*run_ids, *turns], load_input=False, load_output=False
         )
-        found = await asyncio.create_task(looking, context=Context()) if run_ids else []
+        # In a fresh context: in a run's it would be one of its steps.
+        found = await asyncio.create_task(looking, context=Context())
         # A run's own status counts more than that of its turn.
         of_turns_first = sorted(found, key=lambda workflow: not workflow.workflow_id.startswith(_TURN))
         return {workflow.workflow_id.removeprefix(_TURN): _status(workflow) for workflow in of_turns_first}
