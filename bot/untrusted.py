@@ -17,7 +17,7 @@ FENCES = (
     "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
     "scene", "turn", "dice", "intent", "ideas", "talk", "silent",
     "state", "courses", "history", "chapter", "milestones", "threads", "arc", "pacing", "overused",
-    "screenplay", "evidence", "instruction", "wish", "prose", "sheets",
+    "screenplay", "evidence", "instruction", "wish", "prose", "sheets", "initiative",
 )  # fmt: skip
 """The tags that our prompts quote with."""
 

@@ -46,7 +46,7 @@ story: whisper work | whispered work strangers | overdue work strangers | forget
 story: extracted work strangers | correct work strangers | keep work | bring work | state work | characters work
 story: plot work | chapter work | import work books models | history work books models | export work | share work
 story: sheet work | apply work strangers | threads work | enlist work strangers
-story: interview work models strangers | arc work
+story: interview work models strangers | arc work | initiative work
 course: add work books models admin | replace work books models admin | remove work admin
 course: ask work models strangers | list work | outline work | quiz work models strangers | answer work strangers
 course: score work strangers | lesson work strangers | finish work strangers

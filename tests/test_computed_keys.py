@@ -227,6 +227,7 @@ VALUES: Mapping[str, Iterable[str]] = {
     "story.mode_{}": underscored(MODES),
     "story.preset_{}": given_to("_error", "bot/works/story/world/presets.py"),
     "story.remembers_{}": MEMORIES,
+    "story.initiative_button_{}": ("next", "delay"),
     "story.sheet_{}": ("counters", "skills", "conditions", "things"),
     "story.span_{}": ("days", "hours", "minutes"),
     "story.state_{}": FIELDS,

@@ -90,7 +90,7 @@ ROOMS = {
     "table": ("party", "safety"),
     "memory": ("memory", "excerpts"),
     "extraction": ("extraction", "attribution", "continuity", "stretches"),
-    "sheet": ("sheet", "template", "sheet_verbs", "checks", "proposals"),
+    "sheet": ("sheet", "template", "sheet_verbs", "checks", "proposals", "initiative", "initiative_verbs"),
     "world": (
         "cast",
         "selves",

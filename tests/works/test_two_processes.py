@@ -261,11 +261,14 @@ async def branches_of_a_story(t: Table) -> None:
     "story arc",
     "story chapter",
     "story sheet",
+    "story initiative",
 )
 async def what_a_story_keeps(t: Table) -> None:
     await t.play("/story start A door in the sea --title Door")
     await scene(t, "/story act I open it.", "The hinges cry.")
     await t.changes("/story cast Olga: a smith", "/story cast", "Olga")
+    await t.changes("/story initiative begin Olga 12, Rat 3", "/story initiative", "Rat 3")
+    await t.changes("/story initiative end", "/story initiative", no_more="Rat 3")
     await t.changes("/story sheet Olga ropes 4", "/story sheet Olga", "ropes 4")
     await t.changes("/story cast Bo: a cook", "/story characters", "Bo")
     await t.changes("/story direct Slower.", "/story direct", "Slower.")

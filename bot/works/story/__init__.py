@@ -35,6 +35,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
     from bot.works.story.screen.screen import Screen
+    from bot.works.story.sheet.initiative_verbs import InitiativeVerbs
     from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.sheet.template import read
     from bot.works.story.table.branch_verbs import BranchVerbs
@@ -153,6 +154,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         Trials(logs, scene_verbs, screen),
         buttons,
         SheetVerbs(logs, settings.sheets, own_names),
+        InitiativeVerbs(logs),
     )
 
 

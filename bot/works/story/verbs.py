@@ -535,6 +535,15 @@ VERBS: tuple[Verb, ...] = (
         group="world",
         guarded=True,
     ),
+    Verb(
+        "story",
+        "initiative",
+        "begin Mira, Bo, Goblin +2",
+        Argument("step", "verbs.arg_initiative", required=False, most=STATE_CHARS),
+        ordered=True,
+        brief=True,
+        group="sheet",
+    ),
     Verb("story", "apply", "1 scene", Argument("change", "verbs.arg_query"), ordered=True, inner=True),
     Verb(
         "story",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bot.works.story.memory.recall import Recall
     from bot.works.story.scene.buttons import Buttons
     from bot.works.story.screen.screen import Screen
+    from bot.works.story.sheet.initiative_verbs import InitiativeVerbs
     from bot.works.story.sheet.sheet_verbs import SheetVerbs
     from bot.works.story.table.branch_verbs import BranchVerbs
     from bot.works.story.table.party import Party
@@ -100,6 +101,7 @@ class Stories:
     trials: Trials
     buttons: Buttons
     sheets: SheetVerbs
+    initiative: InitiativeVerbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         pressed = run.request.verb in AT_HEAD and UNDER in run.request.options
@@ -169,6 +171,7 @@ class Stories:
             TRIED: self.trials.tried,
             "overdue": self.party.overdue,
             **dict.fromkeys(("sheet", "apply"), self.sheets.run),
+            "initiative": self.initiative.run,
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,

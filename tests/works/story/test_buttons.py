@@ -63,6 +63,7 @@ NAMED = {
     "story switch": "names the branch",
     "story whisper": "shows one's own whispers",
     "story apply": "names the version of the scene",
+    "story initiative": "names the turn of the fight; ending it twice ends it once",
     "story sheet": "names the character",
     "story zero": "names the question; the message that asks it is known",
     "story cast": "opens the form of a new character",

@@ -135,7 +135,7 @@ async def test_a_sheet_goes_out_and_in_with_its_story(tmp_path: Path) -> None:
         path.write_bytes(file)
         await talk.say(f"/story import {path}")
         await talk.say("/story open")
-        assert "on fire (3 rounds)" in texts(await talk.say("/story sheet Mira"))
+        assert "on fire (rounds left: 3)" in texts(await talk.say("/story sheet Mira"))
 
 
 async def test_session_zero_asks_for_the_template(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tm
         assert "decided on that already" in str(await talk.say(ignore))
         card = texts(await talk.say("/story sheet Mira"))
         assert "Hit points 8/12" in card
-        assert "poisoned (3 rounds)" in card
+        assert "poisoned (rounds left: 3)" in card
         await talk.say("/story undo")
         assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))
         assert "not part of this branch" in str(await talk.say(apply)), "it dies with its scene"

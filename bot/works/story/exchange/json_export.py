@@ -84,6 +84,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "scene": "scene?",
         "proposal": "whole number?",
     },
+    "initiative": {"order": "list of fighter", "round": "whole number", "at": "whole number"},
     "lore": {"id": "key", "entry": "entry"},
     "memory": {"id": "key", "text": "text or null"},
     "idea": {"id": "key", "text": "text or null"},
@@ -170,6 +171,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
     "memory": {"character": "text", "kind": "sort", "text": "text"},
     "event": {"id": "key", "text": "text"},
     "milestone": {"id": "key", "act": "whole number", "text": "text"},
+    "fighter": {"name": "text", "score": "whole number"},
     "proposal": {"name": "text", "text": "text", "changes": "list of change"},
     "change": {
         "field": "text",

@@ -256,6 +256,7 @@ class _Reader:
                 | "list of milestone"
                 | "list of change"
                 | "list of proposal"
+                | "list of fighter"
             ):
                 if not isinstance(value, list):
                     self._wrong(where)

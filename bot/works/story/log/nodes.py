@@ -52,6 +52,7 @@ Kind: TypeAlias = Literal[
     "whisper",
     "summed",
     "sheet",
+    "initiative",
     "screen",
 ]
 """What a node is, and what its body holds:
@@ -100,6 +101,9 @@ sheet     changes of a character's numbers behind the node's `turn`, which count
           version `scene` of it; without a turn always; or its sheet is gone: {name, changes?: [{field, to?, by?,
           most?, on?, rounds?}], removed?, scene?, proposal?}; with `proposal`, a number from 1, it decides on that of
           the scene's `changes`: {name, text, changes}
+initiative
+          the order of a fight behind the node's `turn`, whose turn it is by index, and the round; an empty order once
+          it is over: {order: [{name, score}], round, at}
 summed    scenes, or summaries, in one text, by their nodes; `turn` is the last of them, and the author of a
           correction is who wrote it. It counts wherever these stand, so it is of the whole story: {of, text}
 stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story

@@ -16,6 +16,7 @@ from bot.works.story.log.turn import (
     Aside,
     Chapter,
     Correction,
+    Initiative,
     Milestone,
     Scene,
     SheetChange,
@@ -24,6 +25,7 @@ from bot.works.story.log.turn import (
     Turn,
     chapter_of,
     extracted_of,
+    initiative_of,
     sheet_change_of,
 )
 
@@ -128,6 +130,8 @@ class Story:
     """Also of undone turns: `asides.earlier` gives those that count."""
     sheet_changes: list[SheetChange] = field(default_factory=list)
     """Also of undone turns: `counting_changes` are those that count."""
+    initiatives: list[Initiative] = field(default_factory=list)
+    """Also of undone turns: `initiative` is the one that counts."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
     """By id, also of undone turns: `state.chapters` gives those that count."""
     arc: tuple[Milestone, ...] = ()
@@ -191,6 +195,13 @@ class Story:
         current = {*self.path[: self.length], ""}
         counting = [change for change in self.sheet_changes if change.turn in current]
         return [change for change in counting if not change.scene or self.shows(change.turn, change.scene)]
+
+    @property
+    def initiative(self) -> Initiative | None:
+        """The fight that goes on; None for none."""
+        current = {*self.path[: self.length], ""} if self.initiatives else set[str]()
+        last = next((own for own in reversed(self.initiatives) if own.turn in current), None)
+        return last if last is not None and last.order else None
 
     @property
     def current_turns(self) -> list[Turn]:
@@ -262,7 +273,7 @@ class Story:
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
-        elif node.kind not in ("head", "cast", "summed", "sheet") and node.turn in self.turns:
+        elif node.kind not in ("head", "cast", "summed", "sheet", "initiative") and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # nearly always it is one of the last
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
@@ -460,6 +471,8 @@ class Story:
                 versions = len(turn.scenes) if turn is not None else 0
                 ticked = Tick(body["event"], body["happened"], versions)
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
+            case "initiative":
+                self.initiatives.append(initiative_of(of, body))
             case "sheet":
                 self.sheet_changes.append(sheet_change_of(id, of, body))
             case "aside":

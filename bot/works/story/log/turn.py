@@ -178,6 +178,26 @@ class SheetChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Fighter:
+    """Somebody in the order of a fight, by initiative."""
+
+    name: str
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Initiative:
+    """The order of a fight, whose turn it is by their index in it, and the round, from 1; without an order the fight is
+    over. It counts as long as its `turn` does; "" for always.
+    """
+
+    order: tuple[Fighter, ...] = ()
+    round: int = 1
+    at: int = 0
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadChange:
     """A plot thread as a person says it is. It was made when its turn's scene had so many `versions`."""
 
@@ -394,6 +414,11 @@ def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
     changes = tuple(Change(**change) for change in body.get("changes", ()))
     scene, proposal = str(body.get("scene", "")), int(body.get("proposal", 0))
     return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, scene, proposal)
+
+
+def initiative_of(turn: str, body: Mapping[str, Any]) -> Initiative:
+    order = tuple(Fighter(row["name"], row["score"]) for row in body["order"])
+    return Initiative(order, max(1, body["round"]), max(0, min(body["at"], len(order) - 1)), turn)
 
 
 def _proposal_of(row: Mapping[str, Any]) -> Proposal:

@@ -168,6 +168,8 @@ class Table:
 
     async def _pass(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
+        if played.story.initiative is not None:
+            raise UserError("story.initiative_pass")
         expected = whose(played.story)
         if expected is None or played.story.head is None:
             raise UserError("story.nobody_waits")

@@ -18,7 +18,7 @@ from bot.llm.base import Message, Prompt
 from bot.text_cache import cached
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Act, Turn
-from bot.works.story.sheet import sheet
+from bot.works.story.sheet import initiative, sheet
 from bot.works.story.world import so_far, state
 from bot.works.story.world.agreement import AGREED
 from bot.works.story.world.lore_text import entry_of, filled
@@ -155,7 +155,9 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     while sum(lore_tokens[passed_over:]) > max(0, free):  # a foundation without measure, or one endless turn
         passed_over += 1
     changed = state.since(story, turns, count, before_recent, before or "")
-    changed = "\n".join(part for part in (changed, sheet.as_prompt(story)) if part)
+    changed = "\n".join(
+        part for part in (changed, sheet.as_prompt(story), initiative.as_prompt(story)) if part
+    )
     return Parts(
         frame.system,
         "\n".join(part for part in (foundation, styles) if part),

@@ -6,7 +6,7 @@ stood then, so that a replay, and another version of the scene, read the same by
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SCENE, Mode
 from bot.works.story.scene.choices import Before
 from bot.works.story.sheet.checks import sheets_for
+from bot.works.story.sheet.initiative_verbs import check_turn, of_turn
 from bot.works.story.table.safety import agreement, check_rating
 from bot.works.story.turn import dice
 from bot.works.story.turn.scene_writer import SceneWriter
@@ -154,6 +155,8 @@ class SceneVerbs:
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
         mode = modes.get(request.verb, "act")
         self._may(request, story)
+        if mode_of(story, self.settings) != "gm":
+            check_turn(story, request.author)
         character, text = spoken_as(story, request.author, text, request.proxied)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         checks = sheets_for(story, character, request.locale)
@@ -171,14 +174,25 @@ class SceneVerbs:
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.record(played, request, "intent", intent)
             return TurnPlan(intent=True)
-        return await self._append_act(request, played, body)
+        # What is said takes no turn of a fight.
+        fight, line = (
+            of_turn(request, story, f"{request.id}/act", words(request.locale)) if mode == "act" else ([], "")
+        )
+        if line:
+            body["dice"] = [*body.get("dice", ()), line]
+        return await self._append_act(request, played, body, fight)
 
-    async def _append_act(self, request: Request, played: PlayedStory, body: dict[str, Any]) -> TurnPlan:
+    async def _append_act(
+        self, request: Request, played: PlayedStory, body: dict[str, Any], more: Sequence[Node] = ()
+    ) -> TurnPlan:
         act = node(request.id, "act", "act", body, author=request.author.id)
-        return await self.append_turn(request, played, act, body["text"])
+        return await self.append_turn(request, played, act, body["text"], more)
 
-    async def append_turn(self, request: Request, played: PlayedStory, act: Node, text: str = "") -> TurnPlan:
-        """Append the turn `act`, and plan its scene; `text` may be one of the choices under the scene before.
+    async def append_turn(
+        self, request: Request, played: PlayedStory, act: Node, text: str = "", more: Sequence[Node] = ()
+    ) -> TurnPlan:
+        """Append the turn `act` with `more` about it, and plan its scene; `text` may be one of the choices under the
+        scene before.
 
         Raises UserError where the story may not be told.
         """
@@ -196,7 +210,7 @@ class SceneVerbs:
         spoken: list[Node] = []
         if leads and story.settings.get("language") != request.locale:
             spoken.append(node(request.id, "language", "set", language, author=request.author.id))
-        at = await self._logs.append(played, *spoken, act, *lives)
+        at = await self._logs.append(played, *spoken, act, *lives, *more)
         story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
         if head is not None and (scene := head.scene) is not None:

@@ -63,8 +63,11 @@ def whose(story: Story) -> tuple[str, str] | None:
 def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
     """Who keeps the story waiting, as an id and a name, both "" for the table and its votes; None for nobody.
 
-    Nobody is waited for any more once all have been passed over: then it rests until somebody plays.
+    Nobody is waited for any more once all have been passed over: then it rests until somebody plays. In a fight
+    nobody is passed over by the clock.
     """
+    if story.initiative is not None:
+        return None
     match mode_of(story, settings):
         case "round-robin":
             return whose(story) if passed(story) < len(members(story)) else None

@@ -1,0 +1,159 @@
+"""`/story initiative`: begins a fight, shows whose turn it is, goes on to the next, and ends it. Asks no model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.markdown import harmless
+from bot.words import Words, words
+from bot.works.story.log.logs import Logs, node
+from bot.works.story.log.turn import Initiative
+from bot.works.story.sheet import initiative
+from bot.works.story.sheet.proposals import body as body_of
+from bot.works.story.world.order import leader, masters, names_of
+from bot.works.story.world.selves import selves
+
+if TYPE_CHECKING:
+    from bot.events import Author
+    from bot.works.story.log.story import Story
+    from storage.stories import Node
+
+_STEPS: Final[Mapping[str, str]] = {
+    "begin": "begin", "add": "add", "next": "next", "delay": "delay", "remove": "remove", "end": "end",
+    "começar": "begin", "comecar": "begin", "adicionar": "add", "próximo": "next", "proximo": "next",
+    "adiar": "delay", "remover": "remove", "terminar": "end",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text, and whether a fight goes on."""
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InitiativeVerbs:
+    _logs: Logs
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        shown = await run.step("initiative", lambda: self._initiative(request, say), Shown)
+        yield Stage("initiative", shown.title)
+        yield Text(shown.text)
+        played = await self._logs.here(request.place)
+        if played is not None and (now := played.story.initiative) is not None:
+            yield _ways(now, say)
+
+    async def _initiative(self, request: Request, say: Words) -> Shown:
+        """Raises UserError."""
+        first, _, rest = request.text.strip().partition(" ")
+        step = _STEPS.get(first.casefold(), "")
+        if not step:
+            if first:
+                raise UserError("story.initiative_how")
+            story = (await self._logs.played(request)).story
+            return _shown(story, story.initiative, say)
+        played = await self._logs.writable(request)
+        story, now = played.story, played.story.initiative
+        self._may(story, now, step, rest, request.author)
+        then = _then(story, now, step, rest)
+        head = story.head.id if story.head is not None else ""
+        nodes = nodes_of(request, story, then, head, ends=now if step == "next" else None)
+        await self._logs.append(played, *nodes)
+        after = await self._logs.here(request.place)
+        if not then.order or after is None:
+            return Shown(say("story.initiative_over"))
+        return _shown(after.story, then, say)
+
+    def _may(self, story: Story, now: Initiative | None, step: str, rest: str, author: Author) -> None:
+        """A player may end or delay their own turn, and add their own characters. Raises UserError."""
+        if masters(story, author):
+            return
+        own = now is not None and initiative.acting(now).name in selves(story, author)
+        name = rest.rstrip("+-−0123456789 ")
+        if not ((step in ("next", "delay") and own) or (step == "add" and name in selves(story, author))):
+            raise UserError("story.only_gm_fights", name=names_of(story).get(leader(story), "?"))
+
+
+def _then(story: Story, now: Initiative | None, step: str, rest: str) -> Initiative:
+    """The fight after the step. Raises UserError."""
+    if step == "begin":
+        if not (order := initiative.fighters(story, rest)) or len(order) > initiative.MOST:
+            raise UserError("story.initiative_how")
+        return initiative.begun(order)
+    if now is None:
+        raise UserError("story.initiative_none")
+    match step:
+        case "add":
+            if not rest.strip():
+                raise UserError("story.initiative_how")
+            return initiative.added(now, initiative.fighters(story, rest))
+        case "next" | "delay":
+            if rest.strip() not in ("", mark(now)):  # the button of an earlier turn
+                raise UserError("story.initiative_late")
+            return initiative.advanced(now) if step == "next" else initiative.delayed(now)
+        case "remove":
+            return initiative.removed(now, " ".join(rest.split()))
+    return Initiative()
+
+
+def nodes_of(
+    request: Request, story: Story, then: Initiative, turn: str, *, ends: Initiative | None
+) -> list[Node]:
+    """The nodes that keep how the fight stands, and what ends on a sheet with the turn of the fight `ends`."""
+    author = request.author.id
+    nodes = [node(request.id, "initiative", "initiative", initiative.body(then), turn=turn, author=author)]
+    if ends is not None:
+        name = initiative.acting(ends).name
+        if changes := [body_of(change) for change in initiative.ending(story, name)]:
+            body: dict[str, Any] = {"name": name, "changes": changes}
+            nodes.append(node(request.id, "sheet-ends", "sheet", body, turn=turn, author=author))
+    return nodes
+
+
+def of_turn(request: Request, story: Story, act: str, say: Words) -> tuple[list[Node], str]:
+    """What a player's turn `act` changes in a fight, and a line about whose turn comes next; nothing where it was not
+    the turn of who took it.
+    """
+    now = story.initiative
+    if now is None or not initiative.may_act(story, request.author):
+        return [], ""
+    then = initiative.advanced(now)
+    nodes = nodes_of(request, story, then, act, ends=now)
+    return nodes, say("story.initiative_next", name=harmless(initiative.acting(then).name), n=then.round)
+
+
+def check_turn(story: Story, author: Author) -> None:
+    """Raises UserError where it is somebody else's turn in a fight; the game master may always tell."""
+    now = story.initiative
+    if now is not None and not initiative.may_act(story, author) and leader(story) != author.id:
+        raise UserError("story.initiative_wait", name=initiative.acting(now).name)
+
+
+def mark(now: Initiative) -> str:
+    """Which turn of the fight it is, for a button."""
+    return f"{now.round}.{now.at + 1}"
+
+
+def _shown(story: Story, now: Initiative | None, say: Words) -> Shown:
+    if now is None:
+        return Shown(say("story.initiative_none"))
+    lines = []
+    for n, fighter in enumerate(now.order):
+        player = initiative.player_of(story, fighter.name)
+        name = f"{harmless(fighter.name)}{f' ({harmless(player[1])})' if player else ''}"
+        lines.append(f"- ▶ **{name}** {fighter.score}" if n == now.at else f"- {name} {fighter.score}")
+    return Shown("\n".join(lines), say("story.initiative_round", n=now.round))
+
+
+def _ways(now: Initiative, say: Words) -> Choices:
+    ways = [
+        Choice(say(f"story.initiative_button_{step}"), f"/story initiative {step} {mark(now)}")
+        for step in ("next", "delay")
+    ]
+    return Choices("", (*ways, Choice(say("story.initiative_button_end"), "/story initiative end")))
