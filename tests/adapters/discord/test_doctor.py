@@ -42,7 +42,7 @@ async def test_all_is_well_where_all_is_well(fake: FakeDiscord) -> None:
     assert checks.pop("the token in DISCORD_TOKEN is valid, for Sutradhar#4821")
     assert checks.pop("the Message Content intent is on, as free_chat needs")
     assert checks.pop("in 2 servers, with every permission it needs")
-    assert checks.pop("25 commands are registered, as this release has them")
+    assert checks.pop("28 commands are registered, as this release has them")
     assert checks.pop("1000 of 1000 starts left today, 1 shard recommended")
     (latency,) = checks.items()
     assert latency[0].startswith("answers in ")
