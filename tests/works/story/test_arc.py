@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 
 from bot.works.story.log.turn import Milestone
+from bot.works.story.turn.turn_plan import parts
 from bot.works.story.world.arc import CHARS, MOST, current, read, written
 from bot.works.story.world.arc_verb import arc_nodes
 from tests.fakes.reply import Reply
-from tests.works.story.tale import Tale
+from tests.works.story.tale import Tale, prose
 from tests.works.story.test_party import begin
 from tests.works.story.test_safety import asks
 from tests.works.story.test_scene_verbs import START, choices, last, texts
 from tests.works.story.test_scene_verbs import playing as playing_without
 from tests.works.story.test_state import Service, looked_into, playing
 from tests.works.story.test_to_come import ALONE, in_public, told
+from tests.works.story.test_whole_prompt import taken
 
 PROPOSED = "Here is the arc:\nact 1: [x] The door is found.\nact 2: Bo is lost.\nact 3: The door is shut."
 TYPED = "/story arc the door is found | the lamp fails; Bo is lost | the door is shut"
@@ -132,6 +134,24 @@ async def test_only_the_game_master_sees_and_changes_what_is_to_come(
 )
 def test_milestones_are_read(text: str, found: list[tuple[int, str, bool]]) -> None:
     assert read(text) == found
+
+
+def test_an_arc_and_threads_change_only_the_end_of_the_prompt() -> None:
+    told_with, told_without = Tale(), Tale()
+    told_with.add("arc", {"milestones": [{"id": "m", "act": 2, "text": "Bo is lost."}]})
+    told_without.add("set", {})
+    for tale in (told_with, told_without):
+        for n in range(20):
+            turn = tale.turn(f"I do thing {n}.", prose(n))
+            opened = [{"id": f"t{n}", "text": f"Who did {n}?"}] if tale is told_with else []
+            tale.add("extracted", {"scene": tale.nodes[-1].id, "opened": opened}, turn)
+        tale.add("act", {"mode": "act", "text": "I wait.", "name": "Ana"})
+    with_arc, without = (
+        parts(tale.story, taken(tale, 32_000)).prompt() for tale in (told_with, told_without)
+    )
+    assert with_arc.messages[:-1] == without.messages[:-1]
+    assert "heading for: Bo is lost." in with_arc.messages[-1].text
+    assert "heading for" not in without.messages[-1].text
 
 
 def test_an_arc_is_cut_and_edited_as_it_is_shown() -> None:
