@@ -277,16 +277,19 @@ class Lease:
                 if connection is None:
                     async with asyncio.timeout(ANSWER_S):
                         connection = await self._connected_again()
-                async for notice in connection.notifies(timeout=self._beat_s):
+                taking = self._taking is not None and not self._taking.done()
+                # It lets nobody else use the connection meanwhile, which a take-over does, too.
+                async for notice in connection.notifies(timeout=RETRY_S if taking else self._beat_s):
                     self._hear(notice.payload)
+                if taking and time.monotonic() - (self._renewed or 0.0) < self._beat_s:
+                    continue
                 began = time.monotonic()
                 async with asyncio.timeout(ANSWER_S):
                     if not await self._renew(connection):
                         return
                 self._renewed = began
-                taking = self._taking is not None and not self._taking.done()
                 if (
-                    not taking
+                    (self._taking is None or self._taking.done())
                     and began - self._connected > self._grace_s
                     and (silent := await self._silent(connection))
                 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -103,6 +104,17 @@ async def test_a_lease_is_kept_while_another_process_is_taken_over(server: str) 
     with suppress(asyncio.CancelledError):
         await keeping
     await first.release()
+
+
+async def test_a_take_over_does_not_wait_for_the_next_beats(server: str) -> None:
+    """It uses the connection on which notices are waited for, which lets nobody else in meanwhile."""
+    dead, other = Lease(server, beat_s=3.0, grace_s=0.2), Lease(server, beat_s=3.0, grace_s=0.2)
+    await dead.take()
+    async with kept(other) as (_, gone):
+        await dead.release()
+        began = time.monotonic()
+        await until(lambda: gone)
+        assert time.monotonic() - began < 8.0, "the first beat, and hardly more"
 
 
 async def test_a_process_that_renews_its_lease_no_more_can_write_no_more(server: str) -> None:
