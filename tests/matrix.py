@@ -43,7 +43,8 @@ story: gm work | deadline work | missed work models strangers
 story: screen work | plan work | roll work | reveal work | try work models strangers | revealed work strangers
 story: tried work strangers
 story: whisper work | whispered work strangers | overdue work strangers | forget work strangers | nudge work strangers
-story: extracted work strangers | correct work strangers | keep work | bring work | state work | characters work
+story: extracted work strangers | correct work strangers | settle work strangers | keep work | bring work
+story: state work | characters work
 story: plot work | chapter work | import work books models | history work books models | export work | share work
 story: sheet work | apply work strangers | threads work | enlist work strangers
 story: interview work models strangers | arc work | initiative work

@@ -386,7 +386,7 @@ NOT_PLAYED = {
     },
     **dict.fromkeys(("story share", "story show", "sessions list", "schedule list"), READS),
     **dict.fromkeys(("privacy export", "privacy policy"), READS),
-    **dict.fromkeys(("help", "usage", "voice doctor"), READS),
+    **dict.fromkeys(("help", "tour", "usage", "voice doctor"), READS),
 }
 """The verbs that are not played, and why."""
 

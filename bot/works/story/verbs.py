@@ -453,6 +453,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         inner=True,
     ),
+    Verb("story", "settle", "scene", Argument("scene", "verbs.arg_query"), ordered=True, inner=True),
     Verb("story", "enlist", "Bo", Argument("name", "verbs.arg_remembering"), ordered=True, inner=True),
     Verb(
         "story",

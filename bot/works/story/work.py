@@ -152,7 +152,18 @@ class Stories:
             "forget": self.recall_verbs.forget,
             "nudge": self.recap_verbs.nudge,
             **dict.fromkeys(
-                ("state", "correct", "keep", "enlist", "characters", "plot", "threads", "arc", "chapter"),
+                (
+                    "state",
+                    "correct",
+                    "settle",
+                    "keep",
+                    "enlist",
+                    "characters",
+                    "plot",
+                    "threads",
+                    "arc",
+                    "chapter",
+                ),
                 self.world.show,
             ),
             "extracted": self.extraction.run,
@@ -177,7 +188,8 @@ class Stories:
             "reword": self.edited_messages.answered,
             **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
         }
-        if verb in ("keep", "bring") and UNDER not in run.request.options:  # else it is a scene that is kept
+        # With UNDER it is a button of an earlier release, which settles a flagged scene.
+        if verb in ("keep", "bring") and UNDER not in run.request.options:
             run_of[verb] = self.kept.run
         if verb in WRITTEN:
             await self.kept.refresh(run.request)

@@ -90,7 +90,7 @@ async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
             ("Knots", ["Bowline"]),
             ("Ropes", ["Hemp", "Nylon"]),
         ]
-        assert "Indexing 2 books anew" in await desk.said("library", "reindex")
+        assert "Indexing 2 books again" in await desk.said("library", "reindex")
         after = await desk.app.resources.outlines.of("local", SHELF)
         assert [(course.title, course.lessons) for course in after] == [
             (course.title, course.lessons) for course in before

@@ -212,7 +212,7 @@ async def test_a_zip_is_a_course_named_without_its_suffix(tmp_path: Path) -> Non
         assert (citation.source, citation.heading) == ("tides", "tides › 1. Ebb")
         assert "Added 1 course" in await desk.add(path, title="Ropes", instructor="Bea")
         assert await desk.titles() == ["Ropes", "tides"]
-        assert "Indexing 2 books anew" in await desk.said("library", "reindex")
+        assert "Indexing 2 books again" in await desk.said("library", "reindex")
         assert await desk.titles() == ["Ropes", "tides"]
         bomb = desk.file("bomb.zip", zipped({f"{n}.md": b" " * 60_000_000 for n in range(4)}))
         assert "Not added: 1 of 1 file" in await desk.add(bomb)
@@ -234,7 +234,7 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
         assert "1 file was there already" in await desk.add(str(folder))
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, [lesson.title for lesson in row.lessons]) == ("ropes", ["Hemp", "Nylon"])
-        assert "Indexing 1 book anew" in await desk.said("library", "reindex")
+        assert "Indexing 1 book again" in await desk.said("library", "reindex")
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert [lesson.title for lesson in row.lessons] == ["Hemp", "Nylon"]
         assert "Added 1 course" in await desk.add(

@@ -42,7 +42,7 @@ NAMED = {
     "story enlist": "names somebody whom one scene has offered",
     "story export": "names the story, or is of that which is played",
     "story forget": "names what is to be forgotten",
-    "story keep": "names the version of the scene",
+    "story settle": "names the version of the scene",
     "story ideas": "goes on from the ideas above it, by the run that was answered",
     "story interview": "names the character",
     "story lore": "says itself what is to be kept",
@@ -338,7 +338,7 @@ def test_a_flagged_scene_offers_another_version_once() -> None:
         if not choice.asks
     ]
     assert lines.count("/story retry") == 1
-    assert f"/story keep {scene}" in lines
+    assert f"/story settle {scene}" in lines
 
 
 async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene(tmp_path: Path) -> None:

@@ -512,7 +512,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert refused.stdout == b""
     assert len(refused.stderr.splitlines()) == 1
-    assert b"no JSON in UTF-8" in refused.stderr
+    assert b"not JSON in UTF-8" in refused.stderr
 
 
 async def test_a_name_that_is_nobodys_or_several_stories(tmp_path: Path) -> None:

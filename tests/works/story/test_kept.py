@@ -66,7 +66,7 @@ async def test_a_character_outlives_a_story_with_and_without_what_they_lived(tmp
         story = (await story_at(talk, THERE)).story
         assert story.cast["Mira"] == {"about": "a diver who fears the dark"}, "who plays her is the table's"
         brought = await told(talk, "bring", "Mira", who="bia", place=THERE, options={"lived": True})
-        assert "told what they lived through" in brought
+        assert "knows what they lived through" in brought
         await asks(talk, "act", "Mira walks to the well.", who="bia", place=THERE)
         assert "past: - Mira saw the door open under water." in whole(writer.scenes[-1])
         await asks(talk, "hide", who="ana")

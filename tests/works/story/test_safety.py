@@ -104,7 +104,7 @@ async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
         await talk.until(lambda events: said in str(events))
         assert "A spider crawls over Bo." in str(talk.events)
         (scene,) = await log(talk, "scene")
-        kept = await talk.say(f"/story keep {scene.id}")
+        kept = await talk.say(f"/story settle {scene.id}")
         assert "1" in texts(kept)
         assert any(event["event"] == "changed" and said not in str(event) for event in talk.events[-6:])
 

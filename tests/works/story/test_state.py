@@ -390,7 +390,7 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert str(changed).count("'Write it another way'") == 1, (
             "below the scene, and not beside keep and correct, too"
         )
-        (line,) = set(re.findall(r"/story keep [^\"']+", str(talk.events)))
+        (line,) = set(re.findall(r"/story settle [^\"']+", str(talk.events)))
         assert "flagged no more" in texts(await talk.say(line))
         await talk.say("/story retry")
         assert "acts here" not in str(await talk.say("/story flip back")), "kept for good"
@@ -471,7 +471,7 @@ async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, serv
         assert "/story correct" in later
         assert "/story retry" not in later, "that would write the last scene anew"
         assert "/story fork --scene 2" in later
-        (line,) = set(re.findall(r"/story keep [^\"']+", later))
+        (line,) = set(re.findall(r"/story settle [^\"']+", later))
         await talk.say(line)
         await talk.until(lambda events: "Mira holds" not in shown(events, "The sea takes Bo's oar."))
 

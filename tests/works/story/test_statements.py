@@ -15,7 +15,7 @@ from tests.fakes.wires import WIRES
 from tests.promises.talk import settings as settings_over
 from tests.promises.talk import talking
 
-TURN, FORK = 15, 11
+TURN, FORK = 16, 11
 """Statements from when a turn is kept until the writer is asked, and until a fork is played."""
 
 

@@ -269,7 +269,7 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
         say("story.flag_correct"), "/story correct", say("story.flag_correct_how"), under=scene.id
     )
     how = (
-        Choice(say("story.flag_keep"), f"/story keep {scene.id}", under=scene.id),
+        Choice(say("story.flag_keep"), f"/story settle {scene.id}", under=scene.id),
         *((correct,) if scene.flags else ()),
         *(() if last else (fork_here(scene.id, number, say),)),
     )

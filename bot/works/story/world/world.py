@@ -54,7 +54,8 @@ class World:
         do = {
             "state": self._state,
             "correct": self._state,
-            "keep": self._keep,
+            "settle": self._settle,
+            "keep": self._settle,  # as buttons of earlier releases have it
             "enlist": self._enlist,
             "characters": self._characters,
             "plot": self._plot,
@@ -136,7 +137,7 @@ class World:
             turn=turn.id if turn is not None and settled else "",
         )
 
-    async def _keep(self, request: Request, say: Words) -> Answer:
+    async def _settle(self, request: Request, say: Words) -> Answer:
         """Settle the flags of a scene: it is not flagged again."""
         played = await self._logs.writable(request, asks=False)
         scene_id = request.text.strip()
