@@ -55,7 +55,7 @@ async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
     await d.until(lambda: count(talk.said(), "never come up") == 1)
     await d.mention(ANA, talk, "spiders")
     await d.until(lambda: count(talk.said(), "out of sight") == 1 and "Skip" in d.open_buttons(talk))
-    for asked in ("Who is in it?", "How are turns taken?", "Shall it begin?"):
+    for asked in ("Who is in it?", "have sheets with numbers?", "How are turns taken?", "Shall it begin?"):
         await d.choose(BIA, talk, "Skip")
         await d.until(lambda asked=asked: count(talk.said(), asked) == 1)
     d.model.queue += [Reply("The sea is flat."), CHOICES]

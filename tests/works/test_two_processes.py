@@ -289,6 +289,7 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story as Bo", "/story as", "You speak as Bo", by=ANA, reader=ANA)
     await t.changes("/story keep Olga", "/story keep", "**Olga**: a character", by=ANA, reader=ANA)
     await t.changes("/story keep Harbour --world", "/story bring", "**Harbour**: a world", by=ANA, reader=ANA)
+    await t.changes("/story lore --remove 1", "/story lore", no_more="It burns oil.")
     await t.changes("/story bring Harbour", "/story lore", "It burns oil.", by=ANA)
     await t.changes("/story deadline 3 days", "/story deadline", "3 days", by=ANA)
     await t.changes("/story mode round-robin", "/story mode", "like this: round-robin", by=ANA)
