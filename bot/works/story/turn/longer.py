@@ -46,7 +46,7 @@ class Longer:
         plan = begun.plan
         yield Stage("more", "")
         if plan.writer is None:
-            yield Notice(say("story.no_writer"))
+            yield Notice(say("story.needs_writer"))
             return
         yield Status(say("story.lengthening", n=plan.n))
         added = await run.step("written", lambda: self._written(run, begun), str)

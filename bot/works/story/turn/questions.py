@@ -62,7 +62,7 @@ class Questions:
         plan = await run.step("turn", question, TurnPlan)
         yield Stage("answer", say("story.out_of_story"), answer=True)
         if plan.writer is None:
-            yield Notice(say("story.no_writer"))
+            yield Notice(say("story.needs_writer"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         frame = framed(plan, "story_question", question=untrusted.data(request.text))
@@ -89,7 +89,7 @@ class Questions:
         plan, name = await run.step("turn", wanted, tuple[TurnPlan, str])
         yield Stage("suggestions", say("story.suggested", name=name), answer=True)
         if plan.writer is None:
-            yield Notice(say("story.no_writer"))
+            yield Notice(say("story.needs_writer"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         about, character = untrusted.data(request.text), untrusted.data(name)
@@ -140,7 +140,7 @@ class Questions:
         plan = await run.step("turn", begun, TurnPlan)
         yield Stage("ideas", say("story.ideas"), answer=True)
         if plan.writer is None:
-            yield Notice(say("story.no_writer"))
+            yield Notice(say("story.needs_writer"))
             return
         story = Story()
         if plan.story:

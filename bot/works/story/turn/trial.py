@@ -111,7 +111,7 @@ class Trials:
         for line in tried.act.get("dice", ()):
             yield Text(f"🎲 {line}\n\n")
         if plan.writer is None:
-            yield Notice(say("story.no_writer"))
+            yield Notice(say("story.needs_writer"))
             return
         story = _drafted(await self._logs.story(space, plan.story, plan.branch, plan.at), request, tried.act)
         lore = await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
