@@ -7,6 +7,7 @@ Knows nothing of what they are. Who has which is told by the advisory locks of t
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -72,7 +73,7 @@ class Share:
         else:
             # Processes that look at the same time begin at different numbers.
             first = sorted(members).index(me) * fair
-            others = [number for number in free if now - self._given.get(number, now - LEFT_S) >= LEFT_S]
+            others = [number for number in free if now - self._given.get(number, -math.inf) >= LEFT_S]
             near = sorted(others, key=lambda number: (number - first) % self.count)[: max(0, fair - mine)]
             left = {number for number, since in self._free_since.items() if now - since > LEFT_S}
             wanted = sorted(left.union(near))
