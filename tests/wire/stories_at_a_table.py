@@ -45,7 +45,7 @@ async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
                 await _command(d, person, talk, "story sheet", character=name, change=f"hp -{n % 7}")
             if n % 5 == 0:
                 plans += 1
-                await _plan(d, talk, f"{PLAN} {plans}")
+                await _plan(d, talk, f"{PLAN} {plans}.")
             if n in strikes:
                 await d.redeliver()
                 await asyncio.sleep(chance.random())
@@ -71,7 +71,7 @@ async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
     await over(d)
     assert PLAN not in str(exported.said())
     listed = await _plan(d, talk)
-    await d.until(lambda: all(count(listed.said(), f"{PLAN} {n}") == 1 for n in range(1, plans + 1)))
+    await d.until(lambda: all(count(listed.said(), f"{PLAN} {n}.") == 1 for n in range(1, plans + 1)))
 
 
 async def _asked(d: Driver, asking: Awaitable[T]) -> T:
