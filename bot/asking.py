@@ -25,7 +25,7 @@ Verdict = Literal["yes", "likely", "unsure", "no"]
 """Whether it asks the bot. "likely": it has the shape of a question, and may as well be to the other people."""
 
 QUOTATION: Final = "xquote"
-"""The word for what stands in quotation marks."""
+"""Takes the place of words in quotation marks."""
 _PRIOR: Final[dict[Verdict, float]] = {"yes": 2.0, "likely": 1.0, "unsure": 0.0, "no": -1.0}
 """What each verdict adds to the score of a message's meaning."""
 _MARKED: Final = 0.5
@@ -189,7 +189,7 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
     clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
     if words.FOR_ANYBODY.search(whole):
         return "yes"
-    # What follows a colon is what is to be done something with.
+    # After a colon comes the text to work on.
     told = _unopened(plain(raw.partition(":")[0])) if words.REQUEST.match(whole) else whole
     social = words.SOCIAL.search(told) is not None and words.TAUGHT.search(told) is None
     if (

@@ -338,7 +338,7 @@ IN_PLACE = _of(r"""
     |(?:\w+ ){1,5}(?:is|are|was|were|happens|comes) (?:before or after|more or less than
     |higher or lower)(?: \w+){1,5}$
 """)
-"""Portuguese questions whose question word stands at its place in the sentence, and choices of two."""
+"""Portuguese questions whose question word is not at the beginning, and choices of two."""
 YES_OR_NO = ("yes or no", "sim ou nao")
 GOES_ON = _of(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
 """Half a question that goes on from the one before it, in Portuguese."""

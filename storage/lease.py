@@ -190,11 +190,11 @@ class Lease:
                 await _shared(connection, name)
 
     async def part(self, name: str) -> None:
-        """Be one of the name's members no more."""
+        """Leave the name's members."""
         if name in self._joins:
             self._joins.remove(name)
             if (connection := self._connection) is not None:
-                with suppress(*_broken()):  # then it is one no more already
+                with suppress(*_broken()):  # then it has left already
                     await connection.execute(
                         "SELECT pg_advisory_unlock_shared(%s, %s)", (MEMBER, key_of(name))
                     )

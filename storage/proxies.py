@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from storage.db import Database
+from storage.keys import key_of
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProxiedName:
-    """`key` is the name in one case; `person` is who it belongs to, called `player`, once they have confirmed it."""
+    """`key` is the name in one case. It belongs to `author_id`, called `player`, once that person has confirmed it."""
 
     space: str
     key: str
@@ -21,10 +22,6 @@ class ProxiedName:
     author_id: str
     player: str
     confirmed: bool
-
-
-def key_of(name: str) -> str:
-    return " ".join(name.split()).casefold()
 
 
 class Proxies:
@@ -78,5 +75,4 @@ class Proxies:
     async def _rows(self, *those: ColumnElement[bool]) -> list[ProxiedName]:
         from storage.tables import proxied_names as t
 
-        rows = await self._db.execute(t.select().where(*those).order_by(t.c.key))
-        return [ProxiedName(**row._mapping) for row in rows]
+        return await self._db.rows(t.select().where(*those).order_by(t.c.key), ProxiedName)

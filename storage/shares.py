@@ -48,7 +48,7 @@ class Share:
         await self._lease.join(self.name)
 
     async def leave(self) -> None:
-        """Count no more: the others take at once what this process gives. Do not `look` afterwards."""
+        """Stop sharing: the others then take at once what this process gives. Do not `look` afterwards."""
         await self._lease.part(self.name)
 
     async def look(self) -> set[int]:

@@ -44,10 +44,6 @@ class KeptLore:
     entry: str
 
 
-def key_of(name: str) -> str:
-    return " ".join(name.split()).casefold()
-
-
 class StoryLibrary:
     def __init__(self, db: Database) -> None:
         self._db = db

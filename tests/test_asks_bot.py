@@ -72,7 +72,7 @@ def test_questions_are_answered_and_the_rest_is_not(half: str, language: str) ->
 def test_what_the_words_alone_reach_of_messages_that_were_written_without_them(
     name: str, reach: float, disturbance: float
 ) -> None:
-    """The rules were mended after the first of these sets alone."""
+    """The rules were adapted to the first of these sets alone."""
     fresh = tomllib.loads((DATA / "fresh" / f"{name}.toml").read_text(encoding="utf-8"))["messages"]
     assert len({message["text"] for message in fresh}) == len(fresh) == 320
     questions = [answered(message) for message in fresh if message["asks"]]

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(lo
 UNTOLD, TOLD, ROLLED, TRIED, SCENE = "zanzibar", "quagga", "xylophone", "okapi", "axolotl"
 MARKERS = (UNTOLD, TOLD, ROLLED, TRIED, SCENE)
 A_START = 12
-"""Commands that one person sends before the bot starts anew: people are slowed down."""
+"""Commands that one person sends before the bot restarts: people are slowed down."""
 
 
 def writes(asked: dict[str, Any]) -> Reply:

@@ -42,7 +42,7 @@ from bot.events import (
 from bot.words import PROGRAM, Words
 
 SEEN_S = 3.0
-"""Seconds after which the time left is told."""
+"""Seconds until the time left is shown."""
 _SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
 
@@ -305,7 +305,7 @@ class Pace:
         self._first: tuple[float, int, int] | None = None
 
     def left(self, status: Status) -> str:
-        """The time left in words; "" until it can be told after a few seconds."""
+        """The time left in words; "" in the first few seconds."""
         if status.done is None or not status.total:
             return ""
         now = self._clock()

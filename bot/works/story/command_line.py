@@ -29,6 +29,7 @@ from bot.works.story.log.logs import Logs
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.faults import StorageFault
+from storage.keys import key_of
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -124,7 +125,7 @@ async def _resources(config: Config) -> AsyncGenerator[Resources, None]:
 async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     if (row := await stories.story(space, name)) is not None:
         return row
-    folded = " ".join(name.split()).casefold()
+    folded = key_of(name)
     rows = await stories.all(space, limit=MOST)
     matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
     if not matching:

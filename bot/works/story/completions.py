@@ -42,7 +42,7 @@ async def character(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def own(resources: Resources, typed: Typed) -> list[str]:
-    """The characters of whoever types."""
+    """The characters of the person who types."""
     story = await _story(resources, typed)
     return _fitting(selves(story, Author(typed.author, "")), typed) if story is not None else []
 

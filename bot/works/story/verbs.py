@@ -400,7 +400,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("text", "verbs.arg_plan", required=False, most=NOTE_CHARS),
         (
             Option("tell", "verbs.option_tell", "number", most=1_000),
-            Option("remove", "verbs.option_remove_number", "number", most=1_000),
+            Option("remove", "verbs.option_remove_entry", "number", most=1_000),
         ),
         personal=True,
         secret=True,

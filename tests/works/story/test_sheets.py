@@ -380,8 +380,8 @@ async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tm
         start = len(talk.events)
         assert "Hit points 8/12, +poisoned" in texts(await talk.say(apply))
         assert "/story apply" not in str(talk.events[start:]), "the button is gone"
-        assert "decided on that already" in str(await talk.say(apply))
-        assert "decided on that already" in str(await talk.say(ignore))
+        assert "already decided this" in str(await talk.say(apply))
+        assert "already decided this" in str(await talk.say(ignore))
         card = texts(await talk.say("/story sheet Mira"))
         assert "Hit points 8/12" in card
         assert "poisoned (rounds left: 3)" in card
@@ -405,7 +405,7 @@ async def test_a_proposal_can_be_ignored_and_goes_out_with_the_story(tmp_path: P
         assert '"text": "Hit points −4"' in file.decode()
         assert exported(again.story, again.branches, again.nodes).encode() == file
         assert "stay as they are" in texts(await talk.say(ignore))
-        assert "decided on that already" in str(await talk.say(apply))
+        assert "already decided this" in str(await talk.say(apply))
         assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))
 
 

@@ -82,7 +82,7 @@ class Proxied:
         return None
 
     async def stays(self, message: discord.Message) -> bool:
-        """Wait for a proxy, if the author has a proxied name: whether the message is for the bot all the same."""
+        """Wait for a proxy, if the author has a proxied name. Returns whether the message itself is for the bot."""
         async with self._noting.of(message.channel.id):
             written = await self._noted(message)
         if written is None or written.taken:

@@ -18,8 +18,9 @@ from bot.works.story.world import cast, state
 from bot.works.story.world.lorebook import LORE
 from bot.works.story.world.order import members
 from bot.works.story.world.selves import selves
+from storage.keys import key_of
 from storage.stories import CardRow
-from storage.story_library import KeptLore, KeptRow, StoryLibrary, key_of
+from storage.story_library import KeptLore, KeptRow, StoryLibrary
 
 if TYPE_CHECKING:
     from bot.works.story.log.story import Story
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 KEPT: Final = 200
 """The most characters and worlds of a person in a space."""
 PAST_CHARS: Final = 2_000
-"""What a character has lived through elsewhere, as far as the writer is told of it: the last of it."""
+"""Characters of what somebody has lived through in another story, for the writer; the newest part."""
 ASKED: Final = ("remove", "publish", "unpublish", "card")
 """What is done with what is kept, by the options of `keep`."""
 _OF_TABLE: Final = ("player", "muted")
@@ -195,7 +196,7 @@ class KeptOfStories:
         return Outcome("story.brought_lived" if lived else "story.brought", {"name": name})
 
     async def _lived(self, request: Request, story: str, branch: str, name: str) -> str:
-        """What the character remembers of a story that is open to the person, as it stands now; "" of any other."""
+        """What the character now remembers of a story that is open to the person; "" for any other story."""
         space = request.place.space
         rows = await self._logs.stories.open_to(space, request.author.id)
         branches = {row.id for row in await self._logs.stories.branches(space, story)}

@@ -18,6 +18,7 @@ from bot.events import Place, Request, UserError
 from bot.works.story.log.nodes import OF_ALL, SHARED_UP_TO_CUT, Kind, lineage
 from bot.works.story.log.story import Story, cut_at, folded
 from bot.works.story.log.turn import Excerpt
+from storage.keys import key_of
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "end", "retry")
@@ -99,7 +100,7 @@ class Logs:
         """The stories open to whoever asks, the last played first: those of the code or the title that is asked for,
         else with it in their titles; all where nothing is asked for. Raises UserError where none is called so.
         """
-        place, folded = request.place, " ".join(request.text.split()).casefold()
+        place, folded = request.place, key_of(request.text)
         rows = list(await self.stories.open_to(place.space, request.author.id, spot(place)))
         if not folded:
             return rows

@@ -66,7 +66,7 @@ hint      what somebody wished for a version of a scene, which was written by it
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
 set       settings by name: {title?, premise?, genre?, tone?, view?, tense?, length?, prose?, prose_lines?, mode?,
-          note?, language?, …}; `prose` is the name of a style, `prose_lines` are what the writer is told of it;
+          note?, language?, …}; `prose` is the name of a style, `prose_lines` are its instructions for the writer;
           `sheets` is the name of the sheets' template, `sheet_rules` the template as JSON
 cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
           behind that version of the node's `turn`, and it counts as long as that does

@@ -87,7 +87,7 @@ class KeyEvent:
 @dataclass(frozen=True, slots=True)
 class Change:
     """Of one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is what it holds at most. A condition
-    begins or ends with `on`, and ends by itself after so many `rounds`, 0 for never.
+    begins or ends with `on`, and ends after `rounds` rounds, 0 for never.
     """
 
     field: str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
 
 TOLD_CHARS: Final = 4_000
-"""Of all that the writer is told at a time."""
+"""Of all plans and rolls that the writer gets at a time."""
 KEPT: Final = ("plan", "roll", "trial")
 """The kinds of entries."""
 
@@ -80,7 +80,7 @@ def check_master(story: Story, author: Author) -> None:
 
 
 def entry_of(story: Story, n: object, *kinds: str) -> Entry:
-    """Raises UserError where there is none of these kinds with this number."""
+    """The entry with this number. Raises UserError where there is none, or one of another kind."""
     entry = entries(story).get(n) if isinstance(n, int) else None
     if entry is None or (kinds and entry.kind not in kinds):
         raise UserError("story.no_entry", n=str(n))
@@ -88,7 +88,7 @@ def entry_of(story: Story, n: object, *kinds: str) -> Entry:
 
 
 def told(story: Story) -> list[str]:
-    """What the writer is told of it, nothing where the table has no game master."""
+    """The plans and rolls for the writer; none where the table has no game master."""
     return [for_writer(entry) for entry in entries(story).values() if entry.told] if leader(story) else []
 
 

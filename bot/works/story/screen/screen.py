@@ -39,6 +39,7 @@ from bot.works.story.screen.entries import (
     one_line,
     told,
 )
+from storage.keys import key_of
 
 if TYPE_CHECKING:
     from storage.stories import Node
@@ -94,7 +95,7 @@ class Screen:
 
     async def _screen(self, request: Request, say: Words) -> Shown:
         """Show the screen; where no story is played and none is bound yet, bind this place to one first."""
-        place, wanted = request.place, " ".join(request.text.split()).casefold()
+        place, wanted = request.place, key_of(request.text)
         playing = await self._logs.here(place) is not None
         if not playing and (wanted or await self._bound(request) is None):
             mine = await self._mine(request)

@@ -105,7 +105,7 @@ def _then(story: Story, now: Initiative | None, step: str, rest: str) -> Initiat
 def nodes_of(
     request: Request, story: Story, then: Initiative, turn: str, *, ends: Initiative | None
 ) -> list[Node]:
-    """The nodes that keep how the fight stands, and what ends on a sheet with the turn of the fight `ends`."""
+    """The nodes that keep the state of the fight, and what ends on a sheet with the turn `ends`."""
     author = request.author.id
     nodes = [node(request.id, "initiative", "initiative", initiative.body(then), turn=turn, author=author)]
     if ends is not None:

@@ -1,4 +1,4 @@
-"""The sheets of a story's characters as they stand, out of the changes that count. Pure."""
+"""The current sheets of a story's characters, computed from the changes that count. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bot.works.story.log.turn import Change
 from bot.works.story.sheet.template import LARGEST, RULES, Field, Template, folded, from_log
 
 TOLD: Final = 40
-"""Of a sheet's things, conditions and counters that the writer is told."""
+"""The most things, conditions and counters of a sheet that the writer gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """It ends by itself after so many `rounds`, 0 for never."""
+    """It ends after `rounds` rounds, 0 for never."""
 
     name: str
     rounds: int = 0
@@ -99,7 +99,7 @@ def sheet_of(story: Story, name: str) -> Sheet:
 
 
 def as_prompt(story: Story) -> str:
-    """How the characters with sheets stand, as the writer reads it; "" for none."""
+    """The state of the characters with sheets, for the writer; "" for none."""
     lines = [line for sheet in sheets(story).values() if (line := _told(sheet))]
     return "\n".join(["<sheets>", *map(untrusted.data, lines), "</sheets>"]) if lines else ""
 

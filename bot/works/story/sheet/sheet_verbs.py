@@ -81,7 +81,7 @@ class SheetVerbs:
     async def _apply(self, request: Request, say: Words) -> Shown:
         """Apply what a scene did to a character's sheet, or with the number 0 ignore all that is left.
 
-        Raises UserError once the scene does not count any more, and for whoever may not change the sheet.
+        Raises UserError once the scene no longer counts, and for people who may not change the sheet.
         """
         played = await self._logs.writable(request, asks=False)
         story = played.story
@@ -224,7 +224,7 @@ def _plain(text: str) -> str:
 
 
 def may_change(story: Story, author: Author, character: str) -> None:
-    """Raises UserError for whoever neither plays the character nor leads the table."""
+    """Raises UserError for people who neither play the character nor are the game master."""
     if not _may(story, author, character):
         raise UserError("story.sheet_not_yours", name=character, gm=names_of(story).get(leader(story), "?"))
 

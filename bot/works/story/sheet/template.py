@@ -90,7 +90,7 @@ def folded(text: str) -> str:
 
 
 async def templates(files: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """The trees of all templates by name: those that come along, and over them those of the files. Raises UserError."""
+    """The trees of all templates by name: the built-in ones, which those of the files replace. Raises UserError."""
     return await asyncio.to_thread(read, files)
 
 

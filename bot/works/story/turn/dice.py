@@ -1,6 +1,6 @@
 """Dice inside a player's turn: where they are asked for, how they fall, and what people and the writer read of it.
 
-Knows no story, only the checks of a sheet. Plain prose stays prose: dice are what stands in brackets, and what a line
+Knows no story, only the checks of a sheet. Plain prose stays prose: dice are in brackets, and what a line
 begins or ends with after a word such as "roll" or "check", in English or Portuguese.
 """
 
@@ -200,7 +200,7 @@ def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
 
 
 def _with_number(match: re.Match[str], sheets: Sheets) -> str:
-    """Dice with the number that stands on the sheet in the place of its name; as they were where it has none."""
+    """The dice with a number from the sheet in place of its name; unchanged where the sheet has none."""
     number = sheets.number(match["name"])
     if number is None:
         return match[0]
@@ -287,6 +287,14 @@ def rolled(requested: Wanted) -> Roll:
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
     of_check = requested.check, requested.dc, requested.under, requested.results
     return Roll(str(result.ast), written, total, natural, *of_check)
+
+
+def of_turn(text: str, say: Words, sheets: Sheets = NOBODY) -> dict[str, list[str]]:
+    """What a turn's words roll, as its node keeps it: `rolls` for the writer and `dice` for people; {} for nothing."""
+    rolls = [rolled(wanted) for wanted in find(text, sheets)]
+    if not rolls:
+        return {}
+    return {"rolls": [for_writer(roll) for roll in rolls], "dice": [for_people(roll, say) for roll in rolls]}
 
 
 def thrown(text: str, say: Words) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from bot.budget import text_tokens
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
-from bot.works.story.log.logs import PlayedStory, node
+from bot.works.story.log.logs import node
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world import asides, cast, state
@@ -29,7 +29,7 @@ WORDS: Final = 120
 SCENES_TOKENS: Final = 6_000
 """Of the scenes that the character was there for, the newest; at most half of the room that a story has."""
 MEMORIES: Final = 40
-"""The last memories of the character that it is told."""
+"""The most memories of the character in a prompt; the newest."""
 NOT_SHOWN: Final = ("player", "picture", "muted", "card")
 """Of a sheet: what says nothing of the character."""
 
@@ -89,11 +89,8 @@ class Interview:
         player = player or next(bound, "")
         if player and name not in selves(played.story, request.author):
             raise UserError("story.played_character", name=name, player=player)
-        plan = await self._plan(request, played)
+        plan = await self._scene_verbs.plan(request, played, "", played.story.seq)
         return Asked(plan, name, question)
-
-    async def _plan(self, request: Request, played: PlayedStory) -> TurnPlan:
-        return await self._scene_verbs.plan(request, played, "", played.story.seq)
 
 
 def addressed(story: Story, request: Request) -> tuple[str, str]:
@@ -101,10 +98,8 @@ def addressed(story: Story, request: Request) -> tuple[str, str]:
 
     Raises UserError where nobody of the story is meant, or nothing is asked.
     """
-    text, chosen = (
-        " ".join(request.text.split()),
-        " ".join(str(request.options.get("character") or "").split()),
-    )
+    text = " ".join(request.text.split())
+    chosen = " ".join(str(request.options.get("character") or "").split())
     name, question = state.known_as(story, chosen) if chosen else "", text
     parts = text.split() if not chosen else []
     for length in range(len(parts), 0, -1):

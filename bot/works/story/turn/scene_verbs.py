@@ -160,10 +160,7 @@ class SceneVerbs:
         character, text = spoken_as(story, request.author, text, request.proxied)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         checks = sheets_for(story, character, request.locale)
-        rolls = [dice.rolled(roll) for roll in dice.find(text, checks)]
-        if rolls:
-            body["rolls"] = [dice.for_writer(roll) for roll in rolls]
-            body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
+        body |= dice.of_turn(text, words(request.locale), checks)
         if character:
             body["character"] = character
         author = request.author.id

@@ -136,7 +136,7 @@ class SceneWriter:
             return
         offered: list[str] = []
         if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
-            # What only the writer of the scene is told is not for what the players are offered.
+            # Secrets for the writer of the scene must not shape what the players are offered.
             openly = replace(plan, told=False)
             asked_before = await self.prompt_of(space, openly, lore) if told(story) else prompt_sent
             offered = await run.step(

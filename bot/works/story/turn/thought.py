@@ -1,4 +1,4 @@
-"""Reads what a model has thought up in a brainstorm: ideas, and what they would bring into the story. Pure."""
+"""Reads a model's brainstorm: ideas, and the characters, places and events in them. Pure."""
 
 from __future__ import annotations
 

@@ -161,9 +161,7 @@ class Trials:
             "text": text,
             "name": request.author.name,
         }
-        if rolls := [dice.rolled(roll) for roll in dice.find(text)]:
-            body["rolls"] = [dice.for_writer(roll) for roll in rolls]
-            body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
+        body |= dice.of_turn(text, words(request.locale))
         drafted = replace(played, story=_drafted(played.story, request, body))
         assert drafted.story.head is not None
         plan = await self._scene_verbs.plan(request, drafted, drafted.story.head.id, played.story.seq)

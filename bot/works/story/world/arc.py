@@ -1,6 +1,6 @@
 """The arc of a story: milestones in three acts, which are reached one after another. Pure.
 
-Which are reached is told by the turns that count, as of a chapter's events (`state.done`).
+The turns that count say which ones are reached, as for a chapter's events (`state.done`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def current(story: Story, turns: Sequence[Turn] | None = None) -> Milestone | No
 
 
 def as_prompt(story: Story, turns: Sequence[Turn]) -> str:
-    """Where the story is heading, as the writer of a scene is told; "" for nothing."""
+    """The next milestone, for the writer of a scene; "" for none."""
     if (milestone := current(story, turns)) is None:
         return ""
     text = untrusted.data(" ".join(milestone.text.split()))
@@ -47,7 +47,7 @@ def as_prompt(story: Story, turns: Sequence[Turn]) -> str:
 def read(text: str, first: int = 1) -> list[tuple[int, str, bool]]:
     """The milestones of a text: the act, the words, and whether it is marked as reached.
 
-    Acts are lines or beginnings "Act 2:", or parted by bars; milestones stand in lines, or between semicolons.
+    Acts are lines or beginnings "Act 2:", or parted by bars; each milestone is a line, or ends with a semicolon.
     What comes before an act is named is in the act `first`, with 0 in none, and no milestone.
     """
     found = list[tuple[int, str, bool]]()

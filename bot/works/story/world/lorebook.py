@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from bot.works.story.world.key_pattern import Work
 from bot.works.story.world.passages import Key, Passages, keys_of, limited
+from storage.keys import key_of
 
 Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
 """What the secondary keys are for, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
@@ -98,14 +99,10 @@ class LoreEntry:
         """Whether it is for one of these characters."""
         if not self.characters:
             return True
-        chosen = {_folded(name) for name in self.characters}
+        chosen = {key_of(name) for name in self.characters}
         if self.not_for:
-            return not names or any(_folded(name) not in chosen for name in names)
-        return any(_folded(name) in chosen for name in names)
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()
+            return not names or any(key_of(name) not in chosen for name in names)
+        return any(key_of(name) in chosen for name in names)
 
 
 def triggered(
