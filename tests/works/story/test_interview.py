@@ -62,7 +62,7 @@ async def test_a_character_answers_from_what_it_was_there_for(tmp_path: Path, se
             assert known in sent
         assert "what do you fear?" in sent
         assert "duke" not in str(service.asked[-1]), "Mira was not there"
-        assert [choice["command"] for choice in choices(answered)] == ["/story interview --character 'Mira'"]
+        assert [choice["command"] for choice in choices(answered)] == ["/story interview --character Mira"]
 
         service.next.append(Reply("Because of the dark."))
         await talk.say("/story interview --character Mira and why?")

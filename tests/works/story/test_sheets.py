@@ -433,3 +433,12 @@ async def test_the_buttons_of_a_sheet_change_it_in_its_own_message(tmp_path: Pat
         assert by_label["Change…"]["asks"].startswith("What changes")
         assert "11/12, +wet" in texts(await talk.say(by_label["Change…"]["command"] + " -- hp -1; +wet"))
         assert "There are: Mira, Bo" in str(await talk.say("/story sheet --of Zoe -- hp -1"))
+
+
+async def test_the_buttons_of_a_sheet_work_for_a_name_with_an_apostrophe(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say("/story cast D'Arcy Long: a smith")
+        shown = await talk.say("/story sheet D'Arcy Long torches 3")
+        window = next(choice for choice in choices(shown) if choice["label"] == "Change…")
+        assert "**D'Arcy Long**: torches 2" in texts(await talk.say(f"{window['command']} -- torches -1"))

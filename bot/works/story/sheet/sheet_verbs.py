@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.command_line import escaped
 from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story.log.logs import Logs, PlayedStory, node
@@ -249,7 +249,7 @@ def ways(sheet: Sheet, say: Words, locale: str) -> Choices:
             choices.append(
                 Choice(f"{own.names[locale]} {sign}1", f"/story sheet {sheet.name} {own.key} {by}")
             )
-    window = f"/story sheet --of {shlex.quote(sheet.name)}"
+    window = f"/story sheet --of {escaped(sheet.name)}"
     return Choices("", (*choices, Choice(say("story.sheet_button"), window, say("story.sheet_window"))))
 
 

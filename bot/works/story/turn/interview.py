@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.budget import text_tokens
+from bot.command_line import escaped
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
@@ -75,10 +76,10 @@ class Interview:
         await self._logs.stories.append(request.place.space, plan.story, plan.branch, [kept])
         more = Choice(
             say("story.button_interview"),
-            f"/story interview --character '{name}'",
+            f"/story interview --character {escaped(name)}",
             say("story.interview_ask"),
         )
-        yield Choices("", (more,) if "'" not in name else ())
+        yield Choices("", (more,))
 
     async def _asked(self, request: Request) -> Asked:
         """Raises UserError."""
