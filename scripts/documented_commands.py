@@ -31,8 +31,8 @@ _COMMAND: Final = re.compile(
 """How a command begins. No path of an address, and no slash command as Discord shows it, with names before values."""
 _SAMPLE: Final = {"N": "1", "ID": "1", "HH:MM": "10:00"}
 """What stands for the placeholders of options that take no other words."""
-_OTHER_SLASH: Final = {"/setup", "/free-chat", "/sutradhar", "/invite", "/regras"}
-"""Commands of a platform that are in no row of the table of verbs: its own, ours, and a translated one."""
+_OTHER_SLASH: Final = {"/setup", "/free-chat", "/sutradhar", "/invite", "/regras", "/oracle"}
+"""Commands that are in no row of the table of verbs: a platform's own, ours, a translated one, and a tutorial's."""
 
 
 @dataclass(frozen=True, slots=True)

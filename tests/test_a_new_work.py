@@ -1,12 +1,13 @@
-"""A kind of work more: a folder, a line in works.ALL, and it is there on all three places, with help and completion.
+"""One more kind of work: a folder and a line in works.ALL give it to all three platforms, with help and completion.
 
-Tried in a copy of the tree, which is driven as a user would.
+The work is the listing of docs/tutorial-new-work.md. A copy of the tree runs it.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,86 +19,14 @@ from bot.works import ALL
 
 ROOT = Path(__file__).resolve().parents[1]
 
-KIND = '''"""Says again what was said."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from bot.config.settings import within
-from bot.kind import Kind, Runs, Typed
-from bot.verb import Argument, Verb
-
-if TYPE_CHECKING:
-    from bot.events import Work
-    from bot.resources import Resources
-
-VERBS = (
-    Verb("echo", "say", "hello", Argument("greeting", "verbs.arg_greeting", completes="greeting")),
-)
+PAGE = ROOT / "docs" / "tutorial-new-work.md"
+LISTED = re.compile(r"(?ms)^`(bot/works/oracle/[^`\n]+)`:\n\n```\w+\n(.+?)^```")
 
 
-@dataclass(frozen=True, slots=True)
-class EchoConfig:
-    """[echo] of config.toml."""
+def listing() -> dict[str, str]:
+    """The files of the tutorial's listing, by their paths."""
+    return dict(LISTED.findall(PAGE.read_text(encoding="utf-8")))
 
-    times: int = within(1, 1, 9)
-
-
-def make(resources: Resources, runs: Runs) -> Work:
-    from bot.works.echo.work import Echo
-
-    return Echo()
-
-
-async def _greetings(resources: Resources, typed: Typed) -> list[str]:
-    return [one for one in ("hello", "hello again", "bye") if one.startswith(typed.prefix)]
-
-
-KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings}, sections={"echo": EchoConfig})
-'''
-WORK = '''"""The work "echo"."""
-
-from __future__ import annotations
-
-from collections.abc import AsyncGenerator
-
-from bot.events import Event, Run, Stage, Text
-from bot.words import words
-
-
-class Echo:
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        yield Stage("echo", "")
-        yield Text(words(run.request.locale)("echo.said", text=run.request.text))
-'''
-ENGLISH = """[verbs]
-group_echo = "Says again what was said."
-echo_say = "Say it again."
-arg_greeting = "what to say"
-
-[names]
-group_echo = "echo"
-echo_say = "say"
-option_greeting = "greeting"
-
-[echo]
-said = "You said: {text}"
-"""
-PORTUGUESE = """[verbs]
-group_echo = "Diz de novo o que foi dito."
-echo_say = "Diz de novo."
-arg_greeting = "o que dizer"
-
-[names]
-group_echo = "eco"
-echo_say = "dizer"
-option_greeting = "saudacao"
-
-[echo]
-said = "Você disse: {text}"
-"""
 
 DRIVEN = """
 import asyncio, json, sys
@@ -105,10 +34,11 @@ from pathlib import Path
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
 
+OPTIONS = {"question": "Is the door locked?", "odds": "likely"}
 LINES = {
-    "discord": ("echo say", {"greeting": "hello"}),
-    "slack": ("sutradhar echo say hello", {}),
-    "terminal": ("echo say hello", {}),
+    "discord": ("oracle ask", OPTIONS),
+    "slack": ("sutradhar oracle ask Is the door locked? --odds likely", {}),
+    "terminal": ("oracle ask Is the door locked? --odds likely", {}),
 }
 
 async def main():
@@ -116,16 +46,22 @@ async def main():
     for platform, (line, options) in LINES.items():
         folder = Path(sys.argv[1]) / platform
         folder.mkdir()
-        shared = SharedBot(folder, *PLATFORMS[platform], tables=1)
+        shared = SharedBot(folder, *PLATFORMS[platform], "\\n[oracle]\\nlikely = 90\\n", tables=1)
         try:
             table = await shared.table()
             talk = await table.command("Ana", line, **options)
             await table.rest(1)
             said[platform] = talk.said()
             if platform == "discord":
-                typed = {"focused": "greeting", "greeting": "hel"}
-                offered = await table.discord.autocomplete(table.people["Ana"], table.channels[0], "echo say", **typed)
+                typed = {"focused": "odds", "question": "Is it?", "odds": "un"}
+                offered = await table.discord.autocomplete(
+                    table.people["Ana"], table.channels[0], "oracle ask", **typed
+                )
                 said["offered"] = [one["value"] for one in offered]
+            if platform == "terminal":
+                talk = await table.command("Ana", line.replace("likely", "sure"))
+                await table.rest(1)
+                said["refused"] = talk.said()
         finally:
             await shared.close()
     print(json.dumps(said))
@@ -136,7 +72,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of ours, with the work in it."""
+    """A copy of ours, with the tutorial's work in it."""
     tree = tmp_path_factory.mktemp("tree")
     for name in ("bot", "cogs", "storage", "tests", "examples"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -144,13 +80,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, tree / name)
     listed = tree / "bot" / "works" / "__init__.py"
     text = listed.read_text(encoding="utf-8")
-    assert '"house"' in text
-    listed.write_text(text.replace('"house"', '"house", "echo"'), encoding="utf-8")
-    folder = tree / "bot" / "works" / "echo"
-    folder.mkdir()
-    files = {"__init__.py": KIND, "work.py": WORK, "en.toml": ENGLISH, "pt-BR.toml": PORTUGUESE}
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8")
+    assert '    "house",\n)' in text
+    listed.write_text(text.replace('    "house",\n)', '    "house",\n    "oracle",\n)'), encoding="utf-8")
+    files = listing()
+    assert {Path(path).name for path in files} == {"__init__.py", "work.py", "en.toml", "pt-BR.toml"}
+    (tree / "bot" / "works" / "oracle").mkdir()
+    for path, content in files.items():
+        (tree / path).write_text(content, encoding="utf-8")
     return tree
 
 
@@ -165,25 +101,29 @@ def python(tree: Path, *arguments: str) -> str:
 @pytest.mark.slow
 def test_it_is_there_on_all_three_places(tree: Path, tmp_path: Path) -> None:
     answer = json.loads(python(tree, "-c", DRIVEN, str(tmp_path)))
-    assert answer.pop("offered") == ["hello", "hello again"]
+    assert answer.pop("offered") == ["unlikely"]
+    refused = "\n".join(answer.pop("refused"))
+    assert "I don't know the odds “sure”. Choose one of these: even, likely, unlikely." in refused
     assert set(answer) == {"discord", "slack", "terminal"}
     for platform, texts in answer.items():
-        assert "You said: hello" in "\n".join(texts), (platform, texts)
+        said = re.search(r"(Yes|No)\.\*+ You rolled (\d+); up to 90 means yes\.", "\n".join(texts))
+        assert said, (platform, texts)
+        assert (said[1] == "Yes") == (int(said[2]) <= 90)
 
 
 def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
     told = (
         "import sys; from bot.manual import help_text; from bot.words import words;"
-        " print(help_text(words(sys.argv[1]), 'echo say'))"
+        " print(help_text(words(sys.argv[1]), 'oracle ask'))"
     )
-    assert "Say it again." in python(tree, "-c", told, "en")
-    assert "Diz de novo." in python(tree, "-c", told, "pt-BR")
+    assert "Ask a question, and let the dice say yes or no." in python(tree, "-c", told, "en")
+    assert "Faça uma pergunta e deixe os dados dizerem sim ou não." in python(tree, "-c", told, "pt-BR")
     named = (
         "from bot.adapters.discord.received.commands import path_of; from bot.commands import verb;"
         " from bot.words import words;"
-        " print(path_of(words('pt-BR'), verb('echo', 'say')))"
+        " print(path_of(words('pt-BR'), verb('oracle', 'ask')))"
     )
-    assert python(tree, "-c", named).strip() == "eco dizer"
+    assert python(tree, "-c", named).strip() == "oráculo perguntar"
 
 
 def test_what_is_set_in_config_toml_is_read_and_a_slip_is_told_with_its_line(
@@ -191,20 +131,20 @@ def test_what_is_set_in_config_toml_is_read_and_a_slip_is_told_with_its_line(
 ) -> None:
     read = (
         "import sys; from pathlib import Path; from bot.config import load; from bot.events import UserError\n"
-        "from bot.words import words; from bot.works.echo import EchoConfig\n"
-        "try: print(load(Path(sys.argv[1]), environ={}).section(EchoConfig).times)\n"
+        "from bot.words import words; from bot.works.oracle import OracleConfig\n"
+        "try: print(load(Path(sys.argv[1]), environ={}).section(OracleConfig).likely)\n"
         "except UserError as sorry: print(words('en')(sorry.key, **sorry.values))"
     )
     file = tmp_path / "config.toml"
     said = []
-    for written in ("[budget]", "[echo]\ntimes = 3", "[echo]\n\ntims = 3", "[eco]"):
+    for written in ("[budget]", "[oracle]\nlikely = 90", "[oracle]\n\nlikly = 90", "[oracl]"):
         file.write_text(written, encoding="utf-8")
         said.append(python(tree, "-c", read, str(file)).strip())
-    assert said[:2] == ["1", "3"]
+    assert said[:2] == ["75", "90"]
     assert f"{file}, line 3:" in said[2]
-    assert "times" in said[2]
+    assert "likely" in said[2]
     assert f"{file}, line 1:" in said[3]
-    assert "[echo]" in said[3]
+    assert "[oracle]" in said[3]
 
 
 @pytest.mark.slow
