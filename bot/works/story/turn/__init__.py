@@ -1,1 +1,1 @@
-"""The turn: what a player does, what the writer is asked, and the scene that comes of it."""
+"""A turn: what a player does, what the writer is asked, and the scene that results."""

@@ -1,4 +1,6 @@
-"""Characters: who replies alone, each in a turn and a message of its own; and those that the writer thinks up."""
+"""Verbs for characters: single characters reply, each in a turn and a message of its own; the writer invents new
+ones.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
 
 MOST = 10
-"""The most characters that are invented at once."""
+"""The maximum number of characters invented at once."""
 WORDS = 60
-"""Words for each of them."""
+"""The words allowed for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Speakers:
 
 @dataclass(frozen=True, slots=True)
 class Invented:
-    """The characters that a run has added, each a line of Markdown; `known` were in the cast already."""
+    """The characters that a run has added, each as a line of Markdown; `known` lists those already in the cast."""
 
     lines: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -53,7 +55,7 @@ class CastVerbs:
         self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """One character replies, or all that may, one after another. After a stop the others do not reply."""
+        """Have one character reply, or all that may, one after another. After a stop the others do not reply."""
         request = run.request
         names = (await run.step("speakers", lambda: self._speakers(request), Speakers)).names
         for number, name in enumerate(names, 1):
@@ -65,7 +67,7 @@ class CastVerbs:
                     yield event
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
             if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[plan.turn].scenes):
-                return  # after a failure the next ones would fail, too
+                return  # after a failure the next ones would fail too
 
     async def _speakers(self, request: Request) -> Speakers:
         """Raises UserError."""
@@ -89,7 +91,7 @@ class CastVerbs:
         return Speakers([speaker])
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> TurnPlan:
-        """The turn in which the character replies; without an author, since it has no person's words."""
+        """The turn in which the character replies; it has no author, since no person wrote it."""
         key = stage.replace(SCENE, "act")
         played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
         if played is None:
@@ -99,7 +101,7 @@ class CastVerbs:
         return replace(plan, stage=stage, more=not last)
 
     async def invent(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Have the writer invent characters; present ones are not changed."""
+        """Have the writer invent characters; existing ones are not changed."""
         request, say = run.request, words(run.request.locale)
         requested = request.options.get("write")
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
@@ -123,7 +125,7 @@ class CastVerbs:
         async def invented() -> Invented:
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "cast", prompt)
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
-            # After a crash the first ones are there already.
+            # After a crash the first ones exist already.
             own = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
             characters = read_characters(answer.text, count)
             new = [

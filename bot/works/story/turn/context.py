@@ -1,8 +1,8 @@
-"""What the writer is told of a story, in the order of seed 000: what stays the same first, what changes with every turn
-last, so that a service's cache holds most of it.
+"""Builds the writer's prompt from a story: stable parts first and parts that change every turn last, so that a
+service's cache holds most of it.
 
-Scene, another version of it, choices and questions to the game master share all of the prompt but its last turn.
-Knows no database and no model; the same story and the same frame always give the same bytes.
+A scene, its other versions, its choices and questions to the game master share the whole prompt except its last turn.
+Uses no database and no model; the same story and the same frame always give the same bytes.
 """
 
 from __future__ import annotations
@@ -25,37 +25,40 @@ from bot.works.story.world.lore_text import entry_of, filled
 
 PLAYER: Final = "the player"
 CHARACTER: Final = "the character"
-"""Whom `{{user}}` and `{{char}}` of lore mean where several may be meant."""
+"""What `{{user}}` and `{{char}}` become in lore where several characters could be meant."""
 READ: Final = "I have read it."
 """An assistant's message between two of the user's: some models require that they alternate."""
 
 _KEPT_FREE = 0.5
-"""The share of the window that is filled after the oldest batches are dropped: seldom, since that voids the cache."""
+"""The share of the window that stays filled after the oldest batches are dropped. Dropping is rare, since it voids the
+cache.
+"""
 
 
 DEALINGS: Final = 5
-"""How many of the last scenes with both show the writer how a pair deals with each other."""
+"""How many of the last scenes with both characters show the writer how a pair deals with each other."""
 DEALING_CHARS: Final = 200
 DEALING_TOKENS: Final = 120
-"""At most for each, with the two names."""
+"""The maximum for each such sentence, including the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 SUMS, SUMMED, LORE_TOLD, FIRSTS = (f"{__name__}.{name}" for name in ("seq", "sums", "lore", "firsts"))
-"""What is kept with a story: up to which node turns are counted, their sums, the tokens of lore in each, and which turn
-was the first in the prompt behind each."""
+"""Keys of what is kept with a story: the node up to which turns are counted, the sums of their tokens, the tokens of
+lore in each, and the first turn of the prompt after each.
+"""
 COUNTED: Final = 300_000
-"""The most turns whose tokens are remembered."""
+"""The maximum number of turns whose tokens are remembered."""
 _counts: dict[int, int] = {}
-"""The tokens of turns, by the hash of what they say."""
+"""The tokens of turns, by the hash of their text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The parts of a prompt besides the story, decided once in each run.
 
-    `system` and `task` are wordings of prompts.yml, filled in; `begins` stands before all. `tokens` are those that the
-    story may take, and `answer` those of the answer. `recalled` is what the writer gets to remember of long ago, filled
-    in by recall; `pacing` is a nudge of the chapter's; both are "" for nothing. `lore` are the entries of the lorebook
-    that come up, `overused` phrases that have come too often.
+    `system` and `task` are texts of prompts.yml, filled in; `begins` comes before everything else. `tokens` is the
+    number that the story may take, `answer` that of the answer. `recalled` are past scenes that recall has found;
+    `pacing` is a hint about the chapter's pace; both are "" for nothing. `lore` are the lorebook's entries that apply,
+    `overused` phrases that have occurred too often.
     """
 
     system: str
@@ -73,8 +76,8 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a prompt, in their order. All up to `older` changes no more than once in a batch of turns, which is
-    the cache's break. `told` are the turns that it tells word for word, `changed` what has changed since the batches.
+    """The parts of a prompt, in their order. Those up to `older` change at most once in a batch of turns, where the
+    cache breaks. `told` are the turns that are included word for word, `changed` what has changed since the batches.
     """
 
     system: str
@@ -96,14 +99,14 @@ class Parts:
         messages += _marked([*so_far, *self.older])
         if self.focus:
             messages += [_user(self.focus), _assistant(READ)]
-        # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it.
+        # The last action but one was the last one a turn ago: a service that reads its cache only up to a mark has it.
         messages += _marked(self.recent, 2)
         tail = "\n".join(part for part in (self.lore, self.recalled, self.changed, self.task) if part)
         messages.append(_user(tail, cache=True))
         return Prompt(self.system, tuple(messages), max_tokens=self.answer, cache=False)
 
     def tokens(self) -> dict[str, int]:
-        """How many tokens each part takes, by its name."""
+        """How many tokens each part takes, by the part's name."""
         texts = {
             "foundation": [self.system, self.foundation],
             "so_far": [self.so_far],
@@ -118,29 +121,29 @@ class Parts:
 
 
 def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
-    """The prompt for a task. `before` names the turn that is being written: what came before it is told, with all of
-    the story if it is None; `last` is what the final turn says behind the task, such as the player's action.
+    """The prompt for a task. `before` names the turn that is being written: the prompt includes what came before it, or
+    the whole story if it is None. `last` is what the final message says after the task, such as the player's action.
 
-    Raises ValueError where the turn is not of this story.
+    Raises ValueError where the turn does not belong to this story.
     """
     return parts(story, frame, before=before, last=last).prompt()
 
 
 def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Parts:
-    """The parts of that prompt. Raises ValueError where the turn is not of this story."""
+    """The parts of that prompt. Raises ValueError where the turn does not belong to this story."""
     turns = story.current_turns
     if before is not None:
         turns = turns[: story.path.index(before, 0, story.length)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
     styles = "\n".join(part for part in (styles, state.chapter_prompt(story, turns)) if part)
-    # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
+    # The log of dealings grows by batches: room for a full one is reserved, so that the oldest part does not change.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     count = max(0, len(turns) - frame.recent) // frame.batch * frame.batch
     settled = turns[:count]
     before_recent = state.settled(story, settled)
     standing = state.as_prompt(before_recent)
-    # The same for the state, which changes with the batches, too.
+    # The same for the state, which also changes with the batches.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
     focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
     room = frame.tokens - fixed
@@ -152,7 +155,7 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     past = so_far.as_prompt(story, turns, first, so_far_tokens)
     free = room - text_tokens(past) - (sums[-1] - sums[first])
     passed_over = 0
-    while sum(lore_tokens[passed_over:]) > max(0, free):  # a foundation without measure, or one endless turn
+    while sum(lore_tokens[passed_over:]) > max(0, free):  # an unusually long foundation, or one endless turn
         passed_over += 1
     changed = state.since(story, turns, count, before_recent, before or "")
     changed = "\n".join(
@@ -175,14 +178,14 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
 
 
 def told_in(story: Story, asked: Prompt) -> set[str]:
-    """The turns that a prompt contains word for word."""
+    """The turns that a prompt includes word for word."""
     texts = {message.text for message in asked.messages}
-    last = story.current_turns[-len(asked.messages) :]  # no others have a message of their own
+    last = story.current_turns[-len(asked.messages) :]  # other turns have no message of their own
     return {turn.id for turn in last if _turn(turn)[0].text in texts}
 
 
 def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
-    """A task about the scene that answered `asked`, after the same prompt, which is in the service's cache."""
+    """A task about the scene that answered `asked`: it follows the same prompt, which is in the service's cache."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))
     return Prompt(asked.system, messages, max_tokens=answer)
 
@@ -220,14 +223,14 @@ def _assistant(text: str) -> Message:
 
 
 def _marked(messages: list[Message], last: int = 1) -> list[Message]:
-    """The messages, the last actions marked for the cache: not every service takes a mark on a model's own words."""
+    """The messages, with the last actions marked for the cache: some services ignore a mark on a model's own words."""
     actions = [n for n, message in enumerate(messages) if message.role == "user"][-last:]
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
 def _sums(story: Story, count: int) -> list[int]:
-    """The tokens of the first turns, of none up to those of `count`. They are kept with the story, and so is what the
-    lorebook took in each turn.
+    """Cumulative sums of the tokens of the first `count` turns, from 0 on. They are kept with the story, and so are the
+    tokens of lore in each turn.
     """
     turns = story.current_turns
     seq, sums, of_lore = (
@@ -256,7 +259,7 @@ def _first(
     When the turns outgrow the room, the oldest leave until half of it is free; the next leave only when it is full
     again. This is decided turn by turn from the first one, if possible where a batch fills up and the prompt changes
     anyway. So the beginning stays the same between these points, and folding the story again gives the same result.
-    What was decided for earlier turns is kept with the story.
+    Decisions for earlier turns are kept with the story.
     """
     decided_for = frame.batch, frame.recent, room, so_far
     kept_for, seq, kept = story.kept.get(FIRSTS, (None, 0, []))
@@ -264,7 +267,7 @@ def _first(
     firsts: list[int] = kept[:known] or [0]
     for count in range(len(firsts), len(sums)):
         firsts.append(_then_first(firsts[-1], count, sums, of_lore, frame, room, so_far))
-    # The last is decided with the lore of this very prompt.
+    # The last one depends on the lore of this very prompt.
     story.kept[FIRSTS] = decided_for, story.seq, firsts[:-1] or [0]
     return firsts[-1]
 
@@ -278,14 +281,14 @@ def _then_first(
     room: int,
     so_far: int,
 ) -> int:
-    """Which turn is the first behind so many, where before it was this one."""
+    """The index of the prompt's first turn after `count` turns; `first` is the one before that."""
     size, recent = frame.batch, frame.recent
     settled, since = divmod(max(0, count - recent), size)
     settled *= size
     needed = sums[count] - sums[first] + of_lore[count] + (so_far if first else 0)
     if needed <= room and (since or not settled):
         return first
-    # What comes before the next batch is full: turns as the last ones, with as much lore.
+    # Assume that the turns until the next full batch are like the last ones, with as much lore.
     last = max(0, count - recent)
     growing = (sums[count] - sums[last]) * (size - since) // (count - last)
     growing += max(of_lore[max(0, last - size) : count + 1])
@@ -294,16 +297,17 @@ def _then_first(
     left = room - so_far
     while first < settled and sums[count] - sums[first] + growing > left * _KEPT_FREE:
         first = min(settled, (first // size + 1) * size)
-    if sums[count] - sums[first] + growing > left:  # a window for no more than the last turns
+    if sums[count] - sums[first] + growing > left:  # a window that holds only the last turns
         while first < count - 1 and sums[count] - sums[first] > (left - of_lore[count]) * _KEPT_FREE:
             first += 1
     return first
 
 
 def _tokens(turn: Turn) -> int:
-    """Counted once by what it says: all turns of a chat log are counted for each prompt, by a new object each time.
+    """The tokens of a turn, counted once for each text: each prompt counts all turns of a chat log, as new objects each
+    time.
 
-    What is kept is a number by a number, as the texts would be many times larger than the messages of all prompts.
+    The cache maps hashes to numbers, since the texts would take far more memory than the messages of all prompts.
     """
     words = turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
     if (tokens := _counts.get(key := hash(words))) is None:
@@ -314,12 +318,12 @@ def _tokens(turn: Turn) -> int:
 
 
 def _history(story: Story, turns: Sequence[Turn]) -> list[Message]:
-    """The messages of these turns, without hidden ones."""
+    """The messages of these turns, without the hidden ones."""
     return [message for turn in turns if turn.id not in story.hidden for message in _turn(turn)]
 
 
 def _turn(turn: Turn) -> tuple[Message, Message]:
-    """A player's action, and the scene that came of it."""
+    """A player's action, and the scene that followed."""
     return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
 
 
@@ -332,7 +336,7 @@ _told = cached(500_000)(_messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
-    """A player's action as the writer reads it, after what others want to do."""
+    """A player's action as the writer reads it, after what the others want to do."""
     intended = "".join(
         f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
     )
@@ -384,8 +388,8 @@ def _foundation(story: Story, begins: str) -> str:
 
 
 def lore_text(story: Story, text: str, seed: str, char: str = "") -> str:
-    """The text of an entry, or a key of it, with its macros filled in: `{{user}}` is the player's character where there
-    is but one.
+    """The text or a key of an entry with its macros filled in: `{{user}}` is the player's character if there is only
+    one.
     """
     if "{{" not in text and "<" not in text:
         return text
@@ -415,9 +419,9 @@ def _styles(story: Story) -> str:
 
 
 def _interactions(story: Story, settled: Sequence[Turn]) -> str:
-    """How pairs with a preset have dealt with each other: a sentence of each of the last scenes with both.
+    """How pairs with a preset have dealt with each other: one sentence from each of the last scenes with both.
 
-    `settled` are the turns whose batch is full, so that this stays the same between two of these points.
+    `settled` are the turns whose batch is full, so that this changes only when a batch is full.
     """
     if not story.presets:
         return ""
@@ -436,7 +440,7 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
 
 @cached(8_000_000)
 def _between(scene: str, first: str, second: str) -> str:
-    """The first sentence of a scene that names both; "" for none."""
+    """The first sentence of a scene that names both; "" if there is none."""
     if first not in scene or second not in scene:
         return ""
     sentences = (part for part in _SENTENCE.split(scene) if first in part and second in part)
@@ -444,8 +448,8 @@ def _between(scene: str, first: str, second: str) -> str:
 
 
 def _focus(story: Story) -> str:
-    """What stays the same for a while: how characters deal with each other, who is to keep quiet, what is pinned, the
-    author's note.
+    """The parts that stay the same for a while: how characters deal with each other, who is to keep quiet, what is
+    pinned, the author's note.
     """
     parts = []
     if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
@@ -468,7 +472,7 @@ def _listed(name: str, lines: Sequence[str]) -> str:
 
 
 def _task(frame: Frame, last: str) -> str:
-    """Overused phrases, pacing, the task; and what the task is about."""
+    """The overused phrases, the pacing, the task, and what the task is about."""
     phrases = "; ".join(map(untrusted.data, frame.overused))
     overused = f"<overused>{phrases}</overused>" if phrases else ""
     return "\n".join(part for part in (overused, frame.pacing, frame.task, last) if part)

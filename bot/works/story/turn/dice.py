@@ -1,7 +1,8 @@
-"""Dice inside a player's turn: where they are asked for, how they fall, and what people and the writer read of it.
+"""Dice inside a player's turn: finds where they are asked for, rolls them, and formats results for people and the
+writer.
 
-Knows no story, only the checks of a sheet. Plain prose stays prose: dice are in brackets, and what a line
-begins or ends with after a word such as "roll" or "check", in English or Portuguese.
+Knows no story, only the checks of a sheet. Plain prose stays prose: dice are in brackets, or at the beginning or the
+end of a line after a word such as "roll" or "check", in English or Portuguese.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 MOST_ROLLS = 10
-"""The most rolls of one turn."""
+"""The maximum number of rolls in one turn."""
 EXPRESSION_CHARS = 200
-"""Longer expressions are refused before they are parsed."""
+"""The maximum length of an expression; longer ones are refused before they are parsed."""
 MOST_DICE = 100
-"""The most dice of one expression, including exploded and repeated ones: each is shown, also to the writer."""
+"""The maximum number of dice in one expression, including exploded and repeated ones: each is shown, also to the
+writer.
+"""
 
 NOBODY = Sheets()
-"""The checks of no sheet."""
+"""Checks for a character without a sheet."""
 
 _SIGNS = str.maketrans({"−": "-", "×": "*"})
 
-# Nothing here gives back what it has taken (*+), so that no text is read more often than once or twice.
+# These patterns never backtrack (*+), so that no text is read more than once or twice.
 _DIE = r"[0-9]*+d(?:[0-9]++|%)(?:(?:rr|ro|ra|mi|ma|[ekp])[hl<>]?[0-9]++)*+"
 _NUMBER = r"[0-9]++(?:\.[0-9]++)?+"
 _FLAT = rf"(?:[-+−]\s*+)?(?:{_DIE}|{_NUMBER})(?:\s*+(?://|[-+−×*/])\s*+(?:{_DIE}|{_NUMBER}))*+"
-"""What d20 reads, without parentheses: in a sentence those are the sentence's."""
+"""What d20 reads, without parentheses: in a sentence, parentheses belong to the sentence."""
 _ANY = rf"(?:\s*+(?:{_DIE}|{_NUMBER}|//|[<>=!]=|[-+−×*/%(),<>]|[kp][hl<>]?[0-9]++))++"
 _ROLL = r"/?(?:roll|rola|rolo|role|rolar|damage|dano)\b:?(?:\s+(?:an?|um))?+"
 _WORD = r"[^\W\d_][^\W_]*+(?:['’.-][^\W_]++)*+"
@@ -46,7 +49,7 @@ _KNOWN = re.compile(
     rf"(?:\s+(?:for|of|de|da|do)\b)?\s+(?P<words>{_WORD}(?:\s+{_WORD}){{0,4}}+)",
     re.IGNORECASE,
 )
-"""A check whose name a sheet may know."""
+"""A check whose name may be on a sheet."""
 _ADVANTAGE = (
     r"(?:\s*+,?\s*+(?:(?:with|at|com)\s++)?"
     r"(?:(?P<higher>adv(?:antage)?|vant(?:agem)?)|(?P<lower>dis(?:adv(?:antage)?)?|desv(?:antagem)?))\b)?"
@@ -84,9 +87,9 @@ _GOES_ON = re.compile(
 class Wanted:
     """Dice that a turn asks for.
 
-    `expression` is in d20's notation, without blanks. `advantage` is 1 for the higher of two rolls, -1 for the lower.
-    A check has the name of what is tried in `check`, and the number to reach in `dc`; or, `under`, the number that the
-    dice must not exceed. `results` name what a check without such a number comes to: see `Known`.
+    `expression` is in d20's notation, without blanks. `advantage` is 1 for the higher of two rolls, -1 for the lower. A
+    check has the name of what is tried in `check`, and the number to reach in `dc`; or, `under`, the number that the
+    dice must not exceed. `results` name the outcomes of a check without such a number: see `Known`.
     """
 
     expression: str
@@ -99,11 +102,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """The result of a roll. `expression` is what was rolled, advantage included, and `shown` each die of it, as
+    """The result of a roll. `expression` is what was rolled, including advantage, and `shown` lists each die, as
     Markdown.
 
-    `natural` is 20 or 1 where the d20 that counts shows that, and else 0. By itself it decides nothing: a check
-    succeeds by its total.
+    `natural` is 20 or 1 where the d20 that counts shows that, otherwise 0. It decides nothing by itself: the total
+    decides whether a check succeeds.
     """
 
     expression: str
@@ -117,20 +120,18 @@ class Roll:
 
     @property
     def margin(self) -> int | None:
-        """By how much a check's total is on the good side of its DC, or, negative, on the bad one; None for what has no
-        DC.
-        """
+        """The margin of a check against its DC: positive for a success, negative for a failure; None without a DC."""
         if self.dc is None:
             return None
         return self.dc - self.total if self.under else self.total - self.dc
 
     @property
     def success(self) -> bool | None:
-        """None for what has no DC. A natural 20 fails where the dice must stay under a number."""
+        """Whether the check succeeds; None without a DC. A natural 20 fails where the dice must stay under a number."""
         return None if self.margin is None else self.margin >= 0 and not (self.under and self.natural == 20)
 
     def result(self, locale: str) -> str:
-        """What the total is called, "" for nothing."""
+        """The name of the total's outcome, "" for none."""
         if self.dc is not None:
             return ""
         return next((names[locale] for least, names in self.results if self.total >= least), "") or (
@@ -139,13 +140,13 @@ class Roll:
 
 
 def find(text: str, sheets: Sheets = NOBODY) -> list[Wanted]:
-    """The dice that a turn asks for, in its order; whether they can be rolled is for `rolled` to say.
+    """The dice that a turn asks for, in its order; `rolled` decides whether they can be rolled.
 
-    They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line
-    `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line
-    that is nothing else. What is asked ("roll 2d6?") is not rolled. Of a check that the character's sheet knows, the
-    dice and the modifier come from there, with what is typed on top, and the DC may be missing: `check Athletics`,
-    `save Dex dc 15`; so may a modifier in other dice: `roll 1d8+str`. Raises UserError for more than MOST_ROLLS.
+    They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line `roll 2d6+3`
+    and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line that consists
+    of dice alone. A question ("roll 2d6?") is not rolled. For a check on the character's sheet, the dice and the
+    modifier come from the sheet, a typed modifier is added, and the DC may be missing: `check Athletics`, `save Dex dc
+    15`. Other dice may name a modifier of the sheet: `roll 1d8+str`. Raises UserError for more than MOST_ROLLS.
     """
     rolls: list[Wanted] = []
     for line in text.splitlines():
@@ -156,7 +157,7 @@ def find(text: str, sheets: Sheets = NOBODY) -> list[Wanted]:
 
 
 def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
-    """Each with where it begins, those in brackets first."""
+    """The dice of one line, each with its position; those in brackets first."""
     if sheets.sheet is not None:
         line = _ADDED.sub(lambda match: _with_number(match, sheets), line)
     opening = _OPENING.match(line)
@@ -167,7 +168,9 @@ def _in_line(line: str, sheets: Sheets) -> list[tuple[int, Wanted]]:
     placed: list[tuple[int, Wanted]] = []
 
     def taken(brackets: re.Match[str]) -> str:
-        """What is left of them for the words of the line: not to be read once more, but in their place."""
+        """Record the dice of the brackets, and return a filler of the same length, so that the rest of the line keeps
+        its positions.
+        """
         inside = next(part for part in brackets.groups() if part is not None).strip()
         known = _known(inside, _KNOWN.match(inside), sheets)
         roll = known[1] if known is not None and known[0] == len(inside) else _bracketed(brackets, sheets)
@@ -209,7 +212,7 @@ def _with_number(match: re.Match[str], sheets: Sheets) -> str:
 
 
 def _known(text: str, match: re.Match[str] | None, sheets: Sheets) -> tuple[int, Wanted] | None:
-    """A check of the sheet that begins here, by the longest name that it knows, and where it ends."""
+    """A check of the sheet that begins here, by the longest name on the sheet, and the position where it ends."""
     if match is None or sheets.sheet is None:
         return None
     ends = [match.start("words") + part.end() for part in re.finditer(_WORD, match["words"])]
@@ -223,7 +226,7 @@ def _known(text: str, match: re.Match[str] | None, sheets: Sheets) -> tuple[int,
 
 
 def _of_sheet(known: Known, typed: str, advantage: int, dc: int | None) -> Wanted:
-    """A check of a sheet with the modifier that was typed on top."""
+    """A check of a sheet, plus the modifier that was typed."""
     if known.under is not None and dc is None and (not typed or re.fullmatch(r"(?:[-+][0-9]{1,3})+", typed)):
         more = sum(map(int, re.findall(r"[-+][0-9]+", typed)))
         return Wanted(known.dice, advantage, known.name, known.under + more, under=True)
@@ -239,7 +242,7 @@ def _bracketed(brackets: re.Match[str], sheets: Sheets) -> Wanted | None:
         match = _IN_SQUARE.fullmatch(single if double is None else double)
     if match and (not match["dice"] or _HAS_DIE.search(match["dice"])):
         return _wanted(match, sheets)
-    # In [[ ]] nothing else can be meant: who slipped there is told so.
+    # [[ ]] can mean nothing else, so that a slip in it raises an error.
     return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
 
 
@@ -259,7 +262,7 @@ def _plain(dice: str) -> str:
 
 
 def rolled(requested: Wanted) -> Roll:
-    """The dice thrown: never the same again, so a run does this in a step.
+    """Roll the dice. Each call gives new results, so a run does this in a step.
 
     Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises UserError.
     """
@@ -290,7 +293,7 @@ def rolled(requested: Wanted) -> Roll:
 
 
 def of_turn(text: str, say: Words, sheets: Sheets = NOBODY) -> dict[str, list[str]]:
-    """What a turn's words roll, as its node keeps it: `rolls` for the writer and `dice` for people; {} for nothing."""
+    """The rolls of a turn's text, as its node keeps them: `rolls` for the writer and `dice` for people; {} for none."""
     rolls = [rolled(wanted) for wanted in find(text, sheets)]
     if not rolls:
         return {}
@@ -298,7 +301,7 @@ def of_turn(text: str, say: Words, sheets: Sheets = NOBODY) -> dict[str, list[st
 
 
 def thrown(text: str, say: Words) -> tuple[str, str]:
-    """Dice that are typed alone, rolled: as people read them, and as the writer does. Raises UserError."""
+    """The results of dice that were typed alone: as people read them, and as the writer does. Raises UserError."""
     expression = " ".join(text.split())
     if not (wanted := find(f"[{expression}]")):
         raise _error("bad", expression=_short(expression))
@@ -307,7 +310,7 @@ def thrown(text: str, say: Words) -> tuple[str, str]:
 
 
 def for_people(roll: Roll, say: Words) -> str:
-    """A line of Markdown."""
+    """The result as a line of Markdown."""
     result = roll.result(say.locale)
     outcome = "result" if result else "checked" if roll.check else "rolled"
     if roll.success is not None:
@@ -318,7 +321,7 @@ def for_people(roll: Roll, say: Words) -> str:
 
 
 def for_writer(roll: Roll) -> str:
-    """A line of plain data, in the language of the prompts."""
+    """The result as a line of plain data, in the language of the prompts."""
     return ", ".join(_facts(roll))
 
 

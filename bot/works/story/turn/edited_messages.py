@@ -1,7 +1,7 @@
-"""Edited messages of turns: the turn gets the new text, after a question where scenes have followed it.
+"""Handles edited messages of turns: the turn gets the new text, after a question if scenes have followed it.
 
-The question is a run of its own, begun by the edit; what it is answered with is appended as that run's, so that the
-words go when the message does, and a second answer finds the first.
+The edit begins a run of its own for the question. The answer is appended as that run's, so that its words are deleted
+with the message, and a second answer finds the first.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bot.kind import Runs
 
 EDITED = "edited"
-"""The stage of the question."""
+"""The stage that shows the question."""
 BRANCH, WORDS = "branch", "words"
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A turn whose message was edited: the number of its scene, and how many have followed that one on the branch.
+    """A turn whose message was edited: the number of its scene, and how many scenes have followed it on the branch.
 
     `said`: its new words, which may be shown under the `character`'s name.
     """
@@ -62,7 +62,7 @@ class TurnOnBranch:
         return self.played.story.turns[self.turn].act.text
 
     def said(self, text: str) -> dict[str, Any]:
-        """The words of a message as those of the turn, and whose they are; without a name they stay as they are."""
+        """A message's words split into the turn's text and its speaker; without a name the text is unchanged."""
         act = self.played.story.turns[self.turn].act
         author = Author(self.author, act.name)
         named, words = spoken_as(self.played.story, author, text)
@@ -111,7 +111,7 @@ class EditedMessages:
             yield Changed(request.answers, SAID, "", said, in_place=True, speaker=speaker)
 
     async def answered(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Carry out the answer to the question: the first press counts."""
+        """Carry out the answer to the question; only the first press counts."""
         request, say = run.request, words(run.request.locale)
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
@@ -134,7 +134,7 @@ class EditedMessages:
         return turn.edited()
 
     async def _rewritten(self, request: Request, branch: str, say: Words) -> TurnPlan:
-        """Play the turn with its new text on a new branch, which this thread plays from now on."""
+        """Play the turn with its new text on a new branch, which this thread plays from then on."""
         turn, text = await self._asked(request, branch)
         played, id = turn.played, request.answers
         space, story = played.row.space, played.row.id
@@ -151,7 +151,7 @@ class EditedMessages:
     async def _asked(self, request: Request, branch: str) -> tuple[TurnOnBranch, str]:
         """The turn that a question is about, and its words as the message says them now.
 
-        Raises UserError where they were taken back, or somebody has decided already.
+        Raises UserError where they were withdrawn, or somebody has already decided.
         """
         space = request.place.space
         questions = await self._runs.request_of(space, request.answers)
@@ -167,7 +167,9 @@ class EditedMessages:
     async def _turn_of(
         self, space: str, run: str, request: Request | None = None, branch: str = ""
     ) -> TurnOnBranch | None:
-        """The turn that a run has taken, on the branch that is played where the request comes from, or on this one."""
+        """The turn that a run has added, on the branch that is played where the request comes from, or else on its
+        own.
+        """
         own = await self._logs.stories.of_run(space, run)
         act = next((row for row in own if row.kind == "act" and row.id == row.turn and row.body), None)
         row = await self._logs.stories.story(space, act.story_id) if act is not None else None

@@ -1,4 +1,6 @@
-"""An interview with a character, outside of the story: it answers from what it was there for, and nothing changes."""
+"""Interviews a character outside the story: it answers from the scenes where it was present, and the story does not
+change.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
 
 WORDS: Final = 120
 SCENES_TOKENS: Final = 6_000
-"""Of the scenes that the character was there for, the newest; at most half of the room that a story has."""
+"""The maximum number of tokens for the newest scenes in which the character was present; at most half of the story's
+room.
+"""
 MEMORIES: Final = 40
-"""The most memories of the character in a prompt; the newest."""
+"""The maximum number of the character's memories in a prompt: the newest."""
 NOT_SHOWN: Final = ("player", "picture", "muted", "card")
-"""Of a sheet: what says nothing of the character."""
+"""Fields of a sheet that say nothing about the character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,9 @@ class Interview:
 
 
 def addressed(story: Story, request: Request) -> tuple[str, str]:
-    """The character and the question: of an option, or "Mira, what do you fear?" and "Mira: …".
+    """The character and the question: from an option, or from "Mira, what do you fear?" and "Mira: …".
 
-    Raises UserError where nobody of the story is meant, or nothing is asked.
+    Raises UserError where the text names no character of the story, or asks nothing.
     """
     text = " ".join(request.text.split())
     chosen = " ".join(str(request.options.get("character") or "").split())
@@ -116,7 +120,7 @@ def addressed(story: Story, request: Request) -> tuple[str, str]:
 
 
 def interview_prompt(story: Story, plan: TurnPlan, name: str, question: str, earlier: list[Aside]) -> Prompt:
-    """With the character's sheet, what it remembers, how it is, and the scenes that it was there for; nothing else."""
+    """The prompt: the character's sheet, memories and state, and the scenes where it was present; nothing else."""
     key = name.casefold()
     sheet = story.cast.get(cast.called(story, name), {})
     about = [

@@ -1,4 +1,4 @@
-"""Writes on where a scene breaks off, as a further version of it in the same message."""
+"""Continues a scene where it breaks off, as a new version of it in the same message."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
 
 ENDS = (".", "!", "?", "…", '"', "”", "»", "*")
-"""How a scene ends that does not break off in the middle of a sentence."""
+"""The ending of a scene that does not break off in the middle of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The version of a scene that is written on: its `text`, the `run` whose message shows it, and its `speaker`."""
+    """The version of a scene that is continued: its `text`, the `run` whose message shows it, and its `speaker`."""
 
     plan: TurnPlan
     text: str
@@ -71,7 +71,7 @@ class Longer:
         return Beginning(plan, scene.text, head.shown_by, head.stage, plan.speaker)
 
     async def _written(self, run: Run, begun: Beginning) -> str:
-        """Ask for the rest of the scene, and keep the whole as a version; the rest, "" for none."""
+        """Ask for the rest of the scene, and keep the whole as a version; returns the rest, "" for none."""
         plan, space, writer = begun.plan, run.request.place.space, self._scene_verbs.writer
         asked = await writer.prompt_of(space, plan, await writer.lore_of(space, plan))
         task = "\n".join(plan.prompts["story_more"].fill(words=str(plan.words)))
@@ -83,7 +83,7 @@ class Longer:
             return ""
         story = await self._logs.story(space, plan.story, plan.branch)
         rest = WatchedScene(players(story, plan), stop=True).feed(rest, last=True).strip()
-        if not rest or plan.turn in story.carded:  # a stop card came meanwhile
+        if not rest or plan.turn in story.carded:  # a stop card was played meanwhile
             return ""
         between = "\n\n" if begun.text.rstrip().endswith(ENDS) else " "
         body: dict[str, Any] = {"text": f"{begun.text.rstrip()}{between}{rest}", "at": plan.at}

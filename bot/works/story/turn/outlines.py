@@ -1,6 +1,4 @@
-"""Outlines of chapters by the writer, from an idea or from the story; the chapter begins at once, and can be
-changed.
-"""
+"""Outlines of chapters by the writer, from an idea or from the story; a chapter begins at once, and can be changed."""
 
 from __future__ import annotations
 
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
 
 MOST: Final = 12
-"""The most events of an outline."""
+"""The maximum number of events in an outline."""
 WORDS: Final = 40
-"""Words of each line of an outline."""
+"""The words allowed for each line of an outline."""
 ABOUT_CHARS: Final = limits.ABOUT_CHARS
 _LINE: Final = re.compile(r"(?:\d{1,2}[.)]\s*)?([^\W_]+)(?:\s*\d{1,2})?[*_]{0,2}\s*[:|]\s*(\S.*)")
 _LISTED: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)")
@@ -55,7 +53,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An outline by the writer; `title` is "" if it wrote none. `fields` are OPTIONS by name."""
+    """An outline by the writer; `title` is "" if the writer gave none. `fields` are OPTIONS by name."""
 
     title: str = ""
     fields: dict[str, str] = field(default_factory=dict)
@@ -68,7 +66,7 @@ class Outlines:
         self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The next chapter; what the request says of it itself holds."""
+        """Begin the next chapter; what the request specifies takes precedence over the outline."""
         request, say = run.request, words(run.request.locale)
         requested = request.options.get("write")
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
@@ -121,7 +119,7 @@ class Outlines:
         yield Notice(say("story.chapter_begun"))
 
     async def arc(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Have the writer outline the arc of the story; it holds at once, and can be changed."""
+        """Have the writer outline the arc of the story; it applies at once, and can be changed."""
         request, say = run.request, words(run.request.locale)
         requested = request.options.get("write")
         count = min(max(requested, arc.ACTS), arc.MOST) if isinstance(requested, int) else arc.ACTS
@@ -160,7 +158,7 @@ class Outlines:
 
 
 def read_outline(text: str, most: int) -> Outline:
-    """Parses the outline that a model wrote, as lines or as JSON; the first of each part, and at most `most` events."""
+    """Parse the outline that a model wrote, as lines or as JSON: the first of each part, and at most `most` events."""
     title, events, fields = "", list[str](), dict[str, str]()
     for name, value in [*_from_json(text)] or _from_lines(text):
         text_of_line, field_name = " ".join(value.strip('*_ "“”').split()), _NAMES.get(name.casefold())
@@ -188,7 +186,7 @@ def _from_json(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _from_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Lines as they were asked for; those of a list below a heading "Events:" are events, too."""
+    """The requested fields, from lines; lines of a list below a heading "Events:" are events, too."""
     listing = False
     for line in text.splitlines():
         plain = line.strip(_DECORATION)

@@ -1,7 +1,8 @@
-"""Makes ready, behind the start, what the next turn of the stories played last needs: a Service.
+"""After the start, prepares the next turn of the stories that were played last: a Service.
 
-The first turn of a process would else import libraries, fold a long story, count and index all of it before the writer
-is asked: seconds of processor. Nobody waits for it, no model is asked, and what fails the turn itself does.
+Otherwise a process's first turn would import libraries, fold a long story, count it and index it before the writer is
+asked: seconds of processor time. Nothing waits for this service and it asks no model; whatever fails here, the turn
+itself does.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 STORIES: Final = 3
 LEAST: Final = 50
-"""The fewest turns of a story that is worth it."""
+"""The minimum number of turns for which preparing a story is worthwhile."""
 
 _log = logging.getLogger(__name__)
 
 
 class Work(Protocol):
-    """What of the work of stories is needed."""
+    """The part of the work of stories that is used here."""
 
     @property
     def scene_verbs(self) -> SceneVerbs: ...
@@ -43,7 +44,7 @@ class Work(Protocol):
 
 @dataclass(slots=True)
 class PlayedLast:
-    """`_work` is None where the bot was given other works than its own."""
+    """Prepares stories in a task; `_work` is None where the bot was given other works than its own."""
 
     _logs: Logs
     _work: Work | None
@@ -71,7 +72,7 @@ class PlayedLast:
             _log.warning("no story is made ready: %s", fault)
 
     async def _story(self, work: Work, row: StoryRow, place: PlaceRow) -> None:
-        """Raises UserError, StorageFault."""
+        """Prepare the next turn of one story. Raises UserError, StorageFault."""
         space, branch = row.space, place.branch_id
         story = await self._logs.story(space, row.id, branch)
         if story.length < LEAST or (head := story.head) is None:
@@ -83,7 +84,7 @@ class PlayedLast:
         if plan.writer is None or plan.demo:
             return
         await work.scene_verbs.models.with_roles(plan.roles).prepare("writer")
-        # A copy, since turns are added to the story meanwhile; what is counted of its texts is known of all copies.
+        # A copy, since turns are added to the story meanwhile; counts that are made of its texts serve all copies.
         copy = await self._logs.copy(space, row.id, branch)
         await asyncio.to_thread(_prepared, copy, plan)
         story = await self._logs.story(space, row.id, branch)
@@ -91,7 +92,7 @@ class PlayedLast:
             return
         parts(story, plan)
         if plan.recall_tokens:
-            by = replace(self._recall, meaning=0.0)  # the model of meanings may be a service
+            by = replace(self._recall, meaning=0.0)  # the embedding model may be a service
             query = query_of(story, story.turns[plan.turn], self._recall)
             await work.memory.recall(space, row.id, branch, story, query, 1, by=by)
 

@@ -1,6 +1,7 @@
-"""Questions to the writer beside the story: to the game master, and for ideas; and its prompts as files.
+"""Questions to the writer outside the story: to the game master, and for ideas; also exports the writer's prompts as
+files.
 
-None of them is part of the story.
+None of this becomes part of the story.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
 
 ANSWER_WORDS = 200
-"""Words of the game master's answer, and of a list of ideas."""
+"""The words of the game master's answer, and of a list of ideas."""
 IDEAS = 5
 SUGGESTIONS = 3
 FILLED_CHARS = 1_800
-"""Of the ideas that a window holds to go on from."""
+"""The maximum length of the ideas that a window keeps for continuing."""
 EVENTS = 4
-"""How many events a chapter made from an idea has."""
+"""The number of events in a chapter made from an idea."""
 
 
 class Questions:
@@ -50,7 +51,7 @@ class Questions:
         self._scene_verbs = scene_verbs
 
     async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A question to the game master: answered from the story, and no part of it."""
+        """Answer a question to the game master from the story, without adding to it."""
         request, say = run.request, words(run.request.locale)
 
         async def question() -> TurnPlan:
@@ -76,7 +77,9 @@ class Questions:
                     yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
 
     async def suggest(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the person's character could do or say now, for this person alone: to be played, or changed first."""
+        """Offer what the person's character could do or say now, to this person alone; it can be played, or changed
+        first.
+        """
         request, say = run.request, words(run.request.locale)
 
         async def wanted() -> tuple[TurnPlan, str]:
@@ -129,7 +132,7 @@ class Questions:
         )
 
     async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Ideas for a story or, in one, for what could happen next: these are kept with it."""
+        """Offer ideas for a new story or, within a story, for what could happen next; the latter are kept with it."""
         request, say = run.request, words(run.request.locale)
 
         async def begun() -> TurnPlan:
@@ -178,7 +181,7 @@ class Questions:
             yield Text(say("story.ideas_kept"))
             for event in to_come.shown(run, coming, "story show", say):
                 yield event
-            if not to_come.open_to(run, coming):  # the buttons' labels would say it
+            if not to_come.open_to(run, coming):  # the buttons' labels would show it
                 return
             chapters = tuple(
                 Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
@@ -193,7 +196,7 @@ class Questions:
             Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
         )
         yield Choices(say("story.idea_begin"), lines)
-        # Where no story keeps them, the window holds the ideas to go on from.
+        # Without a story that keeps them, the window holds the ideas to continue from.
         filled = "" if plan.story else "\n".join(lines_of)[:FILLED_CHARS]
         on = Choice(
             say("story.button_further"), "/story ideas --further", say("story.further_ask"), filled=filled
@@ -201,9 +204,9 @@ class Questions:
         yield Choices("", (on,))
 
     async def prompts(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The writer's prompts for the last scene and its choices, and the extractor's, for whoever runs the bot.
+        """The writer's prompts for the last scene and its choices, and the extractor's, for the bot's operator.
 
-        Made anew from the log, so that words that were withdrawn since are in none of them.
+        They are rebuilt from the log, so that words withdrawn since then are in none of them.
         """
         request, say = run.request, words(run.request.locale)
         space, scene_verbs = request.place.space, self._scene_verbs
@@ -227,7 +230,7 @@ class Questions:
             yield Attachment(name, "application/json", _as_json(prompt))
 
     async def fullness(self, run: Run) -> AsyncGenerator[Event, None]:
-        """How full the writer's window was for the last scene, and with what."""
+        """Show how full the writer's window was for the last scene, and with what."""
         request, say = run.request, words(run.request.locale)
         plan = await run.step("turn", lambda: self._last(request), TurnPlan)
         if plan.demo:
@@ -256,7 +259,7 @@ class Questions:
 
 
 def _elements(story: Story, thought: Thought, say: Words) -> tuple[Choice, ...]:
-    """Buttons that take what the ideas bring in into the story: into the cast, the lorebook, the chapter."""
+    """Buttons that add what the ideas introduce to the story: to the cast, the lorebook or the chapter."""
     choices = list[Choice]()
     for kind, name, text in thought.elements:
         if kind == "character" and not cast.called(story, name):
@@ -268,7 +271,7 @@ def _elements(story: Story, thought: Thought, say: Words) -> tuple[Choice, ...]:
                 Choice(label(say("story.element_place", name=name)), f"/story lore -- {name}: {text}")
             )
         elif kind == "event":
-            # Before the first chapter it is a plot thread.
+            # Before the first chapter an event becomes a plot thread.
             line = "/story chapter --events" if state.chapters(story) else ""
             line = f"{line} '+ {text}'" if line else f"/story threads -- open {text}"
             choices.append(Choice(label(say("story.element_event", name=text)), line))

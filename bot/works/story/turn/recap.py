@@ -1,6 +1,6 @@
-"""The verbs that tell what was played: a recap since a scene or somebody's last turn, and the nudge of a party at rest.
+"""Verbs that tell what was played: a recap since a scene or somebody's last turn, and a reminder for an idle party.
 
-Neither is part of the story.
+Neither becomes part of the story.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from bot.works.story.turn.scene_verbs import SceneVerbs
 
 LAST_CHARS: Final = 300
-"""Of the last scene, as much as a nudge quotes."""
+"""The maximum length of the last scene's text that a reminder quotes."""
 SHOWN_TIME = "%Y-%m-%d %H:%M"
 OWN_TURN = re.compile(
     r"(?:(?:since|desde) )?(?:me|mine|mim|eu|(?:(?:the|my|o|meu|last|[úu]ltimo) )*(?:turn|turno))"
 )
-"""Since the asker's last turn: "my turn", "desde o meu último turno"."""
+"""The asker's last turn as a starting point: "my turn", "desde o meu último turno"."""
 BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
 IDLE_DAYS = 2
-"""Without a turn, after which a party is nudged; a schedule of an earlier release did not always say."""
+"""Days without a turn after which a party is reminded, for schedules of earlier releases that name no number."""
 LONGEST_RECAP = 2_000
 BRIEF_CHARS = 320
-"""The longest part of a scene for which a recap's prompt has no full room."""
+"""The maximum length of a scene in a recap's prompt where the full scene does not fit."""
 _SINCE: Final = re.compile(
     r"(?:since|from|for|desde|há|ha|faz|(?:in |over )?the (?:last|past)|(?:[oa]s )?últim[oa]s)\s+"
     r"|[oa]\s+(?=\w+ passad)",
@@ -52,17 +52,17 @@ _SINCE: Final = re.compile(
 _OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b", re.IGNORECASE)
 _MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
 _NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
-"""Scenes, perhaps: "3", "2-3"."""
+"""What may be scenes: "3", "2-3"."""
 TIERS: Final = 8
-"""The tiers of the story so far that people may correct: the highest is of more scenes than any story has."""
+"""The tiers of the story so far that people may correct: no story has enough scenes for a higher one."""
 _CORRECTION: Final = re.compile(r"\s*(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?\s*:\s+(\S.*)", re.DOTALL)
 POINT_CHARS: Final = 100
-"""A longer text is no point in time."""
+"""The maximum length of a text that may be a point in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The range of a recap: the turns from the number `first` on; `taken`: the plan of the story's last turn."""
+    """The range of a recap: the turns from the number `first` on. `taken`: the plan of the story's last turn."""
 
     taken: TurnPlan = field(default_factory=TurnPlan)
     first: int = 1
@@ -106,7 +106,7 @@ class Recap:
                     yield Notice(say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
 
     async def _so_far(self, request: Request) -> list[str]:
-        """The title of what is kept of the story so far, and its parts; none while it has no stretch."""
+        """The title of the kept summary of the story so far, and its parts; no parts before its first stretch."""
         say, story = words(request.locale), (await self._logs.played(request)).story
         if story.length < STRETCH + LATEST:
             return []
@@ -122,7 +122,7 @@ class Recap:
         return [say("story.recap", first=1, last=story.length), *lines]
 
     async def _correct(self, request: Request, first: str, last: str, text: str) -> list[int]:
-        """Put a person's text in the place of a part of the story so far. Raises UserError."""
+        """Replace a part of the story so far by a person's text. Raises UserError."""
         played = await self._logs.writable(request)
         story, begins, ends = played.story, int(first), int(last or first)
         tier = next((tier for tier in range(TIERS) if size(tier) == ends - begins + 1), None)
@@ -138,7 +138,7 @@ class Recap:
         return [begins, ends]
 
     async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Remind a party that has not played for a number of days, on that day only."""
+        """Remind a party that has not played for a given number of days, on that day only."""
         request, say = run.request, words(run.request.locale)
         days = int(str(request.options.get("idle") or IDLE_DAYS))
 
@@ -185,7 +185,7 @@ class Recap:
             ]
             if request.verb == "missed" and own and own[-1] == story.length:
                 raise UserError("story.nothing_missed")
-            # Of who has just taken the last turn, all that there is to tell came before.
+            # For the player of the last turn, everything new came before it.
             return Since(plan, min(own[-1] + 1, story.length) if own else 1)
         if not plain:
             return Since(plan)
@@ -201,7 +201,9 @@ class Recap:
 
 
 def _played_at(turn: Turn, zone: tzinfo) -> datetime:
-    """When it was played; of a chat log's line when that was written, where the log says it as a machine does."""
+    """When a turn was played; for a line of a chat log, when it was written if its log gives a machine-readable
+    time.
+    """
     try:
         played = datetime.fromisoformat(turn.act.when)
     except ValueError:
@@ -219,9 +221,7 @@ def _length(request: Request) -> int:
 
 
 def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
-    """The prompt of a recap: all scenes from the first on, and as many of the last ones in full as there is room
-    for.
-    """
+    """The prompt of a recap: all scenes from the first on, the last ones in full as far as there is room."""
     plan, turns = since.taken, list(enumerate(story.current_turns, 1))[since.first - 1 :]
     for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
         parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
@@ -254,16 +254,17 @@ def _whole(turn: Turn) -> str:
 
 
 def _briefly(turn: Turn, chars: int) -> str:
-    """The extracted summary of a turn, else its beginning."""
+    """The extracted summary of a turn, or else its beginning."""
     extracted = turn.extracted
     text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
 
 
 def point_in_time(point: str, now: datetime, locale: str) -> datetime | None:
-    """When that is, in the time zone of `now`: of a day or a month its beginning, of one without a year the last one.
+    """The point in time that a text names, in the time zone of `now`: for a day or a month its beginning, and without a
+    year the most recent one.
 
-    None for what is no point in time, or still to come. Takes tens of milliseconds at first.
+    None for text that names none, or a time in the future. The first call takes tens of milliseconds.
     """
     text = _SINCE.sub("", " ".join(point[: 2 * POINT_CHARS].split()), count=1).strip(" .")
     now_local = now.replace(tzinfo=None)

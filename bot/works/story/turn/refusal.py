@@ -1,7 +1,7 @@
 """Tells a model's refusal in prose from a scene: short, nothing but words to the user, in English and Portuguese. Pure.
 
-Every sentence has to be one that a model says to its user: an apology, that it cannot write, its rules, or an offer.
-One sentence of story, a quotation, a line in a play or between stars makes the text a scene.
+Each sentence must be one that a model says to its user: an apology, that it cannot write, its rules, or an offer. A
+single sentence of story, a quotation, a line of dialogue or text between asterisks makes the text a scene.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from typing import Final
 
 LONGEST: Final = 900
-"""Characters of the longest refusal."""
+"""The maximum length of a refusal, in characters."""
 _TOLD: Final = re.compile(
     r"[“”„«»\"]|(?<!\w)'|^[^\S\n]*+(?:[-—–]|\*(?!\*)|\w[^:\n.!?]{0,40}:)|[A-Z]{3,}\s[A-Z]{3,}", re.MULTILINE
 )
-"""A quotation, a line of speech or stage directions, a notice in capitals."""
+"""Signs of a story: a quotation, a line of speech or stage directions, a notice in capitals."""
 _BREAK: Final = re.compile(r"(?<=[.!?…])\s++|\n++")
 
 _CANNOT: Final = (
@@ -85,7 +85,7 @@ def _has(pattern: str, sentence: str) -> bool:
 
 
 def _refuses(sentence: str) -> bool:
-    """Whether the sentence says that what was asked for is not written."""
+    """Whether the sentence says that the requested text is not written."""
     cannot = _has(_CANNOT, sentence)
     if cannot and (
         _has(_GENERIC, sentence) or (_has(rf"\b{_TASK}\b", sentence) and _has(_OF_A_TEXT, sentence))
@@ -102,7 +102,7 @@ def _is_to_the_user(sentence: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    """In small letters; none where some of the text is speech."""
+    """The sentences in lower case; none where some of the text is speech."""
     if _TOLD.search(text):
         return []
     return [part.strip().casefold() for part in _BREAK.split(text) if part.strip()]
@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 
 
 def may_become_refusal(beginning: str) -> bool:
-    """Whether a text that begins so may still turn out to be a refusal."""
+    """Whether a text with this beginning may still turn out to be a refusal."""
     plain = _plain(beginning).rstrip("*")
     if len(plain) > LONGEST or not (sentences := _sentences(plain)):
         return not plain
@@ -122,8 +122,8 @@ def may_become_refusal(beginning: str) -> bool:
 
 
 def is_refusal(text: str, *, spoken: bool = False) -> bool:
-    """Whether the text only says that the model does not write. `spoken`: it is a character's reply, who may well be
-    unable to help; then it has to speak of writing or of a model's rules.
+    """Whether the text only says that the model will not write. With `spoken` it is a character's reply, and characters
+    may say that they cannot help: then it must mention writing or a model's rules.
     """
     plain = _plain(text)
     sentences = _sentences(plain) if len(plain) <= LONGEST else []

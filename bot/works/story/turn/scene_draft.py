@@ -1,4 +1,4 @@
-"""The draft of a scene: shown while it streams, and continued once where it acts for a player's character."""
+"""The draft of a scene: shown while it streams, and continued once if it acts for a player's character."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 
 AGAIN: Final = "story_again"
 LEAST_WORDS: Final = 30
-"""The fewest words of the continuation."""
+"""The minimum number of words for the continuation."""
 
 _log = logging.getLogger(__name__)
 
 
 class SceneDraft:
     """One scene. `completion`: of the last answer, None if it was cut off; one that refuses in prose has the finish
-    "refusal" and no text. `acted_for` are those of the players'
-    characters for whom it speaks or acts all the same.
+    "refusal" and no text. `acted_for` lists the players' characters for whom it speaks or acts nevertheless.
     """
 
     def __init__(self, models: Models, run: Run, plan: TurnPlan, players: Players | None) -> None:
@@ -47,7 +46,7 @@ class SceneDraft:
         return "".join(self._shown).strip()
 
     async def events(self, prompt: Prompt, say: Words) -> AsyncGenerator[Event, None]:
-        """Raises what Models.stream does, of the first answer."""
+        """Stream the scene. Raises what Models.stream raises for the first answer."""
         first = WatchedScene(self._players, stop=True)
         async with aclosing(self._written(self._taken.stage, prompt, first)) as pieces:
             async for piece in pieces:
@@ -72,7 +71,7 @@ class SceneDraft:
         except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
-        if len(self._shown) == shown_before:  # better than a scene that ends in the middle
+        if len(self._shown) == shown_before:  # better than a scene that ends in the middle of a sentence
             self.acted_for, self.completion = first.acted_for, completion
             yield self._show(first.kept_back)
 
@@ -80,7 +79,7 @@ class SceneDraft:
         speaker = self._taken.speaker
         reply = Unnamed(speaker.name if speaker is not None else "")
         self.completion = None
-        held: str | None = ""  # the beginning, while it may become a refusal
+        held: str | None = ""  # the beginning, as long as it may become a refusal
         async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):

@@ -1,7 +1,7 @@
-"""The turns of a story: each is appended to the log, and planned for the writer of its scene.
+"""The turns of a story: appends each to the log, and plans it for the writer of its scene.
 
-Knows no platform. What a run decides, it decides in its first step (`TurnPlan`); the prompt is made from the log as it
-stood then, so that a replay, and another version of the scene, read the same bytes.
+Knows no platform. A run decides everything in its first step (`TurnPlan`); the prompt is made from the log as it was
+then, so that a replay, and another version of the scene, read the same bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 NEVER = 10**9
-"""More scenes than any story has."""
+"""A number of scenes that no story reaches."""
 PROMPTS = (
     "story",
     "story_opening",
@@ -150,7 +150,7 @@ class SceneVerbs:
             raise UserError("story.long_turn", length=len(text), limit=limit)
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
-        if story.settings.get("zero"):  # the table begins without the rest of its session zero
+        if story.settings.get("zero"):  # the table begins without finishing session zero
             await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
         modes: dict[str, Mode] = {"continue": "continue", "say": "say", "end": "end"}
         mode = modes.get(request.verb, "act")
@@ -171,7 +171,7 @@ class SceneVerbs:
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.record(played, request, "intent", intent)
             return TurnPlan(intent=True)
-        # What is said takes no turn of a fight.
+        # Speech does not use up a turn in a fight.
         fight, line = (
             of_turn(request, story, f"{request.id}/act", words(request.locale)) if mode == "act" else ([], "")
         )
@@ -188,10 +188,10 @@ class SceneVerbs:
     async def append_turn(
         self, request: Request, played: PlayedStory, act: Node, text: str = "", more: Sequence[Node] = ()
     ) -> TurnPlan:
-        """Append the turn `act` with `more` about it, and plan its scene; `text` may be one of the choices under the
-        scene before.
+        """Append the turn `act` and the nodes `more`, and plan its scene; `text` may be one of the choices under the
+        previous scene.
 
-        Raises UserError where the story may not be told.
+        Raises UserError where the story's rating does not allow it here.
         """
         story, head = played.story, played.story.head
         await check_rating(story, request, self._adults)
@@ -202,7 +202,7 @@ class SceneVerbs:
             for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
             if (body := {"character": name, "field": "dead", "value": "no"})
         ]
-        # The story is in the language of the person who leads it; nobody else's press changes that.
+        # The story uses the language of the person who leads it; other people's presses do not change it.
         leads, language = story.settings.get("gm") == request.author.id, {"language": request.locale}
         spoken: list[Node] = []
         if leads and story.settings.get("language") != request.locale:
@@ -220,7 +220,7 @@ class SceneVerbs:
         return replace(plan, before=before, said_by=said_by)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Write the scene of the choice with the most votes. Raises UserError without any vote."""
+        """Write the scene of the choice with the most votes. Raises UserError without a vote."""
         request = run.request
 
         async def turn() -> TurnPlan:
@@ -232,13 +232,13 @@ class SceneVerbs:
                 yield event
 
     async def _tally(self, request: Request, played: PlayedStory) -> TurnPlan:
-        """Append the choice with the most votes as the table's turn; with equal votes the first. Raises UserError."""
+        """Append the choice with the most votes as the table's turn, the first one in a tie. Raises UserError."""
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
-        # The buttons under an earlier version are no votes.
+        # Votes on the buttons of an earlier version do not count.
         if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
             raise UserError("story.no_votes")
-        # The scene's choices are the first group that its run has offered.
+        # The scene's choices are the first group of buttons that its run has offered.
         counts = await self._votes.counts(request.place.space, head.shown_by, 0)
         counted = [counts.get(n, 0) for n in range(len(choices))]
         if not any(counted):
@@ -250,7 +250,7 @@ class SceneVerbs:
         return await self._append_act(replace(request, author=Author("", "")), played, body)
 
     async def _retry(self, request: Request) -> TurnPlan:
-        """Plan another version, from the same prompt as the present one unless the turn or the state was changed since.
+        """Plan another version, from the same prompt as the present one unless the turn or the state has changed since.
 
         Raises UserError.
         """
@@ -270,9 +270,10 @@ class SceneVerbs:
         return replace(plan, before=before)
 
     async def again(self, request: Request, played: PlayedStory, head: Turn) -> TurnPlan:
-        """A plan for the last turn's scene once more, from the same prompt unless the turn or the state has changed.
+        """A plan for writing the last turn's scene again, from the same prompt unless the turn or the state has
+        changed.
 
-        Raises UserError where the story may not be told.
+        Raises UserError where the story's rating does not allow it here.
         """
         at = head.scene.at if head.scene is not None else None
         if at is not None:
@@ -280,7 +281,7 @@ class SceneVerbs:
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
             same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
             same = same and played.story.hidden & then.turns.keys() == then.hidden
-            # A safety agreement made since applies to the new version, too.
+            # The new version follows a safety agreement that was made since.
             same = same and agreed(then) == agreed(played.story) and then.arc == played.story.arc
             at = at if same and head.act == then.turns[head.id].act else None
         plan = await self.plan(request, played, head.id, at or played.story.seq)
@@ -297,7 +298,7 @@ class SceneVerbs:
                 raise UserError("story.not_your_turn", name=name)
 
     async def task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
-        """A plan for a task that adds to the story; `may` raises a UserError where that is not allowed.
+        """A plan for a task that adds to the story; `may` raises UserError where the task is not allowed.
 
         Raises UserError.
         """
@@ -306,9 +307,9 @@ class SceneVerbs:
         return await self.plan(request, played, "", played.story.seq)
 
     async def plan(self, request: Request, played: PlayedStory | None, turn: str, at: int) -> TurnPlan:
-        """`played` is None for a task that is about no story; `turn` is then "".
+        """The plan of a turn. `played` is None for a task without a story; `turn` is then "".
 
-        Raises UserError where the story may not be told.
+        Raises UserError where the story's rating does not allow it here.
         """
         story, limits = played.story if played is not None else Story(), self.settings
         await check_rating(story, request, self._adults)
@@ -352,7 +353,7 @@ class SceneVerbs:
             lore_near=limits.lore_near if story.lore and not demo else 0,
             choices=0 if turn and story.turns[turn].act.mode == "end" else limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
-            # Without extraction no event is ever known to have happened.
+            # Without extraction the bot never learns that an event has happened.
             nudge_after=limits.nudge_after if limits.extract else NEVER,
             phrase_scenes=limits.phrase_scenes,
             phrase_times=limits.phrase_times,
@@ -364,7 +365,7 @@ class SceneVerbs:
 
 
 def people(listed: str) -> list[tuple[str, dict[str, str]]]:
-    """Parses characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
+    """Parse characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
     sheets.
     """
     cast = []

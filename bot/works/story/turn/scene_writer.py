@@ -1,4 +1,6 @@
-"""Writes the scene of a planned turn: asks with lore and past scenes, shows what comes, keeps it and offers choices."""
+"""Writes the scene of a planned turn: asks the writer with lore and past scenes, streams the scene, keeps it and offers
+choices.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from bot.works.story.world.lorebook import LoreEntry
 
 PARTED = 5
-"""The fewest words of a turn that is split into sub-queries."""
+"""The minimum number of words in a turn that is split into sub-queries."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,10 +49,12 @@ class SceneWriter:
     _recall: RecallConfig
 
     async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
-        """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
+        """Write the scene and offer choices for continuing; nothing is shown of a scene that a stop card has
+        withdrawn.
+        """
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         say = words_of(story, run.request)
-        if plan.turn in story.carded:  # a crash came in between
+        if plan.turn in story.carded:  # the process crashed in between
             yield Stage(plan.stage, "")
             yield Text(say("story.carded"))
             return
@@ -104,14 +108,14 @@ class SceneWriter:
         except UserError as error:
             yield Notice(say(error.key, **error.values))
         finally:
-            # Also when stopped: what was shown is part of the story.
+            # Also after a stop: what was shown is part of the story.
             if text := draft.text:
                 await self._keep(run, plan, text, draft.acted_for, lore, stopped=draft.completion is None)
         if not (plan.before is not None and plan.before.again):
             now = await self._logs.story(space, plan.story, plan.branch)
             if (cleared := carded(now, plan.turn, say)) is not None:
                 yield cleared
-        if plan.before is not None:  # not sooner: on some platforms it would keep the first words waiting
+        if plan.before is not None:  # not earlier: on some platforms it would delay the first words
             now = await self._logs.story(space, plan.story, plan.branch)
             if (passed_over := plan.before.passed_over(now, say)) is not None:
                 yield passed_over
@@ -136,7 +140,7 @@ class SceneWriter:
             return
         offered: list[str] = []
         if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
-            # Secrets for the writer of the scene must not shape what the players are offered.
+            # Secrets for the scene's writer must not influence what the players are offered.
             openly = replace(plan, told=False)
             asked_before = await self.prompt_of(space, openly, lore) if told(story) else prompt_sent
             offered = await run.step(
@@ -149,11 +153,11 @@ class SceneWriter:
             yield group
 
     async def prompt_of(self, space: str, plan: TurnPlan, lore: Sequence[LoreEntry]) -> Prompt:
-        """The prompt for the turn; `lore`: see `lore_of`."""
+        """The prompt for the turn; `lore` comes from `lore_of`."""
         return prompt(await self._logs.story(space, plan.story, plan.branch, plan.at), plan, lore)
 
     async def lore_of(self, space: str, plan: TurnPlan) -> list[LoreEntry]:
-        """The lorebook's entries that the turn calls up. It may be long, so it is searched in a thread."""
+        """The lorebook's entries that apply to the turn. The lorebook may be long, so it is searched in a thread."""
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         return await asyncio.to_thread(called_up, *searched(story, plan), plan) if story.lore else []
 
@@ -166,12 +170,12 @@ class SceneWriter:
         )
 
     async def _recalled(self, run: Run, plan: TurnPlan, told: Collection[str]) -> list[Excerpt]:
-        """The past scenes that are relevant to the turn and not `told` by its prompt anyway."""
+        """The past scenes that are relevant to the turn, except those that the prompt includes anyway (`told`)."""
         space = run.request.place.space
         story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         turn = story.turns[plan.turn]
         without = {turn.id, *told, *story.hidden}
-        if turn.act.speaker:  # a character knows only what it was present for
+        if turn.act.speaker:  # a character knows only the scenes where it was present
             without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
         query = replace(query, parts=await self._parts(run, plan, query.text))
@@ -188,11 +192,11 @@ class SceneWriter:
         )
 
     async def _parts(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
-        """The turn's sub-queries; none without a separate small model, or where it is late."""
+        """The turn's sub-queries; none without a separate small model, or where that model is late."""
         models, by = self._models.with_roles(plan.roles), self._recall
         can = models.capabilities("extractor")
         if can is None or can.demo or models.describe("extractor") == plan.writer:
-            return ()  # another answer of the writer would delay the first words
+            return ()  # a further call of the writer would delay the first words
         if not by.decomposition or len(text.split()) < PARTED:
             return ()
         system, task = plan.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
@@ -230,19 +234,19 @@ class SceneWriter:
         if stopped:
             body["stopped"] = True
         nodes = [node(run.id, plan.stage, "scene", body, turn=plan.turn)]
-        if plan.hint:  # the words of the person who asked, so a node of their own
+        if plan.hint:  # a person's words need a node of their own
             hint = {"scene": nodes[0].id, "text": plan.hint}
             author = run.request.author.id
             nodes.append(node(run.id, f"{plan.stage}-hint", "hint", hint, turn=plan.turn, author=author))
         await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, nodes)
 
     async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
-        """Choices of how to go on, stored with the scene; none where the writer is late."""
+        """Choices for continuing, stored with the scene; none where the writer is late."""
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         if plan.demo:
             return words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
         task = choices_task(story, plan)
-        # As text, not by a schema: on some services another format of answer voids the cache.
+        # As text, not by a schema: on some services another response format voids the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
         try:
             models = self._models.with_roles(plan.roles)

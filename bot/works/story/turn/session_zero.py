@@ -1,7 +1,7 @@
-"""Session zero: a table agrees on a story before it begins, one question a message.
+"""Session zero: a table agrees on a story before it begins, with one message for each question.
 
-Anybody answers, with a button or in words, or skips the question. Where it stands is kept in the story's log, so that
-it goes on after a week, or a restart, as if nothing had been.
+Anybody answers, with a button or in words, or skips the question. The state is kept in the story's log, so that the
+session continues after a week or a restart.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ YES: Final = ("yes", "y", "ok", "go", "begin", "start", "sim", "s", "vamos", "co
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The question that comes `next`; of the one before the step, the run that shows it, and what was said to it.
+    """The `next` question; for the previous step, the run that shows it and the answer.
 
-    `act` is the turn that begins the story, "" while there is none; the story was told up to the node `at` then.
+    `act` is the turn that begins the story, "" before that; `at` is the log's last node at that time.
     """
 
     story: str
@@ -103,7 +103,7 @@ class SessionZero:
         return await self._scene_verbs.plan(request, PlayedStory(row, now.branch, story), now.act, now.at)
 
     async def _progress(self, request: Request, say: Words) -> Progress:
-        """Begin, or take the answer in. Raises UserError."""
+        """Begin, or store an answer. Raises UserError."""
         played = await self._logs.here(request.place, request.id)
         step = str(request.options.get("step") or "")
         if played is None or played.story.path or not played.story.settings.get("zero"):
@@ -113,7 +113,7 @@ class SessionZero:
         await check_rating(played.story, request, self._adults)
         story, text = played.story, request.text.strip()
         now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
-        # A button of a question that was answered, or of another table's.
+        # A button of a question that is already answered, or of another table.
         if step and (step != now or request.answers not in ("", shown_by)):
             raise UserError("story.zero_answered")
         nodes: list[Node] = []
@@ -130,7 +130,7 @@ class SessionZero:
             following = _next(story, now, answered)
             said = text if text and not skips else say("story.zero_skipped")
             line = f"✓ {said} · {harmless(request.author.name)}"
-        else:  # it is asked again, as after a week
+        else:  # ask the question again, as after a week
             following, line = now, ""
         where = {"zero": following, "zero_run": request.id}
         await self._logs.append(
@@ -139,7 +139,7 @@ class SessionZero:
         return Progress(played.row.id, played.branch, following, now, shown_by, line)
 
     async def _new(self, request: Request) -> Progress:
-        """Begin a story without scenes; what the request already says is not asked."""
+        """Begin a story without scenes; questions that the request already answers are not asked."""
         say, premise, space = words(request.locale), request.text.strip(), request.place.space
         nodes: list[Node] = []
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
@@ -165,7 +165,7 @@ class SessionZero:
         return Progress(row.id, row.id, following)
 
     async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
-        """The nodes for an answer. Raises UserError for an empty one, or one that is too long."""
+        """The nodes for an answer. Raises UserError for an answer that is too long or not one of the options."""
         author, limits = request.author.id, self._scene_verbs.settings
         if step == "premise":
             if len(text) > limits.premise_chars:
@@ -191,7 +191,8 @@ class SessionZero:
 
     async def _open(self, request: Request, played: PlayedStory, shown_by: str) -> Progress:
         author, row = request.author, played.row
-        # By an id that `is_open` knows; it is this run's, which a crash has do all of it again.
+        # This id is the one that `is_open` looks for. The node belongs to this run, so that a replay after a crash does
+        # it all again.
         begin_node = replace(node(row.id, "begun", "set", {"zero": ""}, author=author.id), run_id=request.id)
         opening = {"mode": "open", "text": "", "name": author.name}
         act = node(request.id, "act", "act", opening, author=author.id)
@@ -200,7 +201,7 @@ class SessionZero:
 
 
 async def is_open(stories: Stories, place: Place) -> bool:
-    """Whether the table there is in its session zero: then what is written answers it."""
+    """Whether the table in this place is in session zero: messages there are then answers."""
     row_and_branch = await stories.played(spot(place))
     if row_and_branch is None:
         return False
@@ -216,7 +217,7 @@ def _given(part: Node) -> set[str]:
 
 
 def _next(story: Story, step: str, answered: set[str]) -> str:
-    """The next step that is not answered yet."""
+    """The next step without an answer."""
     settled = {*answered, *(name for name, value in story.settings.items() if value)}
     settled |= {"cast"} if story.cast else set()
     later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
@@ -224,7 +225,7 @@ def _next(story: Story, step: str, answered: set[str]) -> str:
 
 
 def _before(step: str) -> str:
-    """The question before this one, whether or not it was answered or asked; the first one's is itself."""
+    """The question before this one, whether or not it was answered or asked; for the first one, itself."""
     return STEPS[max(0, (*STEPS, BEGIN).index(step) - 1)]
 
 
@@ -245,7 +246,7 @@ def _number(step: str) -> int:
 
 
 def _one_of(text: str, step: str, say: Words) -> str:
-    """A rating or a mode, by its own name or as people read it. Raises UserError."""
+    """A rating or a mode, by its internal name or its translated label. Raises UserError."""
     options = RATINGS if step == "rating" else MODES
     by_label = {say(f"names.{step}_{option.replace('-', '_')}").casefold(): option for option in options}
     folded = "-".join(text.casefold().split())
@@ -259,7 +260,7 @@ def _one_of(text: str, step: str, say: Words) -> str:
 
 
 def _ways(step: str, say: Words, templates: Mapping[str, str] = {}) -> tuple[Choice, ...]:
-    """The buttons of a question; `templates` are the names of the sheets' templates by their titles."""
+    """The buttons of a question; `templates` maps the titles of the sheets' templates to their names."""
     line, by_label = f"/story zero --step {step}", dict[str, str]()
     back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()
     if step == BEGIN:

@@ -1,4 +1,4 @@
-"""Reads a model's brainstorm: ideas, and the characters, places and events in them. Pure."""
+"""Parses a model's brainstorm into ideas, and the characters, places and events in them. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _ELEMENT: Final = re.compile(r"[\s*_•–\-]*([^\W\d_]+)[*_]{0,2}\s*:[*_]{0,2}\
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """`elements` are (kind, name, text): a "character" or a "place" by name, or an "event", whose name is ""."""
+    """An idea. `elements` are (kind, name, text): a "character" or a "place" by name, or an "event", whose name is
+    "".
+    """
 
     ideas: list[str] = field(default_factory=list)
     elements: list[tuple[str, str, str]] = field(default_factory=list)

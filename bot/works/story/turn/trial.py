@@ -1,7 +1,7 @@
-"""Scenes that the game master tries behind the screen: written for one person, then played at the table or removed.
+"""Scenes that the game master tries in private: written for one person, then played at the table or removed.
 
-A trial is in the log as part of the screen, and on no branch: no list, recall or index has it. Once it is played, its
-turn and its scene are those of the table, and no model is asked again.
+A trial is in the log as part of the game master's screen, and on no branch: no list, recall or index includes it.
+Playing it makes its turn and its scene the table's, without another call to a model.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What is tried: the plan of its scene, the body of its act, and the turn `after` which it would be played."""
+    """A trial: the plan of its scene, the body of its act, and the turn `after` which it would be played."""
 
     plan: TurnPlan
     act: dict[str, Any]
@@ -56,7 +56,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the game master has decided about a trial; `there` is where it is played, None where it is removed."""
+    """The game master's decision about a trial; `there` is the place where it is played, None where it is removed."""
 
     n: int
     story: str = ""
@@ -65,7 +65,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The turn that a trial has become; `plan` is None where the story has gone on meanwhile."""
+    """The turn that a trial has become; `plan` is None where the story has continued meanwhile."""
 
     plan: TurnPlan | None = None
 
@@ -168,8 +168,8 @@ class Trials:
         return Tried(plan, body, played.story.head.id)
 
     async def tried(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Play a trial where the story is played: its turn and its scene are the table's. Shows nothing where the story
-        has gone on since the game master's press.
+        """Play a trial where the story is played: its turn and its scene become the table's. Shows nothing where the
+        story has continued since the game master's press.
         """
         request = run.request
         begun = await run.step("turn", lambda: self._begun(request), Begun)
@@ -207,7 +207,7 @@ class Trials:
 
 
 def _check_fits(played: PlayedStory, entry: Entry) -> None:
-    """Raises UserError where the story has gone on since the trial was written."""
+    """Raises UserError where the story has continued since the trial was written."""
     head = played.story.head
     if entry.shown:
         raise UserError("story.trial_played", n=entry.n)

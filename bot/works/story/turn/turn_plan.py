@@ -1,7 +1,7 @@
-"""The plan of a turn: what its run decides in its first step; and the prompts made from it. Pure.
+"""The plan of a turn, which its run decides in its first step, and the prompts made from it. Pure.
 
-A replay, and another version of the scene, get the same prompt. Phrases that the writer uses too often are counted by
-code: models fall into them and do not notice.
+A replay, and another version of the scene, get the same prompt. Code counts the phrases that the writer uses too often:
+models fall into such habits without noticing.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from bot.works.story.world.lorebook import LoreEntry, groups_of, likely, trigger
 from bot.works.story.world.state import guidance, idle
 
 SHORTEST, LONGEST = 3, 8
-"""The fewest and the most words of a phrase."""
+"""The minimum and the maximum number of words in a phrase."""
 CONTENT_WORDS: Final = 2
-"""Words of a phrase that say something: "out of the" is no manner of writing."""
+"""The minimum number of meaningful words in a phrase: "out of the" is not a habit of style."""
 MOST: Final = 6
-"""The most phrases in the prompt."""
+"""The maximum number of phrases in the prompt."""
 PHRASES: Final = 50_000
-"""How many phrases of scenes stay in memory: a scene has hundreds, which take thirty times its own memory."""
+"""How many phrases of scenes stay in memory: a scene has hundreds, which take thirty times the scene's own memory."""
 
 _CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -54,15 +54,15 @@ _BINDING = frozenset().union(*FUNCTION_WORDS.values())
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
     """What a turn's run decides in its first step. `at`: the last node of the log that the prompt includes. `n`: the
-    scene's number. `lore`: at most `lore_near` entries of the lorebook that are near the turn in meaning, None before
-    the search.
+    scene's number. `lore`: at most `lore_near` entries of the lorebook that are close to the turn in meaning, None
+    before the search.
 
     `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
     people read them. `tokens`: how many of the `window` the story may take, with its lore. `speaker`: the character who
     replies, None for a scene; shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler
-    words. `hint`: what somebody wishes for this version alone. `told`: the prompt has what the game master tells the
-    writer in secret. `branched`: the name of the branch that begins with the turn, "" for none. `said_by`: the player's
-    character under whose name the turn's words are shown.
+    words. `hint`: somebody's wish for this version alone. `told`: the prompt includes the game master's secrets for the
+    writer. `branched`: the name of a branch that begins with the turn, "" for none. `said_by`: the player's character
+    under whose name the turn's words are shown.
     """
 
     story: str = ""
@@ -177,7 +177,7 @@ def players(story: Story, plan: TurnPlan) -> Players | None:
 
 
 def choices_task(story: Story, plan: TurnPlan) -> str:
-    """The task of offering choices, which lead towards the chapter's open events and take up open plot threads."""
+    """The task of offering choices, which lead towards the chapter's open events and continue open plot threads."""
     task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
     goals = guidance(story, story.current_turns, plan.check)
     if not goals and (milestone := arc.current(story)) is not None:
@@ -193,7 +193,7 @@ def choices_task(story: Story, plan: TurnPlan) -> str:
 
 
 def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
-    """A hint for the writer once no event of the chapter has happened for `after` scenes; else ""."""
+    """A hint for the writer once `after` scenes have passed without an event of the chapter; otherwise ""."""
     if not (goals := guidance(story, turns, mode)) or idle(story, turns) < after:
         return ""
     hint = "Where it fits what the players do, let the story move a little towards these."
@@ -201,8 +201,8 @@ def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
 
 
 def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], LoreTiming]:
-    """The entries of the lorebook that may apply, the texts searched for their keywords (the turn, then those before
-    it), and which entries stay or wait. Entries that always apply are in the prompt's foundation.
+    """The inputs of the lorebook's search: the entries that may apply, the texts searched for their keywords (the turn,
+    then those before it), and the timing of entries. Entries that always apply are in the prompt's foundation.
     """
     turn, turns = story.turns[plan.turn], before_turns(story, plan.turn)
     names = [turn.act.speaker] if turn.act.speaker else list(story.cast)
@@ -233,7 +233,7 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str], 
 def called_up(
     entries: Sequence[LoreEntry], texts: Sequence[str], timing: LoreTiming, plan: TurnPlan
 ) -> list[LoreEntry]:
-    """The entries that apply, as they stand in the prompt: by keywords, and in the remaining room by meaning."""
+    """The entries that apply, in the order of the prompt: by keywords, and in the remaining room by meaning."""
     entries = [entry for entry in entries if entry.id not in timing.waiting]
     entries_found = triggered(
         entries,
@@ -263,16 +263,18 @@ def called_up(
 
 
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
-    """See `_overused`: the same for a turn's search and its prompt, and for another version."""
+    """The overused phrases, cached (see `_overused`): a turn's search, its prompt and another version of it need the
+    same ones.
+    """
     return list(_overused(tuple(scenes), tuple(names), least))
 
 
 @lru_cache(maxsize=16)
 def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
-    """Phrases that stand in at least `least` of these scenes, the most frequent first, at most MOST.
+    """Phrases that occur in at least `least` of these scenes, the most frequent first, at most MOST.
 
-    What holds a word of a name is passed over: who and where a story is about comes in each scene. Of phrases that
-    share a word that says something only the longest is told.
+    Phrases with a word of a name are ignored: a story's people and places occur in every scene. Of phrases that share a
+    meaningful word only the longest is listed.
     """
     if not least or len(scenes) < least:
         return []
@@ -281,7 +283,7 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
     for length in range(SHORTEST, LONGEST + 1):
         counts = Counter(chain.from_iterable(_phrases(scene, length) for scene in scenes))
         frequent = {phrase: count for phrase, count in counts.items() if count >= least}
-        if not frequent:  # what stands in few scenes stands in no more of them with a word behind it
+        if not frequent:  # longer phrases cannot be more frequent than these
             break
         often |= frequent
     distinctive = [
@@ -296,7 +298,7 @@ def _overused(scenes: Sequence[str], names: Collection[str], least: int) -> list
 
 @cached(PHRASES, len)
 def _phrases(scene: str, length: int) -> frozenset[tuple[str, ...]]:
-    """A scene's phrases of so many words, once each. Kept, since each turn brings only one new scene."""
+    """A scene's phrases of `length` words, once each. Cached, since each turn brings only one new scene."""
     return frozenset[tuple[str, ...]]().union(
         *(zip(*(clause[at:] for at in range(length)), strict=False) for clause in _clauses(scene))
     )
@@ -308,7 +310,7 @@ def _is_distinctive(phrase: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _clauses(scene: str) -> tuple[tuple[str, ...], ...]:
-    """The words of a scene between its marks of punctuation; "" for one with a capital within a clause, a name."""
+    """The words of each clause of a scene; "" for a word with a capital within a clause, which is a name."""
     clauses = (_WORD.findall(clause) for clause in _CLAUSE.split(scene))
     return tuple(
         tuple(intern(word.casefold()) if n == 0 or word[0].islower() else "" for n, word in enumerate(words))

@@ -1,4 +1,4 @@
-"""How full the window of the writer's model is, and with what: a bar for each part of the prompt."""
+"""Shows how full the window of the writer's model is, and with what: a bar for each part of the prompt."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 BAR: Final = 20
-"""The letters of a bar that is full."""
+"""The width of a full bar, in characters."""
 
 
 def shown(parts: Parts, window: int, say: Words) -> str:
-    """The parts that take tokens, each with its share of the window; then what is free."""
+    """The parts that take tokens, each with its share of the window; then the free rest."""
     tokens = {name: count for name, count in parts.tokens().items() if count}
     tokens["free"] = max(0, window - sum(tokens.values()))
     return "\n".join(
