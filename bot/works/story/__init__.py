@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OWN_NAMES: Final = "story.own_names"
 """The setting that lets characters speak under their own names."""
 MATURE: Final = "story.mature"
-"""The setting that says of a channel that only adults are there, where the platform cannot tell."""
+"""The setting that declares a channel to be for adults only, where the platform cannot tell."""
 
 
 def make(resources: Resources, runs: Runs) -> Work:
@@ -72,7 +72,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             return request.adults
         if (
             known := await runs.adults(request.place)
-        ) is not None:  # where nobody has asked, as for a schedule
+        ) is not None:  # where the request does not say, as for a schedule
             return known
         settings = await resources.settings.nearest(request.place, request.author.id, MATURE)
         return bool(settings) and settings[0].value == ON
@@ -98,7 +98,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     presets, prose = Presets(*settings.presets), prose_styles(settings.prose)
     for own, files in ((presets, settings.presets), (prose, settings.prose)):
         if files:
-            own.read()  # a bot should not start with a broken file
+            own.read()  # the bot must not start with an invalid file
     if settings.sheets:
         read(settings.sheets)
     buttons, screen = Buttons(logs), Screen(logs, dice.thrown)
@@ -168,7 +168,7 @@ def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
 
 
 def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
-    """A setting of a channel or a space that is on or, by default, off."""
+    """A setting of a channel or a space that is on or off, off by default."""
 
     def check(resources: Resources, value: str) -> str:
         from bot.works.settings.checks import choice
@@ -218,7 +218,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 
 
 async def _in_view(resources: Resources, request: Request) -> InView | None:
-    """The sheet of the character whom a question about rules names, or else of the one whom the asker plays."""
+    """The sheet of the character that a question about rules names, or else of the one that the asker plays."""
     from bot.works.story.log.logs import logs_of
     from bot.works.story.sheet.sheet import as_question
     from bot.works.story.sheet.sheet_verbs import in_view

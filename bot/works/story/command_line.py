@@ -1,6 +1,6 @@
-"""`story export`, `story import` and `eval memory` of the command line; and how the memory is evaluated.
+"""`story export`, `story import` and `eval memory` of the command line, and the evaluation of the memory.
 
-Knows nothing of arguments and prints nothing.
+Parses no arguments and prints nothing.
 """
 
 from __future__ import annotations
@@ -38,18 +38,20 @@ if TYPE_CHECKING:
     from storage.stories import Stories, StoryRow
 
 CARDS_MB = 60
-"""Of the files of characters' cards in an export, in base64 a third more: an import takes in 100 MB."""
+"""The maximum size of the character cards' files in an export; base64 adds a third, and an import takes at most 100
+MB.
+"""
 MOST = 100_000
-"""The most stories of a space that are searched for a name."""
+"""The maximum number of stories in a space that are searched for a name."""
 
 Scores: TypeAlias = dict[str, float]
 
 PIECES = 200
-"""Looked at for scenes and ranks: what comes later counts as not found."""
+"""How many pieces are looked at for scenes and ranks; later ones count as not found."""
 
 
 async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
-    """Write the story of that id, code or title to the file, as JSON. Raises UserError; leaves no half of a file."""
+    """Write the story with that id, code or title to the file, as JSON. Raises UserError; leaves no partial file."""
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
         rows = await resources.stories.whole(space, row.id)
@@ -66,11 +68,11 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
 async def take_in(
     config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
 ) -> Imported:
-    """Take the story of a file, a chat log or a character card as a new story into the space, and remember it:
-    `progress` is told.
+    """Import the story of a file, a chat log or a character card into the space as a new story, and index it for
+    search, reporting to `progress`.
 
-    All is taken in or, with a UserError, nothing; but of a chat log bad lines are left out. A log that is there already
-    is not taken in once more: what its memory lacks is made.
+    Imports everything or, with a UserError, nothing; only invalid lines of a chat log are left out. A log that exists
+    already is not imported again, but missing vectors are made.
     """
     try:
         data = await asyncio.to_thread(_beginning, file)
@@ -91,7 +93,7 @@ async def take_in(
             )
         story = await Logs(resources.stories).story(space, id, id)
         memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))
-        with suppress(UserError, StorageFault):  # words alone are searched; the next turn catches up
+        with suppress(UserError, StorageFault):  # search uses words alone, and the next turn catches up
             await memory.learn(space, id, id, story, progress)
     return imported
 
@@ -99,7 +101,7 @@ async def take_in(
 async def evaluate(
     config: Config, space: str, name: str, file: Path, without: Sequence[str]
 ) -> dict[str, float]:
-    """How well the memory of a story finds what the file's queries ask for. Raises UserError."""
+    """Measure how well the memory of a story finds what the file's queries ask for. Raises UserError."""
     if unknown := [part for part in without if part not in COMPONENTS]:
         raise UserError("eval.memory_component", name=unknown[0], names=", ".join(COMPONENTS))
     queries = await asyncio.to_thread(read_queries, file)
@@ -149,21 +151,21 @@ def _written(file: Path, text: str) -> None:
 
 
 def _beginning(file: Path) -> bytes:
-    """As much of it as shows that it is too large."""
+    """The beginning of the file, enough to show that it is too large."""
     with file.open("rb") as opened:
         return opened.read(LARGEST_MB * 1_000_000 + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """One line of the file; `gold` are turns, by the ids that an imported log has for them, or by their numbers."""
+    """One line of the file. `gold` are turns, by the ids that an imported log gave them, or by their numbers."""
 
     query: str
     gold: tuple[str, ...]
 
 
 def read_queries(file: Path) -> list[MemoryQuery]:
-    """Lines of {"query", "gold": [turn ids]}; those without a gold are passed over. Raises UserError ("eval.…")."""
+    """Lines of {"query", "gold": [turn ids]}; those without gold are skipped. Raises UserError ("eval.…")."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -185,7 +187,7 @@ def read_queries(file: Path) -> list[MemoryQuery]:
 
 
 def _listed(gold: Any) -> list[Any]:
-    """Raises TypeError for anything but a list."""
+    """The turns of a list. Raises TypeError for anything but a list."""
     if not isinstance(gold, list):
         raise TypeError(gold)
     return gold
@@ -195,7 +197,7 @@ async def evaluate_memory(
     memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery]
 ) -> dict[str, float]:
     """recall@5, recall@10, scene_hit@5 and mrr over the queries, p50_ms and p95_ms of a search, their count n."""
-    await memory.recall(space, id, id, story, Query(queries[0].query), 1)  # loads what is loaded once
+    await memory.recall(space, id, id, story, Query(queries[0].query), 1)  # warms up caches
     spent, scores = list[float](), list[Scores]()
     for query in queries:
         began = time.perf_counter()
@@ -214,7 +216,7 @@ async def evaluate_memory(
 def scores_of(story: Story, recalled: Sequence[Recalled], gold: Sequence[str]) -> Scores:
     """recall@5, recall@10, scene_hit@5 and mrr of one query: a turn is found by any of its pieces.
 
-    `scene_hit@5`: whether one of the first five scenes holds a gold.
+    `scene_hit@5`: whether one of the first five scenes contains a gold turn.
     """
     numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.current_turns, 1)}
     scenes = [turn.act.group or turn.id for turn in story.current_turns]

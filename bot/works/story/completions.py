@@ -1,4 +1,4 @@
-"""The names of stories, and of what is in the story that is played where somebody is typing."""
+"""Completions: the names of stories, and of parts of the story that is played where the person is typing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def kept(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def location(resources: Resources, typed: Typed) -> list[str]:
-    """Where chapters and characters of the story are."""
+    """The branch on which the chapters and characters of the story are."""
     story = await _story(resources, typed)
     if story is None:
         return []

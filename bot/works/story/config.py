@@ -1,4 +1,4 @@
-"""What config.toml says of stories: [story], how they are played, and [recall], how past scenes are searched."""
+"""The settings of stories in config.toml: [story], how they are played, and [recall], how past scenes are searched."""
 
 from __future__ import annotations
 
@@ -12,26 +12,23 @@ from bot.config.settings import choice, within
 
 @dataclass(frozen=True, slots=True)
 class StoryConfig:
-    """How stories are played where neither the table nor the story says otherwise.
+    """How stories are played unless the table or the story says otherwise.
 
-    A scene has about `short`, `medium` or `long` words; `length` is the usual one of these, `mode` who may take a turn.
-    The writer is told of the story as much as `share` of its model's window holds: of `window` tokens, where the window
-    is not known. The last scenes stand apart, `recent` of them at the least; those before go into the prompt by
-    batches of `batch`, or of a few more (`aligned`), so that its beginning stays the same for as many turns. `choices`
-    are offered after a scene if they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people
-    write, in characters.
-    `presets` are files of one's own in the form of presets.yml, laid over it; `prose` are those in the form of
-    prose.yml, `sheets` those in the form of sheets.yml.
-    Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
-    scenes, and out of the last `extract_lines` lines of a chat log that was imported.
-    `plot_check_mode` is how many of a chapter's open events are looked for: the next, the next three, or more as the
-    chapter proceeds; after `nudge_after` scenes without one the writer is nudged. Phrases that stand in `phrase_times`
-    of the last `phrase_scenes` scenes are told to the writer as overused.
-    With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
-    `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window;
-    what they leave is the story's.
-    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's; 0 does without. By a
-    cosine of at least `lore_likeness`: 0 takes what is right for the embedding model (docs/decisions.md).
+    A scene has about `short`, `medium` or `long` words; `length` is the default, `mode` who may take a turn. The story
+    gets the share `share` of its model's window, which counts as `window` tokens if unknown. At least the last `recent`
+    scenes are kept apart; earlier ones go into the prompt in batches of `batch`, or of a few more (`aligned`), so that
+    the prompt's beginning stays the same for as many turns. `choices` are offered after a scene if they arrive within
+    `choices_seconds`. `turn_chars` and `premise_chars` limit what people write, in characters. `presets` are your own
+    files in the form of presets.yml, which extend it; `prose` those in the form of prose.yml, `sheets` those in the
+    form of sheets.yml. If `extract` is set, the role `extractor` extracts what scenes tell about characters, every
+    `extract_every` scenes, and from the last `extract_lines` lines of an imported chat log. `plot_check_mode` is how
+    many of a chapter's open events are looked for: the next, the next three, or more as the chapter proceeds; after
+    `nudge_after` scenes without an event the writer gets a hint. Phrases that occur in `phrase_times` of the last
+    `phrase_scenes` scenes are listed for the writer as overused. With `ask_again` the writer continues once more if its
+    scene speaks or acts for a character that a player plays. `lore_depth` turns are searched for keywords of the
+    lorebook, whose entries take at most `lore_share` of the window; the story gets the rest. Where these leave room, at
+    most `lore_near` more entries are added whose meaning is close to the turn's; 0 turns that off. `lore_likeness` is
+    the minimum cosine for these: 0 uses the right value for the embedding model (docs/decisions.md).
     """
 
     length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
@@ -65,8 +62,8 @@ class StoryConfig:
 
     @property
     def aligned(self) -> int:
-        """Scenes of a batch: `batch`, or as many more as make whole intervals of the extraction, so that a batch goes
-        into the prompt with the state that it leaves, and neither changes after that.
+        """The number of scenes in a batch: `batch`, rounded up to whole intervals of the extraction, so that a batch
+        goes into the prompt together with its resulting state, and neither changes afterwards.
         """
         every = self.extract_every if self.extract else 1
         return -(-self.batch // every) * every
@@ -76,27 +73,28 @@ class StoryConfig:
 class RecallConfig:
     """How past scenes are searched, and how much of them the writer reads.
 
-    What counts how much; docs/retrieval-lab.md says what each part is worth, and a weight of 0 leaves it out.
+    Most fields are weights; docs/retrieval-lab.md says what each part is worth, and a weight of 0 turns it off.
 
-    `strategy` "linear" tells the writer of the last scenes alone. Otherwise at most `scenes` past ones are told, in
+    With `strategy` "linear" the writer gets only the last scenes. Otherwise it gets at most `scenes` past ones, in
     `share` of the model's window: those of the best `pieces` whose score is at least `least` of the best one's. The
     best `broad` ones have `least_chars` to `most_chars` characters each, in half of that room at most; of the others
-    the sentence that was found is told, with the ones beside it where there is room. The search goes by the turn, and
-    by the last `context_scenes` scenes cut to `context_chars` characters, which weigh `context`.
+    only the matching sentence is included, with its neighbours where there is room. The query consists of the turn, and
+    of the last `context_scenes` scenes cut to `context_chars` characters, with the weight `context`.
 
-    Ours: pieces lend their neighbours in a scene of what they score: `after_one` is what the one before lends, and
-    `before_one` what the one after does. `scene`: the whole scene's words. `speaker`: whoever is named. `meaning`: of
-    vectors, which lend their neighbours `meaning_beside`. `covered`: where no scene holds so much of what is asked for,
-    words count the less, and the meaning of whole scenes the more. In chat logs `meaning_lines` and `covered_lines`
-    take the place of these. `time`, `date`: pieces that say when, and those of a date or chapter that is named.
-    `questions`: what a piece loses that is one. `names`: scenes that hold a name which few others do come before all
-    others. `events`: what the extractor found in a scene (summary, events, memories), for the whole of it.
+    Our own parts: each piece adds a share of its score to its neighbours in the scene: `after_one` is the share from
+    the piece before, `before_one` that from the piece after. `scene`: the words of the whole scene. `speaker`: a
+    speaker named in the query. `meaning`: vectors, whose scores add `meaning_beside` to their neighbours. `covered`: if
+    no scene contains this share of the query, words count less, and the meaning of whole scenes more. In chat logs
+    `meaning_lines` and `covered_lines` are used instead. `time`, `date`: pieces that mention a time, and those of a
+    named date or chapter. `questions`: the penalty for a piece that is a question. `names`: scenes with a rare name
+    come before all others. `events`: what the extractor found in a scene (summary, events, memories), for the whole of
+    it.
 
-    The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one;
-    `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With an extractor that is another
-    model than the writer, and parts a turn into at most `sub_queries` within `seconds`: `decomposition`, by reciprocal
-    ranks with `rrf_k`; `phrases` with `phrase_boost` and `phrase_cap`; `anchors`, near to where what is asked for
-    happened last. Names in more than `name_share` of the scenes and terms in more than `term_share` tell nothing apart.
+    The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one; `age`:
+    scenes more than `age_scenes` back must reach `age_score` of the best. If the extractor is another model than the
+    writer, and splits a turn into at most `sub_queries` within `seconds`: `decomposition`, by reciprocal ranks with
+    `rrf_k`; `phrases` with `phrase_boost` and `phrase_cap`; `anchors`, close to where the requested event happened
+    last. Names in more than `name_share` of the scenes and terms in more than `term_share` are too common to count.
     """
 
     strategy: Literal["hybrid", "linear"] = choice("hybrid", "linear")
@@ -150,7 +148,7 @@ class RecallConfig:
     anchor_spread: int = within(100, 1, 100_000)
 
     def without(self, components: Iterable[str]) -> RecallConfig:
-        """The same with these of COMPONENTS left out. Raises KeyError for another name."""
+        """The same settings without these COMPONENTS. Raises KeyError for another name."""
         off: dict[str, Any] = {key: value for name in components for key, value in COMPONENTS[name].items()}
         return replace(self, **off)
 
@@ -172,4 +170,4 @@ COMPONENTS: Final[Mapping[str, Mapping[str, float | bool]]] = {
     "phrases": {"phrases": 0.0},
     "anchors": {"anchors": 0.0},
 }
-"""What can be left out of a search, by name, and the settings that leave it out."""
+"""The parts of a search that can be left out, by name, with the settings that leave them out."""

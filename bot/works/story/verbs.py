@@ -1,4 +1,4 @@
-"""The verbs of stories as rows of the table: what each may be given, and how it is run."""
+"""The verbs of stories as rows of the table: the arguments and options of each, and how it runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPORTS: Final = (
     "card-json",
     "lorebook",
 )
-"""What `/story export` writes; the first unless another is named."""
+"""The formats of `/story export`; the first is the default."""
 _OF_STORY = Argument("story", "verbs.arg_story", required=False, completes="story")
 
 _SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)

@@ -64,9 +64,9 @@ T = TypeVar("T")
 MOVED = ("flip", "edit", "more", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
 TRIED = "tried"
-"""The verb that plays a scene which the game master has tried."""
+"""The verb that plays a scene that the game master has tried."""
 SHORT = 10
-"""A story with so few turns is in the prompt as a whole: it needs no vectors."""
+"""The maximum number of turns with which a story is in the prompt as a whole and needs no vectors."""
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +113,9 @@ class Stories:
                 yield await self._with_scene(run.request, event)
 
     async def _with_scene(self, request: Request, event: Event) -> Event:
-        """The event, whose buttons that go on from the present scene belong to it, unless it says to which they do."""
+        """The event; its buttons that continue from the present scene are bound to that scene, unless they name one
+        already.
+        """
         if isinstance(event, Changed):
             contents = [await self._choices_with_scene(request, content) for content in event.contents]
             return replace(event, contents=tuple(contents))
@@ -188,7 +190,7 @@ class Stories:
             "reword": self.edited_messages.answered,
             **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
         }
-        # With UNDER it is a button of an earlier release, which settles a flagged scene.
+        # With UNDER it is a button of an earlier release that settles a flagged scene.
         if verb in ("keep", "bring") and UNDER not in run.request.options:
             run_of[verb] = self.kept.run
         if verb in WRITTEN:
@@ -230,7 +232,7 @@ class Stories:
             yield Answered()
             if (played := await self.logs.here(run.request.place)) is not None:
                 await self._learn_lore(played.row.space, played.row.id, played.story)
-        elif verb == "extracted":  # now that it is known where the scenes were
+        elif verb == "extracted":  # only now are the places of the scenes known
             space, options = run.request.place.space, run.request.options
             story, branch = str(options["story"]), str(options["branch"])
             now = await self.logs.story(space, story, branch)
@@ -240,10 +242,10 @@ class Stories:
             await self.extraction.begin(run)
 
     async def _learn(self, space: str, id: str, branch: str, story: Story, *, looked_into: bool) -> None:
-        """Make the vectors of the new turns, and the missing ones of earlier turns. After a crash the next turn does
-        it.
+        """Make the vectors of the new turns, and the missing ones of earlier turns. After a crash the next turn makes
+        them.
 
-        The last scenes wait until somebody has `looked_into` them: what was found is embedded together with them.
+        Scenes that have not been `looked_into` yet wait, since findings are embedded together with their scenes.
         """
         until = self.extraction.settled(story, SHORT) if looked_into else story.length
         try:
@@ -261,7 +263,7 @@ class Stories:
 
 
 def _goes_on(choice: Choice) -> bool:
-    """Whether it goes on from the present scene, and does not say yet which one that is."""
+    """Whether the button continues from the present scene, and does not yet say which one that is."""
     match choice.command.split():
         case ["/story", verb, *_]:
             return verb in AT_HEAD and not choice.under

@@ -1,1 +1,1 @@
-"""The world of a story: who is in it, whose turn it is, how it stands, its lore, what is to come, and corrections."""
+"""The world of a story: its people, the order of turns, its state and lore, what is to come, and corrections."""

@@ -1,4 +1,4 @@
-"""The table's agreement on safety: the settings that it is kept in, and its words in a prompt."""
+"""The table's agreement on safety: the settings that hold it, and its words in a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verb that shows or corrects the world has found out, in one step: all that its answer needs."""
+"""What a verb that shows or corrects the world has found out in one step: everything that its answer needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NO: Final = ("no", "não", "nao", "false", "-")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A title, a text, and links: each a run and what its line says."""
+    """A title, a text, and links: for each link a run and the title of its line."""
 
     title: str = ""
     text: str = ""
     links: list[list[str]] = field(default_factory=list)
     turn: str = ""
-    """The turn whose scene is not flagged any more."""
+    """The turn whose scene is no longer flagged."""
     coming: ToCome = field(default_factory=ToCome)
     choices: list[Choice] = field(default_factory=list)
-    """Ways to go on, which are offered to somebody who may read what is to come."""
+    """Buttons for continuing, offered to those who may read what is to come."""

@@ -1,6 +1,6 @@
 """The arc of a story: milestones in three acts, which are reached one after another. Pure.
 
-The turns that count say which ones are reached, as for a chapter's events (`state.done`).
+The turns that count decide which ones are reached, as for a chapter's events (`state.done`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bot.works.story.world import state
 
 ACTS: Final = 3
 MOST: Final = 15
-"""The most milestones of an arc."""
+"""The maximum number of milestones in an arc."""
 CHARS: Final = limits.VALUE_CHARS
 _ACT: Final = re.compile(r"(?:act|ato)\s*([123]|i{1,3})\b[\s:.)*_–—-]*", re.IGNORECASE)
 _MARKS: Final = re.compile(r"^(?:[-*•#>\s]+|\d{1,2}[.)]\s+)+")
@@ -47,8 +47,8 @@ def as_prompt(story: Story, turns: Sequence[Turn]) -> str:
 def read(text: str, first: int = 1) -> list[tuple[int, str, bool]]:
     """The milestones of a text: the act, the words, and whether it is marked as reached.
 
-    Acts are lines or beginnings "Act 2:", or parted by bars; each milestone is a line, or ends with a semicolon.
-    What comes before an act is named is in the act `first`, with 0 in none, and no milestone.
+    An act begins with "Act 2:", on its own line or before a milestone, or after a bar; each milestone is a line, or
+    ends with a semicolon. Text before the first act belongs to the act `first`; with 0 it is ignored.
     """
     found = list[tuple[int, str, bool]]()
     for act, part in _parts(text, first):
@@ -73,7 +73,7 @@ def _parts(text: str, act: int) -> Iterator[tuple[int, str]]:
 
 
 def written(story: Story) -> str:
-    """The arc as a person edits it: `read` gives the same."""
+    """The arc as text for editing; `read` parses it back."""
     lines, act = list[str](), 0
     for milestone in story.arc:
         if milestone.act != act:
@@ -84,7 +84,7 @@ def written(story: Story) -> str:
 
 
 def lines(story: Story, reached: Collection[str], say: Words) -> tuple[list[str], list[str]]:
-    """Markdown of what is reached, and of what is to come, each below its act."""
+    """Markdown lines of what is reached, and of what is to come, each below its act."""
     past, ahead = list[str](), list[str]()
     for into, wanted in ((past, True), (ahead, False)):
         act = 0

@@ -1,4 +1,4 @@
-"""The verb "arc": shows a story's arc to a person, and takes a person's changes of it. Asks no model."""
+"""The verb "arc": shows a story's arc to a person, and applies a person's changes. Asks no model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFF = ("off", "none", "-", "nada", "nenhum")
 
 
 async def arc(logs: Logs, request: Request, say: Words) -> Answer:
-    """Show the arc, replace it, word one milestone another way, or set whether it is reached."""
+    """Show the arc, replace it, reword one milestone, or set whether it is reached."""
     if not (text := request.text.strip()):
         return shown_arc((await logs.played(request)).story, request, say)
     played = await logs.writable(request, asks=False)
@@ -59,8 +59,8 @@ def arc_nodes(
 ) -> list[Node]:
     """The nodes of an arc, and of its milestones that are reached.
 
-    A milestone keeps its id with its words, and in an arc of as many milestones with its place: so what is reached
-    stays so.
+    A milestone with the same words keeps its id; if the number of milestones is unchanged, a reworded one keeps the id
+    of its position. So it stays reached.
     """
     ids = {milestone.text: milestone.id for milestone in story.arc}
     if len(found) == len(story.arc):
@@ -83,7 +83,7 @@ def arc_nodes(
 
 
 def shown_arc(story: Story, request: Request, say: Words) -> Answer:
-    """The arc, for the person who asks; with a way to have one proposed, or to change it."""
+    """The arc, for the person who asks, with buttons to have one proposed or to change it."""
     if not story.arc:
         propose = Choice(say("story.button_arc"), "/story arc --write 8")
         return Answer(text=say("story.no_arc"), choices=[propose] if masters(story, request.author) else [])
@@ -91,7 +91,7 @@ def shown_arc(story: Story, request: Request, say: Words) -> Answer:
     now = arcs.current(story)
     title = say("story.arc", n=now.act) if now is not None else say("story.arc_over")
     coming = to_come.for_person(story, request, ahead)
-    # In private, since its answer tells what is to come.
+    # In private, since its answer shows what is to come.
     change = Choice(
         say("story.button_arc_edit"),
         f"/story arc --{PRIVATE.name}",

@@ -1,4 +1,4 @@
-"""What one person has asked the writer beside the story, and what it answered, to go on from. Pure."""
+"""A person's questions to the writer outside the story, with its answers, for later questions to build on. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Aside
 
 ROUNDS: Final = 6
-"""How many earlier questions a prompt tells, with their answers: the newest."""
+"""How many earlier questions, with their answers, a prompt includes: the newest."""
 
 
 def earlier(story: Story, author: str, verb: str, about: str = "") -> list[Aside]:
-    """The person's earlier questions by this verb about the same, oldest first; those asked in turns that count."""
+    """The person's earlier questions by the same verb about the same subject, oldest first, of turns that count."""
     key, counting = about.casefold(), {"", *story.path[: story.length]}
     own = [
         aside
@@ -24,7 +24,7 @@ def earlier(story: Story, author: str, verb: str, about: str = "") -> list[Aside
 
 
 def up_to(asides: list[Aside], run: str) -> list[Aside]:
-    """Those up to the one of this run, whose button was pressed; all where none is of it."""
+    """Those up to the one of this run, whose button was pressed; all of them if none is of this run."""
     at = next((n for n, aside in enumerate(asides, 1) if aside.run == run), len(asides))
     return asides[:at]
 

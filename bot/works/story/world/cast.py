@@ -1,4 +1,4 @@
-"""The cast of a story: parses the argument of `cast` and the characters that a model writes; says who may speak.
+"""The cast of a story: parses the argument of `cast` and the characters that a model writes, and decides who may speak.
 Pure.
 """
 
@@ -20,10 +20,10 @@ NAME_CHARS: Final = limits.NAME_CHARS
 SHEET_CHARS: Final = limits.SHEET_CHARS
 STYLE_CHARS: Final = limits.STYLE_CHARS
 SHOWN_CHARS: Final = 1_000
-"""The longest description of a character in the list of the cast."""
+"""The maximum length of a character's description in the list of the cast."""
 CAST: Final = 40
 PICTURE_CHARS: Final = limits.PICTURE_CHARS
-"""The longest address of a picture; Discord and Slack take little more."""
+"""The maximum length of a picture's address; Discord and Slack allow little more."""
 ROLES: Final = ("about", "style", "player", "picture", "remove")
 """The options that describe a character."""
 
@@ -53,7 +53,7 @@ class Character:
 def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[Word, str]:
     """The word at the beginning of the argument of `cast`, and the name that follows; "" where it is a sheet.
 
-    What has a colon, or an option that says something of a character, is a sheet: so somebody may be called "Speak".
+    Text with a colon, or with an option that describes a character, is a sheet: so a character may be called "Speak".
     """
     if ":" in text or any(options.get(name) for name in ROLES):
         return "", text
@@ -67,7 +67,7 @@ def is_all(name: str) -> bool:
 
 
 def called(story: Story, name: str) -> str:
-    """The character of this name, in whatever case; "" for none."""
+    """The character of this name, ignoring case; "" for none."""
     return next((known for known in story.cast if known.casefold() == name.casefold()), "")
 
 
@@ -92,7 +92,9 @@ def free(story: Story) -> list[str]:
 
 
 def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
-    """The speaker under which a character's words are shown, also after it has left the cast; None for the narrator."""
+    """The speaker under whose name a character's words are shown, also after it has left the cast; None for the
+    narrator.
+    """
     return Speaker(name, str(story.cast.get(name, {}).get("picture") or ""), own) if name else None
 
 
@@ -111,12 +113,12 @@ def picture(text: str) -> str:
 
 
 def lines(story: Story, say: Words) -> str:
-    """The cast, a line each."""
+    """The cast, one line for each character."""
     if not story.cast:
         return say("story.no_cast")
     rows = []
     for name, sheet in story.cast.items():
-        about = " ".join(str(sheet.get("about") or "").split())  # a line, and those of cards have more
+        about = " ".join(str(sheet.get("about") or "").split())  # one line; descriptions from cards have more
         about = about if len(about) <= SHOWN_CHARS else f"{about[:SHOWN_CHARS].rstrip()}…"
         player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
         muted = f" ({say('story.is_muted')})" if sheet.get("muted") else ""
@@ -146,7 +148,7 @@ class Unnamed:
 
 
 def read_characters(text: str, most: int) -> list[Character]:
-    """Parses the characters that a model wrote, as lines, as a table or as JSON; each name once."""
+    """Parse the characters that a model wrote, as lines, as a table or as JSON; each name once."""
     rows = list(_from_json(text)) or list(_from_lines(text))
     characters: dict[str, Character] = {}
     for name, about, style in rows:
@@ -174,7 +176,7 @@ def _from_json(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
-    """The name, description and style in a JSON object, under whatever keys a model uses."""
+    """The name, description and style in a JSON object, whatever keys the model uses."""
     texts = {str(key).casefold(): value for key, value in row.items() if isinstance(value, str)}
 
     def first(*names: str) -> str:
@@ -186,7 +188,7 @@ def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
 
 
 def _from_lines(text: str) -> Iterator[tuple[str, str, str]]:
-    """Characters from lines with bars, as the prompt asks for; without any, from lines with a name before a colon or
+    """Characters from lines with bars, as the prompt asks for, or else from lines with a name before a colon or
     dash.
     """
     lines = [_BULLET.sub("", line).strip() for line in text.splitlines()]

@@ -1,7 +1,7 @@
-"""A key of a lorebook that is a regular expression, `/…/flags`, searched for in bounded time.
+"""Searches for keys of a lorebook that are regular expressions, `/…/flags`, in bounded time.
 
-Patterns come from strangers, and an engine that backtracks can run forever. This one turns a pattern into states and
-follows all of them at once: it reads each character once, and `Work` limits what a turn spends. It counts steps, not
+Patterns come from strangers, and an engine with backtracking can run forever. This one turns a pattern into states and
+follows all of them at once: it reads each character once, and `Work` limits the cost for a turn. It counts steps, not
 seconds, so that a replay decides the same. The syntax is JavaScript's, as in SillyTavern, without lookaround,
 backreferences and properties (`\\p`). Letters of all languages are word characters. Pure.
 """
@@ -15,13 +15,13 @@ from typing import Any, Final, TypeAlias
 
 PATTERN_CHARS: Final = 500
 STATES: Final = 1_000
-"""The most states of a pattern, its repetitions written out."""
+"""The maximum number of states of a pattern, with its repetitions written out."""
 PATTERNS: Final = 1_024
-"""Patterns in memory: one of STATES takes 100 KB."""
+"""How many patterns stay in memory: one of STATES takes 100 KB."""
 NESTED: Final = 20
 LITERALS: Final = 64
 WORK: Final = 1_000_000
-"""What a turn's patterns may cost: some 0.3 s of processor."""
+"""The steps that a turn's patterns may take: about 0.3 s of processor time."""
 _LOOKED_AT: Final = 64
 """Searching this many characters for a literal costs as much as reading one."""
 
@@ -41,7 +41,7 @@ Node: TypeAlias = tuple[Any, ...]
 
 @dataclass(slots=True)
 class Work:
-    """What is left of a turn's WORK, and the steps that its patterns have taken."""
+    """The rest of a turn's WORK, and the transitions that its patterns have computed."""
 
     left: int = WORK
     steps: dict[Pattern, dict[_Key, _Step]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class _Chars:
-    """Which characters match: `one`, or those of `ones`, `ranges` and `kinds`, or all others where `without`."""
+    """The characters that match: `one`, or those of `ones`, `ranges` and `kinds`; with `without`, all others."""
 
     one: str = ""
     ones: frozenset[str] = frozenset()
@@ -71,11 +71,11 @@ class _Chars:
 
 
 class _Unknown(Exception):
-    """The pattern is invalid, too large, or asks for what is not done here."""
+    """The pattern is invalid, too large, or uses syntax that is not supported."""
 
 
 class Pattern:
-    """A pattern to search texts with: one that is `folded` wants them casefolded."""
+    """A pattern to search texts with; if it is `folded`, the texts must be casefolded."""
 
     def __init__(self, source: str, flags: str) -> None:
         """Raises _Unknown."""
@@ -90,16 +90,16 @@ class Pattern:
         self._first = 0
 
     def found(self, text: str, work: Work) -> bool:
-        """Whether the text has it; False once there is no work left."""
+        """Whether the text matches; False once no work is left."""
         if self._literals is not None:
             work.left -= 1 + len(text) // _LOOKED_AT
             if work.left <= 0 or not any(literal in text for literal in self._literals):
                 return False
-        if not self._first:  # not sooner: most patterns of a book are never searched for
+        if not self._first:  # not earlier: most patterns of a book are never searched for
             self._first = self._add(self._node, self._state("split", [0]))
         if (
             self not in work.steps
-        ):  # also where an earlier turn has made the states, so that a replay decides the same
+        ):  # also if an earlier turn has built the states, so that a replay decides the same
             work.left -= self._size
         steps = work.steps.setdefault(self, {})
         here = _Step(frozenset((self._first,)), None)
@@ -154,7 +154,7 @@ class Pattern:
         return edge == (kind == "b")
 
     def _add(self, node: Node, after: int) -> int:
-        """The number of the state in which a node begins, behind which `after` comes."""
+        """The number of the state where a node begins; `after` is the state that follows the node."""
         match node:
             case ("all", nodes):
                 for part in reversed(nodes):
@@ -182,7 +182,7 @@ class Pattern:
 
 @dataclass(slots=True)
 class _Step:
-    """States that are followed at once, behind the character `before`; None at the beginning of a text."""
+    """The states that are followed at once after the character `before`, which is None at the beginning of a text."""
 
     states: frozenset[int]
     before: str | None
@@ -199,13 +199,13 @@ _FOUND: Final = _Step(frozenset(), None, found=True)
 
 
 def looks_so(key: str) -> bool:
-    """Whether a key may be a pattern."""
+    """Whether a key looks like a pattern."""
     return key.startswith("/") and len(key) <= PATTERN_CHARS and _KEY.fullmatch(key) is not None
 
 
 @lru_cache(maxsize=PATTERNS)
 def pattern_of(key: str) -> Pattern | None:
-    """The pattern of a key; None for one that is plain text, as what is no pattern is in SillyTavern, too."""
+    """The pattern of a key; None for plain text. As in SillyTavern, an invalid pattern is plain text."""
     parts = _KEY.fullmatch(key) if len(key) <= PATTERN_CHARS else None
     if parts is None or _UNESCAPED.search(parts[1]):
         return None
@@ -232,7 +232,7 @@ def _is_kind(char: str, kind: str) -> bool:
 
 
 def _size(node: Node) -> int:
-    """How many states a node has at most."""
+    """The maximum number of states of a node."""
     match node:
         case ("all", nodes) | ("any", nodes):
             return 1 + sum(map(_size, nodes))
@@ -243,7 +243,7 @@ def _size(node: Node) -> int:
 
 
 def _literals(node: Node) -> frozenset[str] | None:
-    """Texts of which any match has one; None where that is not known."""
+    """Texts of which each match contains one; None if they are unknown."""
     match node:
         case ("chars", test):
             return frozenset((test.one,)) if test.one else None
@@ -272,7 +272,7 @@ def _one(char: str) -> Node:
 
 
 class _Reader:
-    """Reads a pattern."""
+    """Parses a pattern."""
 
     def __init__(self, source: str, flags: str) -> None:
         self._source, self._at = source, 0
@@ -281,7 +281,7 @@ class _Reader:
     def node(self) -> Node:
         node = self._ways(0)
         if self._at < len(self._source):
-            raise _Unknown  # a bracket that closes nothing
+            raise _Unknown  # an unmatched closing bracket
         return node
 
     def _next(self, text: str) -> bool:
@@ -328,7 +328,7 @@ class _Reader:
             most = least if counted[2] is None else int(counted[3]) if counted[3] else None
         else:
             return node
-        self._next("?")  # as few as may be: whether there is one at all is the same
+        self._next("?")  # laziness does not affect whether there is a match
         again = self._source.startswith(("*", "+", "?"), self._at) or _COUNT.match(self._source, self._at)
         if again or node[0] == "at" or (most is not None and most < least):
             raise _Unknown
@@ -369,7 +369,7 @@ class _Reader:
         return nodes[0] if len(nodes) == 1 else ("all", nodes)
 
     def _escaped(self) -> str:
-        """The character that an escape stands for; a backslash and its letter for a kind of characters."""
+        """The character that an escape represents; a backslash and its letter for a class of characters."""
         if code := _CODE.match(self._source, self._at):
             self._at = code.end()
             return chr(int(code[1] or code[2] or code[3], 16))

@@ -1,7 +1,7 @@
 """Reads an entry of a lorebook: obeys its fields and decorators, and fills in its macros.
 
 Decorators are those of character card V3: lines that begin with `@@`, before the text. The choice of a macro such as
-`{{random:…}}` follows from a seed, so that a replay tells the same. Pure.
+`{{random:…}}` follows from a seed, so that a replay gives the same text. Pure.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from bot.text_cache import cached
 from bot.works.story.world.lorebook import LoreEntry
 
 AT_DEPTH: Final = 4
-"""SillyTavern's number of the position "at depth"; also the depth, in messages above the end, if none is given."""
+"""SillyTavern's number for the position "at depth"; also the default depth, in messages above the end."""
 FOR_EVER: Final = 1_000_000_000
 DICE: Final = 100
 NESTED: Final = 4
-"""How deep macros may stand in each other."""
+"""How deep macros may be nested."""
 DECORATORS: Final = frozenset(
     {
         "activate", "dont_activate", "keep_activate_after_match", "dont_activate_after_match", "scan_depth", "depth",
         "position", "additional_keys", "exclude_keys",
     }
 )  # fmt: skip
-"""Those that are obeyed."""
+"""The decorators that are obeyed."""
 _MACRO: Final = re.compile(r"\{\{([^{}]{0,2000}+)\}\}")
 _ROLL: Final = re.compile(r"(\d{0,3})d(\d{1,4})([+-]\d{1,4})?", re.IGNORECASE)
 _OLD: Final = {"<USER>": "{{user}}", "<BOT>": "{{char}}", "<CHAR>": "{{char}}"}
 
 
 def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
-    """An entry as it is called up: with what its decorators say, and the flags that it came with."""
+    """An entry as it applies: with the settings of its decorators, and the flags that it was imported with."""
     entry = LoreEntry(id, **body)
     decorators, content = parted(entry.content)
     if (flags := kept_flags(entry.source)) or decorators:
@@ -67,7 +67,7 @@ def entry_of(id: str, body: Mapping[str, Any]) -> LoreEntry:
 
 @cached(4_000_000)
 def kept_flags(source: str) -> dict[str, Any]:
-    """What the fields say that an entry came with, as fields of ours: those that the log has no names for."""
+    """The fields of an imported entry that the log has no names for, as fields of ours."""
     try:
         row = json.loads(source, parse_int=_int)
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def kept_flags(source: str) -> dict[str, Any]:
     weight = named("groupWeight", "group_weight")
     if _is_number(weight) and 0 <= weight < 1_000_000:
         flags["weight"] = int(weight)
-    # A card's book has the number among its extensions, and a name beside it.
+    # A card's book has the number in its extensions, and a name next to it.
     if AT_DEPTH in (row.get("position"), more.get("position") if isinstance(more, dict) else None):
         depth = row.get("depth")
         flags["at_depth"] = _count(depth) if _is_number(depth) else AT_DEPTH
@@ -117,14 +117,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _count(value: Any) -> int:
-    """A count of messages: 0 for what is none."""
+    """A count of messages; 0 for anything that is not a positive number."""
     return int(min(value, FOR_EVER)) if _is_number(value) and value > 0 else 0
 
 
 def parted(content: str) -> tuple[list[tuple[str, str]], str]:
     """The decorators before a text, each with its value, and the text.
 
-    One with `@@@` counts only where the one before it is none of ours.
+    A fallback with `@@@` counts only if the decorator before it is unknown.
     """
     if not content.lstrip().startswith("@@"):
         return [], content
@@ -141,7 +141,7 @@ def parted(content: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def filled(text: str, *, user: str, char: str, seed: str) -> str:
-    """A text with what its macros stand for; those that nothing is known of are left out."""
+    """A text with its macros filled in; unknown ones are left out."""
     for old, new in _OLD.items():
         text = text.replace(old, new)
     chance = random.Random(int.from_bytes(sha256(f"{seed}\n{text}".encode("utf-8", "replace")).digest()[:8]))
@@ -174,7 +174,7 @@ def _value(macro: str, user: str, char: str, chance: random.Random) -> str:
 
 
 def _rolled(dice: str, chance: random.Random) -> str:
-    """What the dice of `{{roll:2d6+1}}`, or of `{{roll:20}}`, come to."""
+    """The result of the dice in `{{roll:2d6+1}}` or `{{roll:20}}`."""
     found = _ROLL.fullmatch(f"d{dice}" if dice.isdecimal() else dice)
     if found is None or not (sides := int(found[2])):
         return ""

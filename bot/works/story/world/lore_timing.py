@@ -1,8 +1,8 @@
-"""Which entries of a lorebook a scene keeps from earlier scenes, and which have to wait: sticky, cooldown, delay.
+"""Decides which entries of a lorebook stay from earlier scenes, and which have to wait: sticky, cooldown, delay.
 
-All of it follows from the turns before, of which each knows the entries that its writer was told; so it is right on
-each branch, and after an undo. As in SillyTavern these are counted in messages: what a player writes is one, and a
-scene is one. Pure.
+It is computed from the earlier turns, each of which lists the entries that its writer was given, so it is right on each
+branch and after an undo. As in SillyTavern these are counted in messages: a player's text is one, and a scene is one.
+Pure.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from bot.works.story.world.lorebook import LoreEntry
 
 @dataclass(frozen=True, slots=True)
 class LoreTiming:
-    """The entries that stay, and those that must not come up, by their ids."""
+    """The ids of the entries that stay, and of those that must not apply."""
 
     sticky: frozenset[str] = frozenset()
     waiting: frozenset[str] = frozenset()
 
 
 def is_timed(entry: LoreEntry) -> bool:
-    """Whether it matters when the entry came up."""
+    """Whether it matters when the entry last applied."""
     return entry.sticky > 0 or entry.cooldown > 0
 
 
 def lore_timing(entries: Sequence[LoreEntry], before: Sequence[Turn], turn: Turn) -> LoreTiming:
-    """That of a turn that comes after those `before`."""
+    """The timing of the entries in a turn after those `before`."""
     entries = [entry for entry in entries if is_timed(entry) or entry.delay > 0]
     if not entries:
         return LoreTiming()
@@ -58,13 +58,13 @@ def _acts(turn: Turn) -> int:
 def _effects(entry: LoreEntry, told: Sequence[int], counts: Sequence[int]) -> tuple[bool, bool]:
     """Whether the entry is sticky, and whether it cools down, in the last turn.
 
-    `told` are the numbers of the turns whose writers were told it, and `counts` how many messages there were in each.
+    `told` are the numbers of the turns in which it applied, and `counts` the number of messages up to each turn.
     """
     last = len(counts) - 1
-    sticky = cooldown = 0  # how many messages there are when it ends
+    sticky = cooldown = 0  # the number of messages when it ends
     for at in (*told, last):
         if sticky and counts[at] >= sticky:
-            # The turn that finds it no longer sticky lets it cool down.
+            # The cooldown begins with the turn in which the entry is no longer sticky.
             ended = counts[bisect_left(counts, sticky)]
             sticky, cooldown = 0, ended + entry.cooldown
         if counts[at] >= cooldown:

@@ -1,10 +1,10 @@
-"""Which entries of a lorebook a scene calls up: World Info as SillyTavern has it, decided the same on every replay.
+"""Decides which entries of a lorebook apply to a scene, like SillyTavern's World Info, and the same on every replay.
 
 The meaning of each field is that of SillyTavern's manual (https://docs.sillytavern.app/usage/core-concepts/worldinfo/):
 "Optional Filter", "Insertion Order", "Scan Depth", "Context % / Budget", "Recursive Scanning", "Case-sensitive keys",
 "Match whole words", "Probability", "Inclusion Group", "Timed Effects", "Filter to Characters or Tags", and the three
-flags of recursion. Lots follow from a seed, so that a replay draws the same; without one a `probability` of 0 is never,
-any other always, and a `group` chooses nobody. Knows no story and no prompt.
+flags of recursion. Random choices follow from a seed, so that a replay makes the same ones; without a seed a
+`probability` of 0 means never, any other always, and a `group` makes no choice. Knows no story and no prompt.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from bot.works.story.world.passages import Key, Passages, keys_of, limited
 from storage.keys import key_of
 
 Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
-"""What the secondary keys are for, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
+"""How the secondary keys are combined, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
 
 LORE = 10_000
-"""The most entries of a story."""
+"""The maximum number of entries in a story."""
 LORE_CHARS = 8_000
-"""The longest entry."""
+"""The maximum length of an entry."""
 SWEEPS = 10
-"""How often entries may call up others: SillyTavern's "Max Recursion Steps"."""
+"""How many rounds of entries may trigger others: SillyTavern's "Max Recursion Steps"."""
 
 _CALLED = -1
-"""The number of a message that every depth reaches: the content of an entry."""
+"""The number of a message that is within every depth: the content of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class LoreEntry:
     """One entry: where `keys` (and `secondary_keys`, by `logic`) are found, its `content` goes into the prompt.
 
     `name` is for people. A `constant` entry needs no key. With `whole_words` a key of one word does not match inside
-    another word. `depth` is how many messages are searched for this entry, if it differs from the book's.
-    Of the entries that fit into the budget, the one with the highest `order` comes last; `position` puts them before or
-    after the description of the cast, `at_depth` so many messages above the end. `probability` is a percentage. One
-    entry of each `group` is chosen, by `weight`, or the `foremost` of highest order. The three recursion flags say
-    whether other entries may call this one up, whether it may call up others, and whether only others may call it up.
-    Once it has come up it stays for `sticky` messages, and does not come up again for `cooldown`; before there are
-    `delay` messages it does not come up at all. With `characters` it is for these alone, or `not_for` these.
-    `source` has an imported entry's other fields, as JSON.
+    another word. `depth` is how many messages are searched for this entry, if it is not the book's depth. Of the
+    entries that fit into the budget, the one with the highest `order` comes last; `position` puts them before or after
+    the description of the cast, `at_depth` so many messages above the end. `probability` is a percentage. One entry of
+    each `group` is chosen, by `weight`, or the `foremost` of highest order. The three recursion flags say whether other
+    entries may trigger this one, whether it may trigger others, and whether only others may trigger it. Once it has
+    applied it stays for `sticky` messages, and cannot apply again for `cooldown`; it cannot apply before there are
+    `delay` messages. With `characters` it is only for these, or `not_for` these. `source` has an imported entry's other
+    fields, as JSON.
     """
 
     id: str
@@ -77,7 +77,7 @@ class LoreEntry:
 
     @property
     def always(self) -> bool:
-        """Whether it is in every prompt, at the same place: only `enabled` decides."""
+        """Whether it is in every prompt, in the same place: only `enabled` decides."""
         decided = (
             self.group
             or self.sticky
@@ -90,13 +90,13 @@ class LoreEntry:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """By which the entries of a scene stand: those at a depth last, the nearest to the end behind the others."""
+        """The sort key of a scene's entries: those at a depth come last, the nearest to the end at the very end."""
         if self.at_depth is not None:
             return 2, -self.at_depth, self.order
         return int(self.position == "after"), 0, self.order
 
     def concerns(self, names: Collection[str]) -> bool:
-        """Whether it is for one of these characters."""
+        """Whether it applies to one of these characters."""
         if not self.characters:
             return True
         chosen = {key_of(name) for name in self.characters}
@@ -116,13 +116,13 @@ def triggered(
     seed: str = "",
     sticky: Collection[str] = (),
 ) -> list[LoreEntry]:
-    """The entries that go into the prompt, by rising `order`.
+    """The entries that go into the prompt, by ascending `order`.
 
-    `scanned` are the last messages, the newest first, of which `depth` are looked through. `tokens` counts those of a
-    content, and all contents have at most `budget`: the `sticky` ones (ids) come first, then the constant entries, then
-    those of higher `order`, then, where `recursive`, what the contents of these call up. The first that does not fit is
-    the end, but for one that would never fit: that one is passed over. With a `seed` lots are drawn: the same for the
-    same seed.
+    `scanned` are the last messages, the newest first; `depth` of them are searched. `tokens` counts the tokens of a
+    content; all contents together have at most `budget`: the `sticky` ones (ids) come first, then the constant entries,
+    then those of higher `order`, then, if `recursive`, those that their contents trigger. The first entry that does not
+    fit ends the list, except that one larger than the whole budget is skipped. With a `seed` random choices are made,
+    the same for the same seed.
     """
     ranked = sorted(
         enumerate(entries),
@@ -171,17 +171,17 @@ def triggered(
 
 
 def likely(entry: LoreEntry, seed: str) -> bool:
-    """Whether its `probability` lets it come up."""
+    """Whether its `probability` lets it apply."""
     return 100 * _lot(seed, "chance", entry.id) < entry.probability
 
 
 def groups_of(entry: LoreEntry) -> list[str]:
-    """The groups that it is in: SillyTavern has several in one text, parted by commas."""
+    """The groups of an entry: SillyTavern stores several in one text, separated by commas."""
     return [group for part in entry.group.split(",") if (group := part.strip())]
 
 
 def _lot(seed: str, *of: str) -> float:
-    """A number from 0 up to 1 that follows from the seed; 0 without one."""
+    """A number from 0 to below 1 that follows from the seed; 0 without one."""
     if not seed:
         return 0.0
     digest = sha256("\n".join((seed, *of)).encode("utf-8", "replace")).digest()
@@ -189,9 +189,9 @@ def _lot(seed: str, *of: str) -> float:
 
 
 def _one_a_group(heard: Sequence[tuple[int, _Call]], groups: set[str], seed: str) -> list[tuple[int, _Call]]:
-    """Those that are in no group, and of each group that has none yet one, drawn by weight; all without a seed.
+    """Those without a group, and one of each group that has none yet, drawn by weight; all of them without a seed.
 
-    A sticky one of a group stays, and keeps the others out.
+    A sticky entry of a group stays, and excludes the others.
     """
     if not seed:
         return list(heard)
@@ -212,7 +212,7 @@ def _one_a_group(heard: Sequence[tuple[int, _Call]], groups: set[str], seed: str
 
 
 def _drawn(calls: Sequence[tuple[int, _Call]], group: str, seed: str) -> int:
-    """The number of the one that is chosen of a group."""
+    """The index of the one that is chosen from a group."""
     foremost = [(number, call) for number, call in calls if call.entry.foremost]
     if foremost:
         return max(foremost, key=lambda numbered: numbered[1].entry.order)[0]
@@ -228,7 +228,7 @@ def _in_order(chosen: dict[int, LoreEntry]) -> list[LoreEntry]:
 
 
 class _Call:
-    """An entry that waits for its keys; a constant or a sticky one for none."""
+    """An entry that waits for its keys; a constant or sticky one needs none."""
 
     __slots__ = ("_called", "_keys", "_secondary", "depth", "entry", "sticky")
 
@@ -241,7 +241,7 @@ class _Call:
         self._secondary: list[Key] = []
 
     def heard(self, passages: Sequence[Passages]) -> bool:
-        """Whether the entry is called up by what is in `passages`, of which the last is new."""
+        """Whether the texts in `passages`, of which the last is new, trigger the entry."""
         entry = self.entry
         if self._keys is None:
             searched = {"case_sensitive": entry.case_sensitive, "whole_words": entry.whole_words}

@@ -1,4 +1,6 @@
-"""People who keep coming up in scenes without being in the cast: whom to offer for it, and a first sheet. Pure."""
+"""People who recur in scenes without being in the cast: chooses whom to offer for it, and writes a first sheet.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ from bot.works.story.world import state
 from bot.works.story.world.state import FIELDS, Character
 
 SCENES: Final = 3
-"""In how many scenes somebody was before they are offered for the cast."""
+"""The number of scenes after which somebody is offered for the cast."""
 AT_ONCE: Final = 2
-"""The most of one scene; the others wait for the next one."""
+"""The maximum number offered after one scene; the others wait for the next one."""
 MEMORIES: Final = 3
-"""The last memories of a character that its first sheet tells."""
+"""How many of a character's last memories its first sheet includes."""
 _NOBODY: Final = frozenset(
     ("player", "the player", "narrator", "you", "jogador", "o jogador", "narrador", "você")
 )
@@ -27,10 +29,10 @@ def noticed(
     characters: Mapping[str, Character],
     seen: Iterable[Mapping[str, Any]],
 ) -> list[str]:
-    """Who of those `seen` in a scene is to be offered for the cast; `before` are the turns before it, `characters` how
-    they stood then.
+    """The people `seen` in a scene who are offered for the cast; `before` are the turns before it, `characters` their
+    state then.
 
-    Each is offered once. Nobody who is or was in the cast, no player, no dead.
+    Each is offered once. Members and former members of the cast, players and the dead are not offered.
     """
     here = {row["name"].casefold(): row["name"] for row in seen if row["present"] and not row["dead"]}
     often = {
@@ -48,7 +50,7 @@ def noticed(
 
 
 def first_sheet(story: Story, name: str) -> dict[str, str]:
-    """What the scenes have told of a character, as a sheet."""
+    """A sheet of what the scenes have told about a character."""
     character = state.characters(story).get(name.casefold(), Character(name))
     facts = [f"{part}: {character.fields[part]}" for part in FIELDS[1:] if character.fields.get(part)]
     facts += [f"{other}: {value}" for other, value in character.relations.items() if value]

@@ -30,8 +30,8 @@ def everybody(story: Story) -> dict[str, str]:
 
 
 def names_of(story: Story) -> dict[str, str]:
-    """The names by id of all who are or were at the table, the story's author included, and those whose turns were
-    undone, or came after the scene from which this branch was forked.
+    """The names by id of all who are or were at the table, including the story's author, and people whose turns were
+    undone or came after the scene from which this branch was forked.
     """
     acts = [turn.act for turn in story.turns.values()]
     return {act.author: act.name for act in acts if act.author and act.name} | everybody(story)
@@ -48,7 +48,7 @@ def members(story: Story) -> dict[str, str]:
 
 
 def whose(story: Story) -> tuple[str, str] | None:
-    """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
+    """The author's id and name whose turn it is in a fixed order of turns; None while only one person plays."""
     present, order = members(story), list(everybody(story))
     if len(present) < 2:
         return None
@@ -61,10 +61,10 @@ def whose(story: Story) -> tuple[str, str] | None:
 
 
 def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
-    """Who keeps the story waiting, as an id and a name, both "" for the table and its votes; None for nobody.
+    """The id and name of the person the story is waiting for, both "" for the table and its votes; None for nobody.
 
-    Nobody is waited for any more once all have been passed over: then it rests until somebody plays. In a fight
-    nobody is passed over by the clock.
+    Once everybody has been skipped, the story waits for nobody and rests until somebody plays. In a fight nobody is
+    skipped after a time.
     """
     if story.initiative is not None:
         return None
@@ -87,30 +87,30 @@ def game_master(story: Story) -> str:
 
 
 def leader(story: Story) -> str:
-    """The id of the game master; "" where there is none, or they never came to the table or have left it."""
+    """The id of the game master; "" if there is none, or if they never joined the table or have left it."""
     master = game_master(story)
     return master if has_come(story, master) else ""
 
 
 def has_come(story: Story, person: str) -> bool:
-    """Whether they have joined the table or taken a turn, and have not left since."""
+    """Whether the person has joined the table or taken a turn, and has not left since."""
     last = max((turn.first for turn in story.turns.values() if turn.act.author == person), default=0)
     member = story.party.get(person)
     return last > 0 if member is None else member.here or last > member.changed
 
 
 def masters(story: Story, author: Author) -> bool:
-    """Whether they may act as game master: they are it, or an admin, or the table has none."""
+    """Whether the person may act as game master: as the game master, as an admin, or because the table has none."""
     return author.admin or leader(story) in ("", author.id)
 
 
 def passed(story: Story) -> int:
-    """How many turns were passed on since the last one that was taken."""
+    """How many turns were skipped since the last one that was taken."""
     stored = story.settings.get("passed") or {}
-    # An earlier release kept who was passed, one turn at most.
+    # An earlier release stored who was skipped: one turn at most.
     return int(stored.get("count", 1)) if (last := last_taken(story)) and stored.get("after") == last else 0
 
 
 def last_taken(story: Story) -> str:
-    """The last turn that a player took, "" for none: a character who replies takes none."""
+    """The last turn that a player took, "" for none; a character's reply is not a player's turn."""
     return next((turn.id for turn in reversed(story.current_turns) if not turn.act.speaker), "")

@@ -1,4 +1,4 @@
-"""The keys of a lorebook, and the texts that thousands of them are looked up in. Knows no entry."""
+"""Looks up thousands of keys of a lorebook in texts. Knows no entry."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import Final, NamedTuple, TypeAlias
 from bot.works.story.world.key_pattern import Work, looks_so, pattern_of
 
 SCANNED_CHARS: Final = 60_000
-"""The most characters that are searched, the newest messages first; the same for the entries of one sweep."""
+"""The maximum number of characters that are searched, from the newest message on; the same for the entries of one
+round.
+"""
 KEY_CHARS: Final = 64
-"""Only this much of a longer key is searched for."""
+"""Only the beginning of a longer key is searched for, in characters."""
 
 _EDGE = "\0"
 """Marks the edges of words in a text that is searched for whole words."""
@@ -24,12 +26,16 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b16f"
     "\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Burmese, Khmer, kana, Han; and Hangul, whose particles stick to the word: a word begins anywhere."""
+"""Thai, Lao, Burmese, Khmer, kana and Han, which write no spaces, and Hangul, whose particles attach to words: a word
+may begin anywhere.
+"""
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0dff"
 )
-"""What Python counts to no word although it stands within: combining marks, and the vowels of India's scripts."""
+"""Characters inside words that Python does not count as word characters: combining marks, and the vowel signs of
+India's scripts.
+"""
 _SPACED_WORD = re.compile(rf"(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+")
 _WORD = re.compile(f"{_EDGE}[^{_EDGE}]*{_EDGE}")
 _BEGINS = re.compile(rf"{_WORD.pattern}|[^{_EDGE}]")
@@ -44,7 +50,7 @@ class _Needle(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A key that may be a pattern; if it is none, a text to search for."""
+    """A key that may be a pattern, with the text to search for if it is none."""
 
     key: str
     text: _Needle
@@ -54,7 +60,7 @@ Key: TypeAlias = _Needle | _Written
 
 
 def keys_of(texts: Iterable[str], *, case_sensitive: bool, whole_words: bool) -> list[Key]:
-    """What is searched for; any of it matches."""
+    """What to search for; one match is enough."""
     keys = list[Key]()
     for text in texts:
         if not (text := _form(text, folded=False).strip()):
@@ -81,7 +87,7 @@ def limited(messages: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _form(text: str, *, folded: bool) -> str:
-    """`text` as it is compared: an accent typed as a character of its own is a part of its letter."""
+    """`text` normalised for comparison: an accent typed as a separate character becomes part of its letter."""
     composed = unicodedata.normalize("NFC", text.replace(_EDGE, " "))
     return composed.casefold() if folded else composed
 
@@ -94,10 +100,11 @@ def _marked(text: str) -> str:
 
 @dataclass(slots=True)
 class Passages:
-    """Numbered texts that thousands of keys are looked up in, each in as good as no time.
+    """Numbered texts for looking up thousands of keys, each in almost no time.
 
-    A whole word is looked up among their words. For any other key what begins at each character of the texts is
-    sorted, as far as a key may reach: two steps of bisection, however long the texts and however alike the keys are.
+    A whole word is looked up among the texts' words. For any other key, the substrings that begin at each character,
+    cut to the length of a key, are sorted: a lookup takes two bisections, however long the texts and however similar
+    the keys are.
     """
 
     texts: list[tuple[int, str]]
@@ -108,7 +115,7 @@ class Passages:
     _forms: dict[bool, list[tuple[int, str]]] = field(default_factory=dict)
 
     def nearest(self, key: Key) -> float:
-        """The lowest number of a text that has it, infinite where none has."""
+        """The lowest number of a text that contains the key, infinity if none does."""
         return self._nearest_match(key) if isinstance(key, _Written) else self._nearest_text(key)
 
     def _nearest_match(self, written: _Written) -> float:
@@ -143,7 +150,7 @@ class Passages:
 
 
 def _words(texts: Iterable[tuple[int, str]], *, folded: bool) -> dict[str, float]:
-    """Each word between its edges, with the lowest number of a text that has it."""
+    """Each word with its edge marks, and the lowest number of a text that contains it."""
     numbers: dict[str, float] = {}
     for number, text in texts:
         for word in set(_WORD.findall(_marked(_form(text, folded=folded)))):
@@ -154,7 +161,9 @@ def _words(texts: Iterable[tuple[int, str]], *, folded: bool) -> dict[str, float
 def _beginnings(
     texts: Iterable[tuple[int, str]], *, folded: bool, marked: bool
 ) -> tuple[list[str], list[int]]:
-    """What begins at each character, or at each word and at each sign between words, sorted; and the numbers to it."""
+    """The sorted substrings that begin at each character, or at each word and each sign between words; and the numbers
+    of their texts.
+    """
     beginnings: list[str] = []
     numbers: list[int] = []
     for number, text in texts:

@@ -1,4 +1,5 @@
-"""Presets of how two characters deal with each other (presets.yml) and of prose (prose.yml), and own files over them.
+"""Presets for how two characters deal with each other (presets.yml) and for prose (prose.yml), and the files that
+replace or extend them.
 
 Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
 """
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 BUNDLED = Path(__file__).parents[1] / "presets.yml"
 PROSE = BUNDLED.with_name("prose.yml")
 LARGEST_KB = 200
-"""Of a file of one's own; the one that comes along has a tenth of it."""
+"""The maximum size of an operator's own file; the bundled one has a tenth of it."""
 FIRST, SECOND = "{first}", "{second}"
 
 _Entries: TypeAlias = "dict[str, tuple[yaml.Node, yaml.Node]]"
@@ -41,7 +42,7 @@ class Preset:
     """One way of dealing with each other, or one style of prose.
 
     `title` and `description` are for people, by locale (`bot.words.LOCALES`). `guidance` is for the writer, line by
-    line; of a pair, with {first} and {second} for the two.
+    line; for a pair it names the two as {first} and {second}.
     """
 
     name: str
@@ -50,13 +51,15 @@ class Preset:
     guidance: tuple[str, ...]
 
     def lines(self, first: str, second: str) -> list[str]:
-        """The guidance for these two. One pass: what stands in a name is never filled in."""
+        """The guidance for these two, filled in in one pass, so that braces in a name are never filled in."""
         names = {FIRST: first, SECOND: second}
         return [_PLACEHOLDER.sub(lambda match: names[match[0]], line) for line in self.guidance]
 
 
 class Presets:
-    """The presets that can be chosen: those that come along, and over them those of files of one's own, last on top."""
+    """The presets to choose from: the bundled ones, and those of the operator's files on top, later files over earlier
+    ones.
+    """
 
     def __init__(self, *own: Path, bundled: Path = BUNDLED) -> None:
         self._files = (bundled, *own)
@@ -64,9 +67,10 @@ class Presets:
         self._as_of: tuple[int, ...] = ()
 
     async def all(self) -> Mapping[str, Preset]:
-        """By name, in the files' order; one of one's own takes the place of another of its name. Raises UserError.
+        """The presets by name, in the files' order; one in an own file replaces another of the same name. Raises
+        UserError.
 
-        Files that have changed are read again; while they cannot be used, the last good ones stay.
+        Changed files are read again; if one has become invalid, the last valid presets stay.
         """
         now = await asyncio.to_thread(self._changed_ns)
         if self._presets is None or now != self._as_of:
@@ -82,7 +86,7 @@ class Presets:
         return self._presets
 
     def read(self) -> dict[str, Preset]:
-        """The files as they are now; blocking. Raises UserError for what is wrong with one."""
+        """Read the files as they are now; blocking. Raises UserError for a fault in one of them."""
         return {name: preset for file in self._files for name, preset in _read(file).items()}
 
     def _changed_ns(self) -> tuple[int, ...]:
@@ -91,7 +95,7 @@ class Presets:
 
 @cache
 def prose_styles(own: tuple[Path, ...]) -> Presets:
-    """The styles of prose, shared by all who ask: their files are read only when they change."""
+    """The styles of prose, shared by all callers, so that their files are read only when they change."""
     return Presets(*own, bundled=PROSE)
 
 
@@ -106,20 +110,20 @@ def _read(file: Path) -> dict[str, Preset]:
 
 
 def parse(text: str, file: str) -> dict[str, Preset]:
-    """The presets of a text in YAML, by name, in its order.
+    """The presets of a YAML text by name, in its order.
 
-    Raises UserError for the first thing that is wrong, with `file` and the line: what is no YAML or no mapping, a
-    name or a part that a preset can't have or has twice, a text that is missing, a placeholder that stands for nobody.
+    Raises UserError for the first fault, with `file` and the line: invalid YAML or no mapping, an unknown or repeated
+    name or part, a missing text, an unknown placeholder.
     """
     import yaml
 
     try:
-        # Not libyaml's: brackets nested deep enough would take the whole process down.
+        # The pure Python loader, since deeply nested brackets would crash the process in libyaml.
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise _error("unreadable", file=file, line=mark.line + 1 if mark else 1) from error
-    except (yaml.YAMLError, RecursionError) as error:  # a character that YAML does not take
+    except (yaml.YAMLError, RecursionError) as error:  # a character that YAML does not allow
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
         raise _error("unreadable", file=file, line=line) from error
     return {} if root is None else _Reader(file).presets(root)
@@ -173,7 +177,7 @@ class _Reader:
         return tuple(lines)
 
     def _text(self, name: str, part: str, at: yaml.Node, value: yaml.Node | None) -> str:
-        """A text on one line. What YAML would read as a number or as a truth is the text that stands there."""
+        """A text on one line. A value that YAML would read as a number or a truth value is kept as written."""
         plain = " ".join(value.value.split()) if value is not None and _is(value, "scalar") else ""
         if not plain or (value is not None and value.tag == "tag:yaml.org,2002:null"):
             raise self._wrong("missing", value or at, name=name, part=part)
@@ -187,7 +191,9 @@ class _Reader:
         return entries
 
     def _entries(self, node: yaml.Node) -> _Entries | None:
-        """A mapping's nodes by their key, which YAML would let stand there twice; None for what is no mapping."""
+        """A mapping's nodes by key, each key once, although YAML would allow it twice; None for anything but a
+        mapping.
+        """
         if not _is(node, "mapping"):
             return None
         entries: _Entries = {}

@@ -1,4 +1,4 @@
-"""The characters whom a person plays: which are theirs, and as which of them they speak. Pure."""
+"""The characters that a person plays: which ones, and as which of them the person speaks. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AS = re.compile(rf"\s*([^:\n]{{1,{limits.NAME_CHARS}}}):\s*(\S.*)", re.DOTALL)
 
 
 def selves(story: Story, author: Author) -> list[str]:
-    """The characters of the cast that are this person's, the one they speak as first."""
+    """The characters of the cast that belong to this person, the one they speak as first."""
     member, name = story.party.get(author.id), author.name.casefold()
     bound = member.selves if member is not None else ()
     others = {character for id, other in story.party.items() if id != author.id for character in other.selves}
@@ -30,13 +30,13 @@ def selves(story: Story, author: Author) -> list[str]:
 
 
 def plays(story: Story, author: Author) -> str:
-    """The character as whom this person speaks, "" for none."""
+    """The character as which this person speaks, "" for none."""
     return next(iter(selves(story, author)), "")
 
 
 def spoken_as(story: Story, author: Author, text: str, proxied: str = "") -> tuple[str, str]:
-    """The character who speaks in a turn, and the words; `NAME:` before them names another of the person's own, and so
-    does the name under which a proxy has posted them.
+    """The character who speaks in a turn, and the words. `NAME:` before the words names another of the person's own
+    characters, and so does the name under which a proxy has posted them.
     """
     if (named := cast.called(story, proxied)) and named in selves(story, author):
         return named, text

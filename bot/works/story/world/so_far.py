@@ -1,7 +1,8 @@
 """The story so far in tiers: scenes, stretches of ten, chapters of five stretches, wholes of five chapters or more.
 
-A summary counts where exactly the words stand that it was made of: on whichever branch, and after undo and redo. Where
-none was made, the best sentences stand for it. Knows no model; the same story always gives the same text.
+A summary counts wherever its source texts are part of the story, on any branch and after undo and redo. Where there is
+no summary yet, the most informative sentences take its place. Knows no model; the same story always gives the same
+text.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 STRETCH, FAN = 10, 5
 CHARS: Final = (300, 500, 700, 900)
-"""The most characters of a scene's text, of a stretch's, a chapter's, and the whole's."""
+"""The maximum length, in characters, of the text of a scene, a stretch, a chapter and a whole."""
 LATEST: Final = 2
-"""The last turns may still be taken back or written another way: nothing is summed up with them."""
+"""The last turns, which may still be undone or rewritten, are not summed up."""
 TOKENS: Final = 1_500
-"""Of the story so far in a prompt, at most."""
+"""The maximum tokens of the story so far in a prompt."""
 
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"”»’]?\s+")
 _NAME = re.compile(r"(?<=[^.!?…\s\"“«—–]\s)[^\W\d_a-zà-ÿ][^\W\d_]+")
@@ -34,10 +35,10 @@ _WORD = re.compile(r"[^\W_]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many `turns` from the place `first` on, told in one text.
+    """A part of the story: `turns` turns from the index `first` on, told in one text.
 
-    `of` are the nodes that it is made of. `node` is the summary's, "" for none; where `quoted`, its text are sentences
-    of the scenes, as they stand there. It is `lacking` where a summary is still to be made.
+    `of` are the nodes from which the text is made. `node` is the summary's node, "" for none; if `quoted`, the text
+    consists of sentences from the scenes. It is `lacking` while its summary is still to be made.
     """
 
     first: int
@@ -50,12 +51,12 @@ class Part:
 
     @property
     def tokens_of(self) -> tuple[str, ...]:
-        """What stands for it in a part that it is in."""
+        """The ids that represent this part in the part above it."""
         return (self.node,) if self.node else self.of
 
 
 def size(tier: int) -> int:
-    """How many turns a part of this tier has; 0 is a scene's."""
+    """The number of turns in a part of this tier; 0 is the tier of scenes."""
     return STRETCH * FAN ** (tier - 1) if tier else 1
 
 
@@ -65,13 +66,13 @@ def most_chars(tier: int) -> int:
 
 @dataclass(slots=True)
 class Tiers:
-    """The parts of a story as it stands."""
+    """The parts of a story in its present state."""
 
     story: Story
     turns: Sequence[Turn]
     _parts: dict[tuple[int, int], Part] = field(default_factory=dict)
     _read: set[int] = field(default_factory=set)
-    """The places of a chat log's lines that a summary behind them includes."""
+    """The indexes of a chat log's lines that a later summary includes."""
 
     def __post_init__(self) -> None:
         for at, turn in enumerate(self.turns):
@@ -84,7 +85,7 @@ class Tiers:
         return part
 
     def cover(self, until: int) -> Iterator[Part]:
-        """The parts that together are the first `until` turns, each as large as can be."""
+        """The largest parts that together make up the first `until` turns."""
         first = 0
         while first < until:
             tier = 0
@@ -94,7 +95,9 @@ class Tiers:
             first += size(tier)
 
     def lacking(self) -> Iterator[tuple[int, Part]]:
-        """The parts, with their tiers, whose summary can be made: the parts below have theirs, and all was read."""
+        """The parts whose summary can be made, with their tiers: the parts below have theirs, and everything was
+        read.
+        """
         until, tier = len(self.turns) - LATEST, 1
         while size(tier) <= until:
             for first in range(0, until - size(tier) + 1, size(tier)):
@@ -119,7 +122,7 @@ class Tiers:
         texts, chars = [part.text for part in parts if part.text], most_chars(tier)
         quoted = any(part.quoted for part in parts)
         summed = any(part.text and not part.quoted for part in parts) or any(part.lacking for part in parts)
-        if sum(map(len, texts)) <= chars:  # too little to be summed up
+        if sum(map(len, texts)) <= chars:  # too short to be summed up
             lacking = any(part.lacking for part in parts)
             return Part(first, size(tier), " ".join(texts), of, quoted=quoted, lacking=lacking)
         return Part(first, size(tier), _chosen(tuple(texts), chars), of, quoted=True, lacking=summed)
@@ -171,7 +174,7 @@ def as_prompt(story: Story, turns: Sequence[Turn], until: int, tokens: int) -> s
 
 
 def _told(parts: Sequence[Part], share: float) -> str:
-    """Each part's text cut to a share of it."""
+    """The texts of the parts, each cut to a share of its length."""
     if not parts:
         return ""
     lines = []
@@ -186,13 +189,13 @@ def _told(parts: Sequence[Part], share: float) -> str:
 
 @cached(6_000_000)
 def _best(text: str) -> str:
-    """The sentence of a scene that names most."""
+    """The sentence of a scene with the most names and numbers."""
     return max(_sentences(text), key=_worth, default="")[: CHARS[0]]
 
 
 @cached(4_000_000)
 def _chosen(texts: tuple[str, ...], chars: int) -> str:
-    """The sentences that name most, in their order, in at most `chars` characters."""
+    """The sentences with the most names and numbers, in their order, in at most `chars` characters."""
     sentences = [sentence for text in texts for sentence in _sentences(text)]
     chosen, left = list[int](), chars
     for at in sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at]), at)):
@@ -207,7 +210,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _worth(sentence: str) -> float:
-    """Names and numbers say most; a long sentence says more than a short one, but takes the room of others."""
+    """The value of a sentence: names and numbers count most; length counts a little, but takes room from others."""
     names = len(set(_NAME.findall(sentence)))
     words = len(set(_WORD.findall(sentence)))
     return (3 * names + min(words, 14) + 2 * any(map(str.isdigit, sentence))) / max(1.0, len(sentence) / 200)

@@ -1,9 +1,9 @@
-"""How a story's characters and chapters stand after the turns that count, out of what was extracted and corrected.
+"""The state of a story's characters and chapters after the turns that count, from extractions and corrections.
 
-Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with them the state. Also who was present in
-which turn, and so what a character may know: whoever played or replied was there, and whom the extractor has seen in
-the scene. To be spoken of is not to be there: of a scene that nobody has looked into yet, as of a new version, the
-others know nothing.
+Pure, and nothing is stored: undo, a flip or a branch changes the turns, and with them the state. It also decides who
+was present in which turn, and so what a character may know: those who played or replied, and those whom the extractor
+has seen in the scene. Being mentioned does not count as being present: if a scene has no extraction yet, such as a new
+version, the other characters know nothing of it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from bot.works.story.world.cast import called
 
 FIELDS: Final = ("where", "holding", "wearing", "mood")
 STATE_TOKENS: Final = 1_000
-"""Of all characters in a prompt, at most; room is kept for as many, so that what else is told stays the same."""
+"""The maximum tokens of all characters in a prompt; this room is always reserved, so that the rest of the prompt stays
+the same.
+"""
 SUMMARY_CHARS: Final = 200
-"""Of a past chapter's ending in a prompt."""
+"""The maximum length of a past chapter's ending in a prompt, in characters."""
 
 
 @dataclass(slots=True)
 class Character:
-    """`fields` are FIELDS by name; `relations` are texts by the other's name. It was last there in the turn `turn`,
-    and in so many `scenes`.
+    """A character's state. `fields` are FIELDS by name; `relations` are texts by the other's name. The character was
+    last present in the turn `turn`, and in `scenes` scenes so far.
     """
 
     name: str
@@ -44,8 +46,8 @@ class Character:
 def characters(
     story: Story, turns: Sequence[Turn] | None = None, before: Mapping[str, Character] | None = None
 ) -> dict[str, Character]:
-    """By casefolded name, after these turns of the story (all that count by default); `begun` is how they stood
-    before the first of these.
+    """The characters by casefolded name, after these turns of the story (all that count by default); `begun` is their
+    state before the first of these.
     """
     standing: dict[str, Character] = {}
     if before is None:
@@ -57,10 +59,10 @@ def characters(
         }
     for turn in story.current_turns if turns is None else turns:
         corrections = story.corrections.get(turn.id, ())
-        if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
+        if not (corrections or turn.scenes or turn.found):  # true of nearly all lines of a chat log
             continue
         at = _version(turn) if corrections else 0
-        # What was corrected before this version was written is older than what happens in it.
+        # A correction made before this version was written is older than the events of the version.
         correct(standing, [correction for correction in corrections if correction.versions <= at])
         if (extracted := turn.extracted) is not None:
             _take(standing, turn.id, extracted)
@@ -69,9 +71,9 @@ def characters(
 
 
 def settled(story: Story, turns: Sequence[Turn]) -> dict[str, Character]:
-    """The same after the first turns that count, which are as good as those of the last time: it is gone on from there.
+    """The same after the first turns that count, computed incrementally from the last call's result.
 
-    Do not change it.
+    Do not change the result.
     """
     first = story.corrections.get("", ())
     seq, count, begun, before = story.kept.get(__name__, (0, 0, (), None))
@@ -86,7 +88,7 @@ def settled(story: Story, turns: Sequence[Turn]) -> dict[str, Character]:
 
 
 def _version(turn: Turn) -> int:
-    """Which of the turn's versions counts, from 0 on; -1 for none."""
+    """The index of the version that counts, from 0; -1 for none."""
     scene = turn.scene
     return next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
 
@@ -102,7 +104,7 @@ def _take(standing: dict[str, Character], turn: str, extracted: Extracted) -> No
 
 
 def correct(standing: dict[str, Character], corrections: Sequence[Correction]) -> None:
-    """Have the characters stand as people say."""
+    """Apply people's corrections to the characters."""
     for correction in corrections:
         character = standing.setdefault(correction.character.casefold(), Character(correction.character))
         if correction.field == "dead":
@@ -114,7 +116,7 @@ def correct(standing: dict[str, Character], corrections: Sequence[Correction]) -
 
 
 def as_prompt(standing: dict[str, Character]) -> str:
-    """The state as the writer reads it, those who were seen last first to stay; "" for none."""
+    """The state as the writer reads it; "" for none. Where room is short, those seen last stay."""
     lines: list[str] = []
     tokens_free = STATE_TOKENS
     for character in reversed(standing.values()):
@@ -133,8 +135,8 @@ def as_prompt(standing: dict[str, Character]) -> str:
 def since(
     story: Story, turns: Sequence[Turn], settled: int, before: Mapping[str, Character], current: str = ""
 ) -> str:
-    """Who has died, and what people have corrected, in the turns that are not in the prompt's beginning: those from
-    number `settled` on (`before`: the characters before them), and in the turn `current` whose scene is written.
+    """Who has died, and what people have corrected, since the beginning of the prompt: in the turns from number
+    `settled` on (`before` are the characters before these), and in the turn `current` whose scene is being written.
     """
     now = characters(story, turns[settled:], before)
     if current:
@@ -181,7 +183,7 @@ def titles(story: Story, path: Sequence[str]) -> list[tuple[int, str]]:
     starts, last = list[tuple[int, str]](), -1
     for at, turn in enumerate(chain(("",), path) if begins else ()):
         number, title = begins.get(turn, (-1, ""))
-        if number > last:  # as in `chapters`: where turns were undone, a later one may begin before another
+        if number > last:  # as in `chapters`: after an undo a later chapter may begin before an earlier one
             starts.append((at, title))
             last = number
     return starts
@@ -230,10 +232,10 @@ def memories(story: Story, name: str) -> list[tuple[Turn, CharacterMemory]]:
 
 
 def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
-    """The open events that are looked for next: one, three, or ("all") as many as the chapter's progress allows.
+    """The open events to look for next: one, three, or ("all") as many as the chapter's progress allows.
 
-    "all": two in the first third of the chapter, four in the second, then all open ones: late events seldom happen
-    early, and each event that is asked for can be answered wrongly.
+    "all": two in the first third of the chapter, four in the second, then all open ones. Late events seldom happen
+    early, and each event that is asked about may get a wrong answer.
     """
     open_events = [event for event in chapter.key_events if event.id not in happened]
     if mode in ("1", "3"):
@@ -243,7 +245,7 @@ def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
 
 
 def guidance(story: Story, turns: Sequence[Turn], mode: str) -> str:
-    """Where the current chapter may go next: its open events, then its climax, then its resolution; "" for nothing."""
+    """The current chapter's next goals: its open events, then its climax, then its resolution; "" for none."""
     if not (opened := chapters(story, turns)):
         return ""
     chapter, happened = opened[-1], done(story, turns)
@@ -255,7 +257,7 @@ def guidance(story: Story, turns: Sequence[Turn], mode: str) -> str:
 
 
 def idle(story: Story, turns: Sequence[Turn]) -> int:
-    """For how many scenes no event of the current chapter has happened."""
+    """The number of scenes since an event of the current chapter has happened."""
     opened, happened = chapters(story, turns), done(story, turns)
     count = 0
     for turn in reversed(turns):
@@ -269,7 +271,7 @@ def idle(story: Story, turns: Sequence[Turn]) -> int:
 
 
 def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
-    """What has been and which chapter it is, as it stands behind the foundation; "" where there are no chapters."""
+    """The past chapters and the present one, as they follow the foundation; "" without chapters."""
     if not (opened := chapters(story, turns)):
         return ""
     happened, past = done(story, turns), []
@@ -277,7 +279,7 @@ def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
         events = [event.text for event in chapter.key_events if event.id in happened]
         if chapter.climax and chapter.id in happened:
             events.append(chapter.climax)
-        # It came to its resolution only where all that leads there has happened.
+        # A chapter has reached its resolution only if all of its events have happened.
         is_over = len(events) == len(chapter.key_events) + bool(chapter.climax) and events
         text = "; ".join([*events, *([chapter.resolution] if chapter.resolution and is_over else [])])[
             :SUMMARY_CHARS
@@ -296,7 +298,7 @@ def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
 
 
 def known_as(story: Story, name: str) -> str:
-    """The character's name as the cast has it, or the scenes, or the lines of a chat log; "" for nobody's."""
+    """The character's name as the cast, the scenes or the lines of a chat log have it; "" for an unknown name."""
     plain_name = " ".join(name.split())
     if character := called(story, plain_name):
         return character
@@ -307,9 +309,9 @@ def known_as(story: Story, name: str) -> str:
 
 
 def unknown_to(story: Story, character: str) -> set[str]:
-    """The turns of which the character knows nothing: it was in none of their scenes."""
+    """The turns of which the character knows nothing, since it was in none of their scenes."""
     key = character.casefold()
-    # Of a chat log the lines of one group are a scene.
+    # In a chat log the lines of one group are a scene.
     groups = {turn.act.group for turn in story.current_turns if turn.act.group and _was_there(turn, key)}
     return {
         turn.id for turn in story.current_turns if turn.act.group not in groups and not _was_there(turn, key)
@@ -322,7 +324,7 @@ def _was_there(turn: Turn, key: str) -> bool:
     extracted = turn.extracted
     if (
         turn.scene is None and not turn.act.group
-    ):  # whoever was seen in some stretch of a log was not in all of it
+    ):  # somebody seen in one stretch of a log was not in all of it
         return False
     return extracted is not None and any(
         character.present and character.name.casefold() == key for character in extracted.state
@@ -330,5 +332,5 @@ def _was_there(turn: Turn, key: str) -> bool:
 
 
 def _speaks(turn: Turn) -> str:
-    """Who says the line, of a chat log's; a player's own name is nobody's in the story."""
+    """Who says a line of a chat log; otherwise "", since a player's own name is no character's."""
     return turn.act.name.casefold() if turn.act.label else ""

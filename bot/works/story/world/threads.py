@@ -1,6 +1,6 @@
 """Plot threads: what a story has left open, since which scene, and what has been settled.
 
-Pure, and folded from the turns that count, as the state is: undo, a flip or a branch changes the turns, and with them
+Pure, and computed from the turns that count, like the state: undo, a flip or a branch changes the turns, and with them
 the threads.
 """
 
@@ -22,7 +22,7 @@ ASKED: Final = 12
 OFFERED: Final = 6
 """The open threads that choices may take up: the newest."""
 NEW: Final = 2
-"""The most that begin in one scene."""
+"""The maximum number of threads that begin in one scene."""
 
 _Word = Literal["open", "close", "rename"]
 _WORDS: Final[dict[str, _Word]] = {
@@ -34,7 +34,7 @@ _WORDS: Final[dict[str, _Word]] = {
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """`began` and `ended` are the numbers of scenes; 0 for before the first one, or for one that is open."""
+    """A thread. `began` and `ended` are the numbers of scenes; 0 means before the first scene, or still open."""
 
     id: str
     text: str
@@ -46,7 +46,7 @@ class Thread:
 def threads(story: Story, turns: Sequence[Turn] | None = None, current: str = "") -> list[Thread]:
     """All threads after these turns (all that count by default), in the order in which they began.
 
-    With what people have said about them in the turn `current`, whose scene is not among these.
+    Includes people's changes in the turn `current`, whose scene is not among these.
     """
     turns = story.current_turns if turns is None else turns
     found: dict[str, Thread] = {}
@@ -75,7 +75,7 @@ def open_ones(story: Story, turns: Sequence[Turn], current: str = "") -> list[Th
 
 
 def _change(found: dict[str, Thread], changes: Iterable[ThreadChange], number: int) -> None:
-    """Have the threads be as people say, behind the scene of this number."""
+    """Apply people's changes to the threads, after the scene of this number."""
     for change in changes:
         before = found.get(change.id, Thread(change.id, change.text, number))
         ended = 0 if change.open else number if before.open else before.ended
@@ -83,7 +83,7 @@ def _change(found: dict[str, Thread], changes: Iterable[ThreadChange], number: i
 
 
 def new(texts: Iterable[str], known: Sequence[KeyEvent]) -> list[str]:
-    """The texts of threads that a scene opens, without those that are open already."""
+    """The texts of new threads in a scene, without those that are open already."""
     opened = {_key(thread.text) for thread in known}
     by_key = {_key(text): text for text in texts if any(map(str.isalnum, text))}
     return [text for key, text in by_key.items() if key not in opened][:NEW]
@@ -100,7 +100,7 @@ def as_prompt(opened: Sequence[Thread]) -> str:
 
 
 def changed(story: Story, text: str, id: str) -> Thread:
-    """The thread that "open TEXT", "open N", "close N" or "rename N TEXT" makes; `id` is for a new one.
+    """The thread that results from "open TEXT", "open N", "close N" or "rename N TEXT"; `id` is for a new one.
 
     Raises UserError.
     """

@@ -1,7 +1,7 @@
 """What is to come in a story: the open events, climax and resolution of its chapters, and ideas.
 
-The game master alone may read it, where the table has one; else all may, if they choose to. Where others read along it
-is behind a button, whose press only the person sees, or hidden as the platform hides text.
+Only the game master may read it, if the table has one; otherwise everybody may, if they choose to. Where others can
+read the answer, it is behind a button whose result only the person sees, or hidden as a spoiler.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def for_person(story: Story, request: Request, lines: Sequence[str]) -> ToCome:
 
 
 def open_to(run: Run, coming: ToCome) -> bool:
-    """Whether the run's answer may say it."""
+    """Whether the run's answer may show it."""
     return run.alone and coming.may
 
 
 def shown(run: Run, coming: ToCome, path: str, say: Words) -> Iterator[Event]:
-    """As it is shown in the run's answer. `path` is that of the verb which shows it in private."""
+    """The events that show it in the run's answer. `path` names the verb that shows it in private."""
     if not coming.lines:
         return
     text = "\n".join(coming.lines)

@@ -1,4 +1,4 @@
-"""Shows a story's state to its players: characters, where they were last seen, chapters; and takes corrections.
+"""Shows a story's state to its players (characters, where they were last seen, chapters), and applies corrections.
 
 Asks no model.
 """
@@ -39,7 +39,7 @@ _FIELDS: Final = {
     "humor": "mood", "morto": "dead", "morta": "dead",
 }  # fmt: skip
 MEMORIES: Final = 20
-"""Of a character that are shown, the last ones, and the scenes of the last of them that are linked to."""
+"""How many of a character's last memories are shown, and how many of these link to their scenes."""
 LINKS: Final = 5
 
 
@@ -55,7 +55,7 @@ class World:
             "state": self._state,
             "correct": self._state,
             "settle": self._settle,
-            "keep": self._settle,  # as buttons of earlier releases have it
+            "keep": self._settle,  # the name on buttons of earlier releases
             "enlist": self._enlist,
             "characters": self._characters,
             "plot": self._plot,
@@ -99,13 +99,13 @@ class World:
         return Answer(say("story.state"), "\n\n".join(parts))
 
     async def _correct(self, request: Request, field: str, value: str, say: Words) -> Answer:
-        """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
+        """Correct a field: "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
         played = await self._logs.writable(request, asks=False)
         characters, typed = state.characters(played.story), field.split()
         names = {name: character.name for name, character in characters.items()} | {
             name.casefold(): name for name in played.story.cast
         }
-        # A name may have several words: the longest that is known, else all but the last word.
+        # A name may have several words: take the longest known one, otherwise all but the last word.
         lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
         if len(typed) < 2:
             raise UserError("story.correct_how")
@@ -121,7 +121,7 @@ class World:
         )
         body = {"character": character, "field": field_name, "value": typed_value}
         head, turn = played.story.head, None
-        if UNDER in request.options:  # under a scene that was flagged the notes are what was wrong
+        if UNDER in request.options:  # under a flagged scene, the notes were wrong
             _, id = await self._buttons.scene(request, played)
             if id not in played.story.path[: played.story.length]:
                 raise UserError("story.gone")
@@ -138,7 +138,7 @@ class World:
         )
 
     async def _settle(self, request: Request, say: Words) -> Answer:
-        """Settle the flags of a scene: it is not flagged again."""
+        """Settle the flags of a scene, so that it is no longer flagged."""
         played = await self._logs.writable(request, asks=False)
         scene_id = request.text.strip()
         turn = next(
@@ -179,7 +179,9 @@ class World:
         return Answer(text=say("story.enlisted", name=name), turn=turn.id)
 
     async def _characters(self, request: Request, say: Words) -> Answer:
-        """Who is in the story, and the message of the scene where each was last seen; or all about one of them."""
+        """Show who is in the story, with the message of the scene where each was last seen; or everything about one
+        character.
+        """
         story = (await self._logs.played(request)).story
         if name_typed := " ".join(request.text.split()):
             return _character(story, name_typed, say)
@@ -225,9 +227,11 @@ class World:
         return Answer(say("story.plot"), text, coming=to_come.for_person(story, request, coming))
 
     async def _tick(self, request: Request, say: Words) -> Answer:
-        """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
+        """Set whether an event has happened: "the bell is found: no", "2: yes" of the present chapter, "climax:
+        yes".
+        """
         played = await self._logs.writable(request, asks=False)
-        if not masters(played.story, request.author):  # an answer would say what it is
+        if not masters(played.story, request.author):  # an answer would reveal the event
             raise UserError("story.only_gm_sees", name=names_of(played.story).get(leader(played.story), "?"))
         event_typed, _, answer_typed = request.text.rpartition(":")
         folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
@@ -237,7 +241,7 @@ class World:
         head, happened = played.story.head, answer in YES
         body = {"event": event.id, "happened": happened}
         await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
-        # One that is open again is to come, and named to nobody here.
+        # An event that is open again is to come, so it is not named here.
         return Answer(text=say("story.ticked", event=event.text) if happened else say("story.unticked"))
 
     async def _threads(self, request: Request, say: Words) -> Answer:
@@ -279,7 +283,7 @@ class World:
             body: dict[str, Any] = {"id": id, "title": title}
         elif now is not None:
             id, turn = now.id, now.turn
-            # Whoever changes it makes it theirs.
+            # After a person's change the chapter no longer depends on the writer's scene.
             body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
         elif fields or events:
             raise UserError("story.chapter_title")
@@ -300,7 +304,7 @@ class World:
 
 
 def _threads(story: Story, say: Words) -> Answer:
-    """The plot threads, open ones first, with links to the scenes in which these began."""
+    """The plot threads, open ones first, with links to the scenes in which they began."""
     lines, links = dict[bool, list[str]](), dict[str, str]()
     for n, thread in enumerate(threads.threads(story), 1):
         began = "story.thread" if thread.began else "story.thread_before"
@@ -332,7 +336,7 @@ def _events(text: str) -> list[str]:
 
 
 def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
-    """The chapter that is being played, for the person who asks."""
+    """The current chapter, for the person who asks."""
     if not (chapters := state.chapters(story)):
         return Answer(text=say("story.no_chapter"))
     chapter = chapters[-1]
@@ -352,8 +356,8 @@ def shown_chapter(story: Story, request: Request, say: Words) -> Answer:
 def _parted(
     chapter: Chapter, happened: Container[str], say: Words, *, later: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Lines with what has happened of the chapter, and with what is to come. `later`: another chapter has begun since:
-    where all has happened that leads to its resolution, that has, too.
+    """Lines of what has happened in the chapter, and of what is to come. `later`: another chapter has begun since; then
+    the resolution counts as happened if everything before it has.
     """
     past, ahead = list[str](), list[str]()
     for n, event in enumerate(chapter.key_events, 1):
@@ -368,7 +372,7 @@ def _parted(
 
 
 def _event(story: Story, text: str) -> KeyEvent | None:
-    """The event of this number in the present chapter, or that begins so, those of the last chapters first; or the
+    """The event with this number in the present chapter, or with this beginning, in the latest chapters first; or the
     present chapter's climax.
     """
     chapters = state.chapters(story)
