@@ -1,1 +1,1 @@
-"""The edges: each adapter turns a platform's input into requests and shows events its own way."""
+"""The adapters: each turns a platform's input into requests and shows events in the platform's own way."""

@@ -5,8 +5,8 @@
                        ▼                                          ▼
                     Writer ─ write, at its turn ──────────────▶ Message ─ post, edit ─▶ Surface, of the run's Home
 
-An event changes the content of its stage, whose messages (`stage_messages`) are queued at their channel's writer. Knows
-no work and no platform, and waits for no network while a run goes on.
+An event changes the content of its stage, whose messages (`stage_messages`) are queued at their channel's writer. It
+depends on no work and no platform, and never waits for the network while a run is active.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 LOOK_S = 0.25
-"""How often a view looks whether another one shows its run."""
+"""How often a view checks whether another view already shows its run, in seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Composer(Generic[AnyPage]):
         dialect: Dialect[AnyPage],
         votes: Votes | None = None,
     ) -> None:
-        """`votes` are read to show the counts again after a crash."""
+        """`votes` are read so that the counts can be shown again after a crash."""
         self._votes = votes
         self._run, self._space = request.id, request.place.space
         self._outbox = outbox
@@ -82,10 +82,10 @@ class Composer(Generic[AnyPage]):
         self._say = words(request.locale)
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
-        self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
+        self._messages.unhurried = verb.inner and not verb.ordered  # scheduled, or begun by another run
         self._pressed = request.answers != "" or REPEATS in request.options
         self._shared = verb.option(PRIVATE.name) is not None and not verb.guarded
-        """Whether it answers a question, whose answer its asker may share."""
+        """Whether the run answers a question, so that its asker may share the answer."""
         self._stages = self._messages.stages
         self._stage = ""
         """The open stage's key, as its work gave it."""
@@ -95,11 +95,13 @@ class Composer(Generic[AnyPage]):
         self._sources: list[str] = []
         self._stored_counts: Counter[str] = Counter()
         self._begun = True
-        """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
+        """Whether the work has begun. False while the run only offers a choice that would begin it; then there is
+        nothing to rate.
+        """
         self._retry = False
-        """Whether the answer is not whole, so that a button offers to ask again."""
+        """Whether the answer is incomplete, so that a button offers to ask again."""
         self._refused = ""
-        """Why a press did nothing, which concerns the person alone, and is shown at the end."""
+        """Why a press did nothing. Only the presser sees it, at the end."""
         self._changes_last = True
         self._ended: Ended | None = None
         home.tell = self._tell
@@ -112,13 +114,13 @@ class Composer(Generic[AnyPage]):
         else:
             await self._take(event)
         only = self._stages[0].content if len(self._stages) == 1 else None
-        # A run of which only a failure is shown concerns the asker alone.
+        # A run that shows only a failure concerns the asker alone.
         failed = only is not None and only.failed and replace(only, failed="") == StageContent(FIRST, "")
         if not (failed or self._refused) and not self._home.ephemeral:
             self._messages.open()
 
     async def change(self, changed: Changed) -> None:
-        """Edit the stage's messages; where that is impossible, post new ones, which say so."""
+        """Edit the stage's messages; where that is impossible, post new ones with a note that says so."""
         row = await self._outbox.get(self._space, self._run, changed.stage)
         if row is None or row.message_id is None:
             return
@@ -137,7 +139,7 @@ class Composer(Generic[AnyPage]):
         self._choices = before[: content.first_choice]
         for shown in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(shown)
-        # The old ones stay: their numbers are in messages that exist.
+        # The old choices stay, because existing messages refer to their numbers.
         self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
@@ -159,13 +161,13 @@ class Composer(Generic[AnyPage]):
         return [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
 
     async def flush(self, status: Ended) -> None:
-        await self._keep_offers()  # first: a page that is made from now on shows their buttons
+        await self._keep_offers()  # first, because each page made from now on shows their buttons
         self._ended = status
         if self._home.private and self._shareable():
             await self._keep_shared()
         if status == "stopped" and not self._stages:
             cut = await self._outbox.cut_off(self._space, self._run)
-            if cut:  # it was stopped before a crash, and shows nothing more
+            if cut:  # it was stopped before a crash and has nothing more to show
                 await self._home.end_messages(cut, self._say("page.stopped"))
                 return
             if await self._shown_stages():  # all of it was finished before a crash
@@ -187,7 +189,7 @@ class Composer(Generic[AnyPage]):
 
     async def show_waiting(self, status: Status, seconds: float) -> None:
         """See Waiting."""
-        self._home.over = True  # the run's own view says that it works, and when it does not any more
+        self._home.over = True  # the run's own view shows that it works, and removes that at its end
         try:
             async with asyncio.timeout(seconds):
                 await self.show(status)
@@ -213,14 +215,16 @@ class Composer(Generic[AnyPage]):
                     await self._messages.take_back()
 
     async def _told_alone(self) -> bool:
-        """Show an end to the asker alone, if nothing is shown to everybody yet, or no more of a refused press than that
-        it waits: then this is taken back. Whether that was possible.
+        """Show an end to the asker alone. Returns whether that was possible.
+
+        It is possible if nothing is shown to everybody yet, or if a refused press has only shown that it waits; that
+        message is then taken back.
         """
         content, messages = self._stages[-1].content, self._messages
         if messages.opening is None and content.key == FIRST:
             row = await self._outbox.get(self._space, self._run, FIRST)
             if row is not None and row.message_id is not None and row.shown is None:
-                messages.open()  # it has waited before a crash
+                messages.open()  # it was waiting before a crash
         waited = messages.opening is not None
         if waited and self._refused:
             await messages.written()
@@ -236,10 +240,12 @@ class Composer(Generic[AnyPage]):
         return True
 
     async def close(self, status: Ended) -> None:
-        """Nothing to do: `flush` has shown the end."""
+        """Do nothing: `flush` has shown the end."""
 
     async def _enter(self, stage: Stage) -> None:
-        """Open a stage, in the message that showed the run's waiting if there is one; or retitle the open stage."""
+        """Open a stage, or retitle the open one. A message that showed the run's waiting becomes the
+        stage's message.
+        """
         last = self._stages[-1] if self._stages else None
         if last is not None and stage.key == self._stage:
             last.content.title, last.content.answer = stage.title, stage.answer
@@ -267,7 +273,8 @@ class Composer(Generic[AnyPage]):
             self._meanwhile.append(stored.to_json())
         await self._keep_offers()
         row = await self._outbox.claim(self._space, self._run, key)
-        # After a crash a finished stage is shown as it was; an interrupted one is written again, and says so.
+        # After a crash a finished stage is shown as it was; an interrupted one is written again with a note that says
+        # so.
         content.replaces = not row.fresh and row.shown is None
         if last is not None and waited:
             content.notices = last.content.notices
@@ -300,7 +307,7 @@ class Composer(Generic[AnyPage]):
                 if not event.votes:
                     self._begun = self._begun and all(choice.command for choice in choices)
                 elif self._votes is not None:
-                    with suppress(StorageFault):  # the next press shows them
+                    with suppress(StorageFault):  # the next press shows the counts
                         content.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
                 content.files.append(event)
@@ -324,15 +331,15 @@ class Composer(Generic[AnyPage]):
         self._messages.changed(staged)
 
     def _tell(self, sentence: str) -> None:
-        """Show a sentence of the home: beside the first stage while the place is opened, later beside the last."""
-        if not self._stages:  # it was stopped before a crash, and shows nothing more
+        """Show a sentence of the home: next to the first stage while the place is opened, later next to the last."""
+        if not self._stages:  # it was stopped before a crash and has nothing more to show
             return
         staged = self._stages[-1 if self._messages.placed else 0]
         staged.content.notices.append(sentence)
         self._messages.changed(staged)
 
     async def _keep_offers(self) -> None:
-        """Store what the buttons of the open stage offer, before they are shown."""
+        """Store what the buttons of the open stage offer before they are shown."""
         for kind, items in (
             (stored_choices.KIND, self._choices),
             (stored_choices.MEANWHILE, self._meanwhile),
@@ -346,7 +353,7 @@ class Composer(Generic[AnyPage]):
                 self._stored_counts[kind] = len(items)
 
     async def _keep_shared(self) -> None:
-        """Store the whole answer, for a press on the button that shares it."""
+        """Store the whole answer for the button that shares it."""
         content = self._messages.contents[-1]
         answers = [json.dumps([content.title, content.text])] if content.text.strip() else []
         try:
@@ -372,12 +379,12 @@ class Composer(Generic[AnyPage]):
         )
 
     def _shareable(self) -> bool:
-        """Whether there is an answer to share: no refusal, no notice alone, and no offer to begin."""
+        """Whether there is an answer to share: not just a refusal, a notice or an offer to begin."""
         worded = any(content.text.strip() or content.files for content in self._messages.contents)
         return self._shared and self._begun and self._ended == "done" and worded
 
     async def _shown_whole(self) -> None:
-        """Wait until everything is shown; tell the asker about what could not be."""
+        """Wait until everything is shown; tell the asker what could not be shown."""
         try:
             await self._messages.written()
         except StorageFault as fault:

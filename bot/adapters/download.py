@@ -1,6 +1,6 @@
 """Downloads a file from a platform: at most a limit of bytes, and without following redirects.
 
-Knows no platform: the caller gives the address, the headers and the meaning of a refusal.
+Independent of platforms: the caller gives the address, the headers and the meaning of a refusal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """Downloads of one platform.
+    """Downloads for one platform.
 
-    `refusal` gives the key of the sentence that says why a response is not the file of that name, "" where it is.
-    `unreachable` is the key for a temporary fault, after which the download is tried again.
+    `refusal` gives the key of the sentence that says why a response is not the named file, "" if it is. `unreachable`
+    is the key for a temporary fault, after which the download is tried again.
     """
 
     refusal: Callable[[aiohttp.ClientResponse, str], str]
@@ -68,7 +68,7 @@ class Downloads:
                 with path.open("wb") as out:
                     async for piece in answer.content.iter_chunked(_PIECE):
                         size += len(piece)
-                        if size > limit:  # the rest of it is not waited for
+                        if size > limit:  # the rest is not awaited
                             raise UserError("library.file_over", name=name, limit=limit // 1_000_000)
                         out.write(piece)
         except (aiohttp.ClientError, TimeoutError) as fault:

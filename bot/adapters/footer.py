@@ -1,7 +1,7 @@
-"""What stands below a stage's text: notes, status, failure, sources and buttons; and the pages that show the sources in
+"""The footer below a stage's text: notes, status, failure, sources and buttons; and the pages that show the sources in
 full.
 
-Pure. Each platform says how it writes and measures text. Does not know what a press does.
+Pure. Each platform defines how it writes and measures text. Does not depend on what a press does.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ QUOTE = 240
 WHERE = 180
 NOTE = 600
 LINK = 500
-"""The longest address of a source; longer ones are left out, since a cut address is of no use."""
+"""The longest address of a source; longer ones are left out, because a cut address is useless."""
 PASSING = 240
 BAR = 10
 
 QUOTE_CHARS = 1_300
-"""Of a quotation in full: it fits on a page even if every other character begins a line, which doubles it."""
+"""The most characters of a full quotation: it fits on a page even if every second character begins a line, which
+doubles it.
+"""
 MOST = 999
-"""Pages of sources that a button's custom_id can count."""
+"""The most pages of sources that a button's custom_id can count."""
 
 # Patterns of the buttons' custom_ids, at most 100 characters (Discord's limit); a run's id is 32 hexadecimal digits.
-# Pages of sources are counted from 0, and so is a choice among all of the run's, or among what stands there meanwhile.
+# Pages of sources are counted from 0, and so are choices: among all of the run's, or among those shown while a stage
+# grows.
 RUN = r"(?P<run>[0-9a-f]{32})"
 STOP = rf"stop:{RUN}"
 RETRY = rf"retry:{RUN}"
@@ -47,17 +50,17 @@ FEEDBACK = rf"feedback:{RUN}:(?P<verdict>up|down)"
 BY = 30
 """The longest name of the person who has taken a choice, on its button."""
 PER_ROW = 5
-"""Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
+"""Buttons in one action row on Discord (its documentation, "Action Row"); Slack's rows hold more."""
 
 MOST_CHOICES = 10
 SHORT = 24
 """Units of a button's label where the choices are listed in full above the buttons."""
 TAKEN = "✓"
 MOST_GROUPS = 4
-"""A message of Discord's without layout has five rows; one is for the controls."""
+"""The most groups of choices: a message on Discord without layout has five rows, and one is for the controls."""
 
 Source = tuple[str, str]
-"""A citation's source as it is shown: alone, and with its quotation, unless the text above contains that."""
+"""A citation's source as it is shown: without its quotation, and with it unless the text above contains that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,10 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A row of choices under its prompt, which is one line; "" where the row continues the one before.
+    """A row of choices under its prompt, which is one line; "" if the row continues the previous one.
 
-    `over`: none of them can be pressed any more. `taken` is the label of the chosen one, in the first row. `listed` are
-    the group's labels in full, in the first row, where one of them is too long for a button.
+    `over`: none of them can be pressed any more. `taken` is the chosen one's label, in the first row. `listed` has the
+    group's labels in full, in the first row, if one of them is too long for a button.
     """
 
     prompt: str
@@ -89,7 +92,7 @@ class Footer:
     """A platform's format of the footer.
 
     `literal` escapes words and cuts them to a number of characters, `line` makes one such line out of Markdown. A line
-    begins with `mark`, a source with `number`, in which {} is the n of [n], and a quotation with `quote`.
+    begins with `mark`, a source with `number`, in which {} is the number n of [n], and a quotation with `quote`.
     """
 
     literal: Callable[[str, int], str]
@@ -120,7 +123,7 @@ class Footer:
         return notes
 
     def failed(self, stage: StageContent, context: PageContext) -> list[str]:
-        """The sentence of a failure and the run's id; nothing where nothing failed."""
+        """The sentence about a failure and the run's id; empty if nothing failed."""
         text = stage.failed
         if not text and context.last and context.ended == "failed":
             text = context.say("page.failed")
@@ -161,7 +164,7 @@ class Footer:
         return listed
 
     def fitting(self, sources: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
-        """As much of the list as `room` units hold, and how many sources are left out."""
+        """As much of the list as fits in `room` units, and how many sources are left out."""
         if not sources:
             return "", 0
         lines: list[str] = []
@@ -179,7 +182,7 @@ class Footer:
         return "\n".join(lines), 0
 
     def as_fit(self, lines: Sequence[str], room: int) -> list[str]:
-        """The first of the lines, as many as `room` units hold."""
+        """The first of the lines, as many as fit in `room` units."""
         fitting_lines = []
         for line in lines:
             room -= self.size(line) + 1
@@ -195,12 +198,12 @@ def linked(link: str, say: Words) -> str:
 
 
 def letters(text: str) -> str:
-    """Its letters and digits alone: two texts with the same ones say the same."""
+    """The letters and digits of the text; two texts with the same ones say the same."""
     return "".join(filter(str.isalnum, text))
 
 
 def citations(stored: Sequence[str]) -> list[Citation]:
-    """The sources that a run has stored as offers, each number once, in the order of the numbers."""
+    """The sources that a run has stored as offers, each number once, in order of their numbers."""
     numbered = {citation.n: citation for citation in (Citation(**json.loads(item)) for item in stored)}
     return [numbered[n] for n in sorted(numbered)]
 
@@ -209,7 +212,7 @@ def pages(sources: Sequence[Citation], say: Words, room: int) -> list[str]:
     """The sources in full, each with its quotation: Markdown, at most `room` characters a page (at least 2,700, the
     length of a quotation).
 
-    A source stays on one page if it fits.
+    A source that fits on one page is not split.
     """
     full: list[str] = []
     for source in sources:
@@ -259,7 +262,8 @@ def button_labels(
 ) -> list[str]:
     """The labels of a group's buttons, at most `most` units each, with the number of votes where there are any.
 
-    Where a text is too long for its button, all are numbered and short: the group is then listed in full above them.
+    If a text is too long for its button, all labels are numbered and shortened, and the group is listed in full above
+    them.
     """
     listed = too_long(texts, most, size)
     shown = []
@@ -271,7 +275,7 @@ def button_labels(
 
 
 def too_long(texts: Sequence[str], most: int, size: Callable[[str], int] = len) -> bool:
-    """Whether one of the texts does not fit on a button of `most` units."""
+    """Whether one of the texts is too long for a button of `most` units."""
     return any(size(_plain_line(text)) > most for text in texts)
 
 

@@ -1,7 +1,7 @@
-"""Whether this process can do its work: the database, the engine, the platforms' connections, the disk, the place of
-files, the models.
+"""Whether this process can do its work: checks the database, the engine, the platforms' connections, the disk, the file
+store and the models.
 
-For programs that watch it, so it names no space, no person and no fault's words. Knows no HTTP.
+Made for monitoring programs, so it names no space and no person and quotes no fault. Independent of HTTP.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bot.app import App
 
 WITHIN_S: Final = 1.5
-"""How long each check may take; all are made at once, and an answer has two seconds."""
+"""Seconds that each check may take. All run at the same time, and an answer has two seconds."""
 FRESH_S: Final = 1.0
-"""How long an answer is given again: whoever asks often costs no more."""
+"""Seconds for which an answer is reused, so that frequent requests cost no more."""
 FULL_MB: Final = 100
-"""Free megabytes below which nothing more is sure to be stored."""
+"""Free megabytes below which storing anything may fail."""
 LOW_MB: Final = 1_000
-"""Free megabytes below which an operator should make room; `doctor` says so, too."""
+"""Free megabytes below which an operator should make room; `doctor` warns too."""
 
 State = Literal["ok", "warning", "failed"]
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """An adapter's connections by name, and whether those that are there are enough to serve everybody."""
+    """An adapter's connections by name, and whether the existing ones are enough to serve everybody."""
 
     enough: bool
     states: Mapping[str, bool]
@@ -50,14 +50,14 @@ class Connected(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`checks` can be written as JSON. `ready`: none of them has failed."""
+    """The result of the checks. `checks` can be written as JSON. `ready`: no check has failed."""
 
     ready: bool
     checks: Mapping[str, Any]
 
 
 class Health:
-    """Of one process. `app` and `platforms` come as it starts; `leaving` is set as it ends."""
+    """The health of one process. `app` and `platforms` are set when it starts; `leaving` is set when it ends."""
 
     def __init__(self, folder: Path) -> None:
         self.app: App | None = None
@@ -67,11 +67,11 @@ class Health:
         self._looking: asyncio.Future[Report] | None = None
         self._looked_at = -FRESH_S
         self._asking: dict[str, asyncio.Future[State]] = {}
-        """Checks under way, by name: one that hangs is not begun once more."""
+        """Running checks by name: a check that hangs is not started a second time."""
         self._was: Mapping[str, State] = {}
 
     async def report(self) -> Report:
-        """Within two seconds. Those who ask at the same time share one look."""
+        """Run the checks within two seconds. Simultaneous calls share one run."""
         fresh = time.monotonic() - self._looked_at < FRESH_S
         if self._looking is None or (self._looking.done() and not fresh):
             self._looking = asyncio.ensure_future(self._look())
@@ -94,7 +94,7 @@ class Health:
             states = await asyncio.gather(*(self._within(name, look) for name, look in looks.items()))
             checks |= {name: _state(state) for name, state in zip(looks, states, strict=True)}
             if "files" in checks and checks["files"]["status"] == "failed":
-                checks["files"] = _state("warning")  # questions are answered without it
+                checks["files"] = _state("warning")  # questions are answered without files
             checks["models"] = _models(app)
         for name, platform in self.platforms.items():
             connections = platform.connections()
@@ -124,7 +124,7 @@ class Health:
         return "failed" if asking.cancelled() or asking.exception() is not None else asking.result()
 
     def _disk(self) -> State:
-        """In a thread. Writes a file into the data folder, and deletes it."""
+        """Write a file into the data folder and delete it. Runs in a thread."""
         probe = self._folder / ".health"
         try:
             with probe.open("wb") as file:
@@ -137,7 +137,7 @@ class Health:
         return "failed" if free < FULL_MB else "warning" if free < LOW_MB else "ok"
 
     def _tell(self, states: Mapping[str, State]) -> None:
-        """Log what has changed since the last look."""
+        """Log what has changed since the last check."""
         for name, state in states.items():
             before = self._was.get(name, "ok")
             if state != before and not (self.leaving or self.app is None):
@@ -156,7 +156,9 @@ async def _reaches_files(app: App) -> State:
 
 
 def _models(app: App) -> dict[str, Any]:
-    """A service that fails is a warning: no restart mends it, and what needs no model goes on."""
+    """The states of the models. A failing service is a warning: a restart does not mend it, and what needs no model
+    still works.
+    """
     failing = dict(app.failing_models)
     return _state("warning" if failing else "ok", **({"failing": failing} if failing else {}))
 

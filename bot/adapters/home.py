@@ -1,7 +1,7 @@
 """The home of a run: the place of its messages, and the message that a link to the run leads to. Each platform has its
 own homes.
 
-Knows no platform.
+Independent of platforms.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ if TYPE_CHECKING:
     from storage.schedules import Schedules
 
 SHARED = "share:"
-"""The prefix of the outbox's key of a shared answer."""
+"""The prefix of the outbox key of a shared answer."""
 ANSWERS = "answers"
-"""The kind of the storage's offers that holds a private answer's last stage, its title and text, to be shared whole."""
+"""The kind of stored offers that holds a private answer's last stage, its title and text, so that it can be shared
+whole.
+"""
 NAMED = "named#"
-"""What the outbox's key of a thread begins with that has its name from the run's request; its message is the thread."""
+"""The prefix of the outbox key of a thread that the run's request has named; the message id is the thread's."""
 SPEAKING = "speak:"
-"""The prefix of the key of what was claimed to be spoken, and has no message."""
+"""The prefix of the outbox key of a stage that was claimed to be spoken; it has no message."""
 
 _log = logging.getLogger(__name__)
 
 Amend = Callable[[Callable[[StageContent, int], AnyPage]], Awaitable[bool]]
-"""Replaces the last message that can be edited by a final page, made of its stage and of its number among the stage's
-messages, from 0. Whether that succeeded."""
+"""Replaces the last editable message by a final page, made from its stage and its number among the stage's messages,
+counted from 0. Returns whether that succeeded.
+"""
 
 
 class EphemeralReply(Protocol[PutPage]):
@@ -50,57 +53,57 @@ class EphemeralReply(Protocol[PutPage]):
     """Whether it can post a page with files."""
 
     async def post_ephemeral(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
-        """Post the page for the asker alone; the message's id."""
+        """Post the page for the asker alone. Returns the message's id."""
         ...
 
 
 class Home(Protocol[AnyPage]):
-    """The home of one run. Where its surface closes, the run continues on another."""
+    """The home of one run. If its surface closes, the run continues on another."""
 
     surface: Surface[AnyPage]
-    """Where new messages are posted at present."""
+    """Where new messages are posted now."""
     style: MessageStyle
     lost: list[Surface[AnyPage]]
     """Surfaces whose messages can no longer be edited."""
     messages: set[str]
     """The ids of all messages of the run."""
     tell: Callable[[str], None]
-    """Set by the run: shows a sentence beside its answer."""
+    """Shows a sentence next to the run's answer. Set by the run."""
     over: bool
-    """Whether the run has ended, and its messages are only changed."""
+    """Whether the run has ended, so that its messages are only changed."""
     hint: str
-    """A line on how to continue in this place, or ""."""
+    """A line about how to continue in this place, or ""."""
     private: bool
     """Whether only the asker sees the messages, so that they can be shared."""
     ephemeral: bool
-    """Whether all of it is shown at once to the asker alone, by `response`, after its end."""
+    """Whether the whole answer is shown to the asker alone, at once, by `response`, after the run's end."""
     share: str
-    """The key of the label of the button that shares it."""
+    """The key of the label of the share button."""
     further: bool
-    """Whether a window asks for the next private question: its messages cannot be replied to."""
+    """Whether a window asks for the next private question, because the messages cannot be replied to."""
 
     @property
     def response(self) -> EphemeralReply[AnyPage] | None:
-        """Posts for the asker alone, if that is possible."""
+        """A poster for the asker alone, if that is possible."""
         ...
 
     @property
     def no_files(self) -> str:
-        """The permission without which no file can be sent here, or ""."""
+        """The permission that is missing to send files here, or ""."""
         ...
 
     async def open(self) -> None:
-        """Find or make the place; there is a surface afterwards, also where something could not be made."""
+        """Find or create the place. Afterwards there is a surface, even if something could not be created."""
         ...
 
     def recall(self, message: str) -> None:
-        """Take note of a message of the run from before this process."""
+        """Note a message of the run from before this process."""
         ...
 
     async def move(self, surface: Surface[AnyPage], closed: PlaceClosed) -> bool:
-        """Continue on another surface, since `surface` is closed; False if there is none.
+        """Continue on another surface because `surface` is closed. Returns False if there is none.
 
-        Raises Gone where a user has deleted the place.
+        Raises Gone if a user has deleted the place.
         """
         ...
 
@@ -109,26 +112,26 @@ class Home(Protocol[AnyPage]):
         ...
 
     async def link(self, link: Link) -> str:
-        """The line with a link to the run's first message, or only its title where there is none."""
+        """The line with a link to the run's first message, or with its title alone if there is none."""
         ...
 
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
     ) -> None:
-        """Give the asker what could not be shown, by the ways that are left."""
+        """Give the asker what could not be shown, by the remaining ways."""
         ...
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
-        """Finish the messages that a crash interrupted, with `note`; those that cannot be edited stay."""
+        """Finish the messages that a crash interrupted with `note`; those that cannot be edited stay."""
         ...
 
     def ended(self) -> None:
-        """Called when the run's last message is written, or late."""
+        """Called when the run's last message is written, even if that is late."""
         ...
 
 
 def goes_back(key: str, quoting: Collection[str], stays: Collection[str] | None) -> bool:
-    """Whether the message of this key (the outbox's) goes with a withdrawn request; see Platform.take_back.
+    """Whether the message with this outbox key is removed with a withdrawn request; see `Platform.take_back`.
 
     `quoting` are the keys of the adapter's own messages.
     """
@@ -138,9 +141,9 @@ def goes_back(key: str, quoting: Collection[str], stays: Collection[str] | None)
 
 
 async def leave_place(schedules: Schedules, place: Place) -> None:
-    """Take what would come in a place that is no more off the calendar; a channel's threads go with it.
+    """Remove the schedules of a place that no longer exists; a channel's threads are included.
 
-    Nobody is told: they know, and have not asked to be pinged. Raises StorageFault.
+    Nobody is notified: people know of the deletion and did not ask for a ping. Raises StorageFault.
     """
     if removed := await schedules.remove_there(place.space, place.platform, place.channel, place.thread):
         where = (
@@ -154,9 +157,9 @@ async def leave_place(schedules: Schedules, place: Place) -> None:
 async def first_message(
     inbox: Inbox, outbox: Outbox, place: Place, run: str, besides: Collection[str]
 ) -> tuple[Request, str] | None:
-    """A run's request and the message of its first stage, if it is of this space and platform; else None.
+    """A run's request and the message of its first stage, if it belongs to this space and platform; else None.
 
-    `besides` are the outbox's keys of messages that are no stage. Raises StorageFault.
+    `besides` are the outbox keys of messages that are no stage. Raises StorageFault.
     """
     row = await inbox.get(run)
     if row is None or row.space != place.space:

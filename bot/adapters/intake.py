@@ -1,8 +1,8 @@
-"""From a platform's event to a request for App: the part that all platforms with messages share.
+"""Turns a platform's event into a request for App: the part that all platforms with messages share.
 
 Limits how often a person asks, keeps a channel's messages in order, refuses what is deleted or another person's, and
-finds the verb of plain text. Knows no platform: each reads its events into these values, acknowledges them, and shows
-sentences to one person.
+finds the verb for plain text. Independent of platforms: each reads its events into these values, acknowledges them, and
+shows sentences to one person.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from bot.verb import Verb
 
 WINDOW = "modal"
-"""The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
+"""The kind of stored offers that holds pending forms, so that a window also works after a restart."""
 MODAL = rf"modal:{RUN}"
-"""The pattern of a window's id; the run is that which the event that opened it would have begun."""
+"""The pattern of a window's id. It contains the id of the run that the opening event would have begun."""
 KEPT = timedelta(days=1)
 """How long a window may stay open; most older ones have been dismissed."""
 RUN_DIGITS = 8
 """Digits of a run's id in sentences: enough to find it in the log."""
 
 HINTS = 3
-"""Sentences under messages that were no request, or one too many, per person in the config's `[limits] seconds`."""
+"""Hints per person within the config's `[limits] seconds`: about messages that were no request, or one too many."""
 PEOPLE = 4_096
-"""The most people's counts in memory before expired ones are dropped."""
+"""The most people whose counts are kept in memory before expired ones are dropped."""
 
 
 _log = logging.getLogger(__name__)
@@ -60,12 +60,12 @@ class Origin(Protocol):
     """Where a request came from, and where its answer goes."""
 
     def to_json(self, *, title: str, asked: str) -> str:
-        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
+        """The form stored with the request. `title` is that of a conversation which the request begins."""
         ...
 
 
 class Location(Protocol):
-    """A person and the place of what they do."""
+    """A person and the place where they act."""
 
     @property
     def user(self) -> str | int: ...
@@ -97,7 +97,7 @@ class Cooldowns:
         self._counts: dict[tuple[str, Hashable], _Count] = {}
 
     def take(self, space: str, user: Hashable) -> float:
-        """Count one request; the seconds to wait if it is one too many, else 0."""
+        """Count one request. Returns the seconds to wait if it is one too many, else 0."""
         now, author_key = self._clock(), (space, user)
         if len(self._counts) >= PEOPLE:
             self._counts = {
@@ -113,15 +113,15 @@ class Cooldowns:
 
 
 class KeyedLocks:
-    """A lock for each key, such as a channel, as long as it is held or waited for. It keeps a channel's events in the
-    order in which the platform sends them, while the storage's answers about them may come in any order.
+    """A lock for each key, such as a channel; it exists while it is held or waited for. It keeps a channel's events in
+    the order in which the platform sends them, although the storage may answer in any order.
     """
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, key: Hashable) -> asyncio.Lock:
-        """The key's lock; first come, first served."""
+        """The key's lock; callers get it in order of arrival."""
         return self._locks.setdefault(key, asyncio.Lock())
 
     async def after(self, key: Hashable) -> None:
@@ -131,7 +131,7 @@ class KeyedLocks:
 
 
 class Intake:
-    """One per platform. `for_one` says of a request's origin whether only the asker sees the answer."""
+    """The intake of one platform. `for_one` says of a request's origin whether only the asker sees the answer."""
 
     def __init__(self, app: App, platform: str, for_one: Callable[[str], bool], limits: LimitsConfig) -> None:
         self.app = app
@@ -146,9 +146,7 @@ class Intake:
     def count(self, location: Location, asked: Invocation | None = None) -> None:
         """Count a request of this person: a question to a model, a press or a turn, or another command.
 
-        Raises UserError for one too many.
-
-        Help and stopping are not counted.
+        Raises UserError for one too many. Help and stopping are not counted.
         """
         row = asked.row if asked is not None else None
         if row is not None and (row.at_once or row.stops):
@@ -162,13 +160,13 @@ class Intake:
             raise UserError("edge.slow_down", n=int(seconds) + 1)
 
     async def keep_pace(self, request: Request) -> None:
-        """Raises UserError for a turn while as many of the person's turns as are allowed wait in its place."""
+        """Raise UserError for a turn while the person already has the allowed number of turns waiting in its place."""
         is_turn = commands.verb(request.work, request.verb).turn
         if is_turn and await self.app.turns(request) >= self._waiting:
             raise UserError("edge.turns_waiting", n=self._waiting)
 
     def too_many_hints(self, location: Location) -> bool:
-        """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""
+        """Count a hint about a message that was no request. Returns whether it is one too many and is left out."""
         return self._slips.take(location.space, location.user) > 0
 
     async def thread_deleted(self, place: Place, real: str) -> None:
@@ -182,7 +180,7 @@ class Intake:
             await leave_place(records.schedules, place)
 
     async def channel_gone(self, space: str, platform: str, channel: str) -> None:
-        """After a channel was deleted, or the bot has lost it: stop its runs and schedules. Raises UserError."""
+        """After a channel was deleted or the bot has lost it: stop its runs and schedules. Raises UserError."""
         here = (space, platform, channel)
         await self.app.stop_where(
             lambda request: (request.place.space, request.place.platform, request.place.channel) == here
@@ -193,13 +191,13 @@ class Intake:
     async def interpreted(
         self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str
     ) -> Invocation:
-        """The invocation of a parsed message: plain text goes to the work of the place's session. Raises UserError."""
+        """The invocation of a parsed message; plain text becomes the work of the place's session. Raises UserError."""
         row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
         return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
     async def arranged(self, invocation: Invocation, place: Place, author: str) -> Invocation:
-        """The invocation as the channel's settings have it: with a private answer where that is usual there. Raises
-        UserError.
+        """The invocation adapted to the channel's settings: with a private answer if that is the channel's default.
+        Raises UserError.
         """
         row = invocation.row
         if spoken := row is commands.PLAY and "leave" not in invocation.options:
@@ -213,7 +211,7 @@ class Intake:
     async def overheard(
         self, place: Place, author: Author, event: str, text: str, *, mentions_people: bool, replies: bool
     ) -> bool:
-        """Whether a message that does not address the bot is for it all the same. Raises UserError, StorageFault."""
+        """Whether a message that does not address the bot is still meant for it. Raises UserError, StorageFault."""
         if not text or await self.app.channel_rules.listens(place) != EVERYTHING:
             return False
         work, verb = await self.app.plain(place, author.id, text)
@@ -222,7 +220,7 @@ class Intake:
         return await self.app.asks(request, mentions_people=mentions_people, replies=replies)
 
     async def repetition(self, location: Location, run: str) -> Invocation:
-        """A run's request once more, with its present words. Raises UserError if it is deleted or another person's."""
+        """A run's request once more, in its present words. Raises UserError if it is deleted or another person's."""
         past = await self.app.request_of(location.space, run)
         if past is None or self._for_another(past, location):
             raise UserError("edge.gone")
@@ -240,7 +238,7 @@ class Intake:
         """The invocation of a verb from the menu of a message in this `channel` (see Place). `messages` are the ids by
         which the outbox may know it.
 
-        Raises UserError if it is no run's message, or for another person alone.
+        Raises UserError if the message belongs to no run, or is for another person alone.
         """
         with in_words():
             shown_by = await self.app.records.outbox.shown_by(location.space, *messages)
@@ -251,7 +249,7 @@ class Intake:
         raise UserError("edge.no_answer")
 
     async def hidden(self, location: Location, run: str) -> bool:
-        """Whether the run's request and answer are for another person alone. Raises UserError."""
+        """Whether only another person may see the run's request and answer. Raises UserError."""
         past = await self.app.request_of(location.space, run)
         return past is not None and self._for_another(past, location)
 
@@ -259,7 +257,7 @@ class Intake:
         return past.origin != "" and past.author.id != str(location.user) and self._for_one(past.origin)
 
     async def sweep(self) -> None:
-        """Delete pending forms whose windows are too old."""
+        """Delete pending forms of expired windows."""
         await self.app.records.offers.sweep(WINDOW, KEPT)
 
     async def wording(self, location: Location, prompt: str) -> str:
@@ -267,7 +265,7 @@ class Intake:
         return as_yaml((await self.app.prompts.wording(location.space, prompt)).text)
 
     async def store_form(self, location: Location, event: str, asked: PendingForm, *, admin: bool) -> str:
-        """Store a pending form; the id that its window carries. Raises UserError.
+        """Store a pending form. Returns the id that its window carries. Raises UserError.
 
         `admin`: the person may change what the whole space shares.
         """
@@ -282,7 +280,7 @@ class Intake:
         return window
 
     async def stored_form(self, location: Location, window: str) -> PendingForm | None:
-        """The pending form of this person's window; None where it is deleted."""
+        """The pending form of this person's window; None if it is deleted."""
         stored = await self.app.records.offers.get(location.space, window, WINDOW, 0)
         asked = pending_form(stored) if stored is not None else None
         return asked if asked is not None and asked.author == str(location.user) else None
@@ -291,7 +289,7 @@ class Intake:
 def request_of(
     invocation: Invocation, run: str, place: Place, author: Author, locale: str, origin: Origin
 ) -> Request:
-    """What an invocation asks of App; `run` is the id of the run that it begins."""
+    """The request that an invocation makes to App. `run` is the id of the run that it begins."""
     row, text = invocation.row, invocation.text
     shown = text if row.plain else f"/{row.path} {mention.readable(text)}".strip()
     options = dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {})
@@ -315,7 +313,7 @@ def request_of(
 
 
 def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable[[str], str] = str) -> str:
-    """The sentence for a refusal or a fault; `run` if the request had become one.
+    """The sentence for a refusal or a fault. `run` is given if the request had become one.
 
     `adapt` converts the Markdown to the platform's. An unforeseen fault goes to the log with the run's digits.
     """
@@ -325,6 +323,6 @@ def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable
     if isinstance(error, UserError):
         text = adapt(say(error.key, **error.values))
         return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
-    # No text of a library's exception in the sentence: it may hold tokens. The log's formatter removes those.
+    # The sentence quotes no library's exception, because that may hold tokens. The log's formatter removes those.
     _log.error("run %s failed", run or "(none)", exc_info=error)
     return say("app.failed", run=run[:RUN_DIGITS] or "-")

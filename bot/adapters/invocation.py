@@ -1,4 +1,4 @@
-"""What a person has called a verb with, on a platform with messages: typed, pressed, spoken or filled into a window."""
+"""What a person calls a verb with on a platform with messages: typed, pressed, spoken or filled into a window."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 FIELD = "option:"
 """The prefix of a field's id."""
 QUESTION_FILES = 10
-"""Files of one question, with those of the messages that it brings along: as many as a message of Discord's has."""
+"""The most files of one question, with those of the messages that come with it; a message on Discord has as many."""
 QUOTED_CHARS = 1_500
-"""Characters of a quoted message, besides the question about it."""
+"""The most characters of a quoted message, in addition to the question about it."""
 
 _TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
 _READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
@@ -37,8 +37,8 @@ _UNSAFE = re.compile(r"[^\w.-]")
 class Invocation:
     """A verb with its text, options and files, as a person has called it.
 
-    `plain`: it was no command. `again`: the request that it repeats. `answers`, `window`, `quoted`: see Request.
-    `title`: see `bot.events.Choice`.
+    `plain`: it was typed without a command. `again`: the request that it repeats. `answers`, `window`, `quoted`: see
+    Request. `title`: see `bot.events.Choice`.
     """
 
     row: Verb
@@ -73,11 +73,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PendingForm:
-    """An invocation whose text a window still asks for: the text is put between `before` and `after`.
+    """An invocation that waits for its text from a window; the text is put between `before` and `after`.
 
-    `author` is the person for whom the window is open. `channel` and `thread` are where they were, on platforms whose
-    windows do not say so. `answers` is the run whose choice opened the window, "" for a command. `quoted` says where
-    the message is from that `after` quotes.
+    `author` is the person for whom the window is open. `channel` and `thread` are the person's place, on platforms
+    whose windows do not carry it. `answers` is the run whose choice opened the window, "" for a command. `quoted` is
+    the source of the message that `after` quotes.
     """
 
     work: str
@@ -97,14 +97,14 @@ class PendingForm:
         return commands.verb(self.work, self.verb)
 
     def most(self, limit: int) -> int:
-        """The most characters of its text in a window that takes `limit`: what is added to it becomes part of it."""
+        """The most characters of its text in a window that allows `limit`, because the text around it counts too."""
         argument = self.row.argument
         most = argument.most if argument is not None and argument.most and not self.before else limit
         return min(limit, most) - len(self.after)
 
     def to_json(self) -> str:
         tree = asdict(self)
-        if not self.quoted:  # an earlier release, which may share the database, does not know it
+        if not self.quoted:  # an earlier release that shares the database does not know the field
             del tree["quoted"]
         return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
@@ -120,7 +120,9 @@ class PendingForm:
         )
 
     def form(self, say: Words) -> list[Field]:
-        """The window's fields besides the text: the options of the verb's form that are not set yet."""
+        """The window's fields for the options of the verb's form that are not set yet; the text's field is not
+        included.
+        """
         fields = []
         for option in filter(None, map(self.row.option, self.row.form)):
             if option.name not in self.options:
@@ -141,7 +143,7 @@ class PendingForm:
 
 
 def pending_form(stored: str) -> PendingForm:
-    """Reads `PendingForm.to_json`, also an earlier release's. Raises ValueError or TypeError for anything else."""
+    """Read `PendingForm.to_json`, including an earlier release's. Raises ValueError or TypeError for anything else."""
     tree = json.loads(stored)
     files = tuple(File(**file) for file in tree.get("files", ()))
     return PendingForm(
@@ -150,8 +152,8 @@ def pending_form(stored: str) -> PendingForm:
 
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
-    """The parsed line; attached files take the place of a missing list of files, a form that of a missing text. Raises
-    UserError.
+    """Parse the line; attached files replace a missing list of files, a form replaces a missing text.
+    Raises UserError.
     """
     try:
         return parse(line)
@@ -166,9 +168,9 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
 
 
 def spoken(file: File, transcript: Transcript | None = None, *, id: str = "") -> Invocation:
-    """The invocation of a message that was spoken, with the platform's own transcript.
+    """The invocation of a spoken message with the platform's own transcript.
 
-    `id` is that of a file to which the platform listens still.
+    `id` is that of a file that the platform is still transcribing.
     """
     if transcript is None:
         return Invocation(HEAR, "", {"listens": id} if id else {}, (file,))
@@ -176,7 +178,7 @@ def spoken(file: File, transcript: Transcript | None = None, *, id: str = "") ->
 
 
 def reads_files(line: str) -> bool:
-    """Whether it reads attached files: plain text, a question, or a command that takes files in."""
+    """Whether the line reads attached files: plain text, a question, or a command that imports files."""
     return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
 
 
@@ -205,13 +207,15 @@ def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> Pen
 
 
 def late_invocation(pressed: Request, late: PressedLate) -> Invocation:
-    """What the person who pressed is shown instead, with the text that they had typed."""
+    """The invocation that answers a late press, with the text that the person had typed."""
     run = pressed.answers or str(pressed.options[UNDER]).removeprefix(RUN)
     return Invocation(commands.verb(pressed.work, late.verb), pressed.text, late.options, answers=run)
 
 
 def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> dict[str, OptionValue]:
-    """The line's options, with what the button belongs to. An earlier release has stored only its run."""
+    """The line's options, with the options that tie it to the button's place. An earlier release has stored only the
+    run.
+    """
     options, verb = dict(parsed.options), parsed.verb
     if private and verb is not None and verb.option("private") is not None:
         options["private"] = True
@@ -223,12 +227,12 @@ def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> d
 
 
 def takes_quotations(row: Verb) -> bool:
-    """Whether a message that is brought along becomes part of its text: of a question, and of no turn in a story."""
+    """Whether a message that comes with it becomes part of its text: true for a question, not for a turn in a story."""
     return row.plain and row.asks
 
 
 def quotation(text: str) -> str:
-    """A message, cut, as a quotation in Markdown under the question about it; "" for nothing."""
+    """A message, cut, as a Markdown quotation under the question about it; "" if there is nothing."""
     text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
     if len(text) > QUOTED_CHARS:
         text = text[: QUOTED_CHARS - 1].rstrip() + "…"
@@ -237,7 +241,7 @@ def quotation(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What a message brings along: `text` is a quotation in Markdown. `unseen`: a message's words are hidden."""
+    """What comes with a message: `text` is a Markdown quotation. `unseen`: the words of a message are hidden."""
 
     text: str = ""
     files: tuple[File, ...] = ()
@@ -252,7 +256,7 @@ NOTHING: Final = Brought()
 
 
 def with_brought(asked: Invocation, along: Brought) -> Invocation:
-    """The question with what its message brings along."""
+    """The question together with what comes with its message."""
     return replace(
         asked,
         text=with_quotation(asked.text, along.text),
@@ -262,7 +266,7 @@ def with_brought(asked: Invocation, along: Brought) -> Invocation:
 
 
 def shown_time(at: datetime, now: datetime) -> str:
-    """The time in UTC, with the day where it is not `now`'s."""
+    """The time in UTC, with the day if it differs from that of `now`."""
     at = at.astimezone(UTC)
     return f"{at:%H:%M}" if at.date() == now.astimezone(UTC).date() else f"{at:%Y-%m-%d %H:%M}"
 

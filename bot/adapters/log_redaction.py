@@ -1,6 +1,6 @@
 """Log lines, as text or as JSON, without the secrets that libraries may write into them.
 
-Knows the shapes of secrets, and no platform.
+It knows the shapes of secrets but depends on no platform.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 OUTAGES: Final = ("discord.shard", "discord.gateway")
-"""Loggers whose tracebacks only say that a connection was lost: one line is enough."""
+"""Loggers whose tracebacks only say that a connection was lost; one line is enough."""
 
 _SHAPES: Final = (
     # The addresses for answers to Discord's interactions contain a token.
     (re.compile(r"(/(?:webhooks|interactions)/\d+/)[^/?\s\"']+"), r"\1…"),
-    # Slack's: tokens, addresses for answers to commands and presses and for uploads, and the ticket of a socket.
+    # Slack's secrets: tokens, addresses for answers to commands and presses and for uploads, and the ticket of a
+    # socket.
     (re.compile(r"\b(xox[a-z](?:\.xox[a-z])?-|xapp-)[\w.%-]+"), r"\1…"),
     (re.compile(r"(/(?:commands|actions|app|services|workflows)/)[TE]\w+/[^?\s\"'<>]+"), r"\1…"),
     (re.compile(r"(/upload/v1/)[^?\s\"'<>]+"), r"\1…"),
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats log lines and tracebacks without `secrets`, and without anything that looks like another secret."""
+    """Formats log lines and tracebacks without `secrets` and without anything that looks like another secret."""
 
     def __init__(self, *secrets: str) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -57,7 +58,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 class JsonFormatter(RedactingFormatter):
-    """The same as JSON, an object a line, its time in UTC."""
+    """Formats the same as JSON: one object per line, with its time in UTC."""
 
     def line(self, record: logging.LogRecord) -> str:
         import json
@@ -73,18 +74,18 @@ class JsonFormatter(RedactingFormatter):
             line["exception"] = self.formatException(record.exc_info)
         elif record.exc_text:
             line["exception"] = record.exc_text
-        # Before they are put between quotes, which would change a secret that has some.
+        # Redacted before quoting, because quoting would change a secret that contains quotes.
         redacted = {name: self.redacted(value) for name, value in line.items()}
         return json.dumps(redacted, ensure_ascii=False)
 
 
 def formatter(log_format: str, *secrets: str) -> RedactingFormatter:
-    """That of `[operate] log_format`."""
+    """The formatter for `[operate] log_format`."""
     return (JsonFormatter if log_format == "json" else RedactingFormatter)(*secrets)
 
 
 def announce(sentence: str) -> None:
-    """Say it to the operator on standard error: as it is, or as a line of the log where that is JSON."""
+    """Show a sentence to the operator on standard error: plain, or as a line of the log if that is JSON."""
     if any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger().handlers):
         _log.info("%s", sentence)
     else:
@@ -92,5 +93,5 @@ def announce(sentence: str) -> None:
 
 
 def type_and_trace(fault: BaseException) -> str:
-    """The fault's type and traceback for the log, without its text, which may hold an address with a token."""
+    """The fault's type and traceback for the log. Its text is left out, because it may hold an address with a token."""
     return f"{type(fault).__name__}\n{''.join(traceback.format_tb(fault.__traceback__))}".rstrip()

@@ -1,8 +1,8 @@
 """Untrusted Markdown prepared for a platform: control codes and mentions removed, split at a length into blocks that
 belong together, misleading links detected.
 
-Pure: no I/O, no platform. The limits are the caller's. Blocks (paragraphs with their lists, headings, tables, fenced
-code) are lossless: joined they are the text.
+Pure: no I/O, no platform. The caller sets the limits. Splitting is lossless: the blocks (paragraphs with their lists,
+headings, tables, fenced code) joined are the text.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ LINK = re.compile(
 _HOST = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d]{2,63}")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u00ad"), None)
 
-# No sequence contains the beginning of another: else each of many would be tried up to the text's end.
+# No sequence contains the beginning of another; otherwise each of many would be tried up to the text's end.
 _SEQUENCE = re.compile(
     "(?:\x1b\\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link
     "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*(?:\x1b\\\\|\x9c)"  # DCS, SOS, PM, APC
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, such as a colour or a cursor movement (ECMA-48, 5.4)
     "|\x1b[ -/]*[0-~]"
 )
-# C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of direction (UAX 9); what is
-# invisible and means nothing alone: word joiner and operators, deprecated format characters, BOM,
-# annotation anchors; and tags, unless a flag is spelt with them (UTS 51). Not the zero-width (non-)joiners,
-# which scripts and emoji are written with, nor the zero-width space, with which `neutralise` works.
+# C0 except tab and newline, DEL, C1; marks, embeddings, overrides and isolates of direction (UAX 9); invisible
+# characters without a meaning of their own: word joiner and operators, deprecated format characters, BOM, annotation
+# anchors; and tags, unless a flag is spelt with them (UTS 51). Not the zero-width (non-)joiners, which scripts and
+# emoji are written with, nor the zero-width space, with which `neutralise` works.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
     "|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|[\u2028\u2029]")
-# Discord takes @everyone for a mention even with more letters before or after it.
+# Discord treats @everyone as a mention even with more letters before or after it.
 _MENTION = re.compile(
     r"@(?=everyone|here\b|channel\b)|(?<!\w)@(?=here|channel)|<(?=[@!#])",
     re.IGNORECASE,
@@ -61,36 +61,38 @@ _QUOTED = re.compile("^[> ]+", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
 
-_READ_CHARS = 4_000  # of what a title is made from
+_READ_CHARS = 4_000  # the part of a text that a title is made from
 TITLE_CHARS = 90
-"""The longest title of a conversation: every platform allows at least 100 for a thread's name."""
+"""The longest title of a conversation; every platform allows at least 100 characters for a thread's name."""
 
 BOLD_CHARS = 200
-"""How far back an open bold mark is looked for; longer bold texts are rare."""
+"""How far back, in characters, an open bold mark is searched for; longer bold texts are rare."""
 
 FULL = 2 / 3
-"""A part that is fuller than this ends before a block that does not fit; a less full one takes a part of the block."""
+"""The fill above which a part ends before a block that does not fit; a part that is less full takes a piece of the
+block.
+"""
 
 Size = Callable[[str], int]
-"""The length of a text as the platform counts it; `len` counts code points."""
+"""Gives the length of a text as the platform counts it; `len` counts code points."""
 
 Divide = Callable[[str, int], tuple[str, str]]
-"""Divides a piece's text in two, the first of at most so many units; "" and the text if it is not to be cut."""
+"""Divides a piece's text in two; the first has at most so many units. Returns "" and the text if it must not be cut."""
 
 
 def clean(text: str) -> str:
-    """The text without control codes of terminals and reading direction; line ends as \\n."""
+    """The text without control codes for terminals and reading direction; line ends become \\n."""
     text = _LINE_END.sub("\n", text)
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
 def neutralise(text: str) -> str:
-    """The text with @everyone, <@…>, <!channel> and the like broken, so that they mention nobody."""
+    """The text with @everyone, <@…>, <!channel> and the like broken up, so that they mention nobody."""
     return _MENTION.sub(lambda mention: mention[0] + _BROKEN, text)
 
 
 def title(text: str) -> str:
-    """A conversation's title from its question: one line without the quotation marks of Markdown, "" for nothing."""
+    """A conversation's title from its question: one line without Markdown's quotation marks; "" if nothing remains."""
     unquoted = _QUOTED.sub("", clean(text[:_READ_CHARS]))
     line = neutralise(" ".join(unquoted.split()))
     if len(line) <= TITLE_CHARS:
@@ -100,7 +102,7 @@ def title(text: str) -> str:
 
 
 def file_name(name: str, used: set[str], unsafe: re.Pattern[str]) -> str:
-    """A file's name without `unsafe` characters that is not in `used`; it is added to `used`."""
+    """The file's name without `unsafe` characters and unique within `used`, to which it is added."""
     path = PurePath(unsafe.sub("_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
     unique, number = path.name, 2
     while unique in used:
@@ -110,7 +112,7 @@ def file_name(name: str, used: set[str], unsafe: re.Pattern[str]) -> str:
 
 
 def shortened(text: str, most: int, size: Size) -> str:
-    """The text in at most `most` units, cut after a word, with an ellipsis."""
+    """The text in at most `most` units, cut after a word with an ellipsis."""
     if size(text) <= most:
         return text
     shortest = text[: most - 2]
@@ -122,7 +124,7 @@ def shortened(text: str, most: int, size: Size) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A line that opens fenced code. `before` precedes the marks: indents, quote and list markers."""
+    """A line that opens fenced code. `before` is what precedes the marks: indents, quote and list markers."""
 
     before: str
     marks: str
@@ -150,7 +152,7 @@ def fence(line: str) -> Fence | None:
 
 
 def blocks(markdown: str) -> list[Block]:
-    """The text's blocks in order. Blank lines between a list's items do not divide it."""
+    """The text's blocks in order. Blank lines between a list's items do not split it."""
     result: list[Block] = []
     open_fence: Fence | None = None
     listed, blank = False, True
@@ -193,9 +195,9 @@ def blocks(markdown: str) -> list[Block]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text that is not cut any further. `gap` are the line ends after it, if something follows.
+    """A part of a text that is not cut further. `gap` has the line ends after it, if something follows.
 
-    One that `leads` is not the last of its part: a heading stays with the text below it.
+    A piece that `leads` never ends a part: a heading stays with the text below it.
     """
 
     text: str
@@ -204,7 +206,7 @@ class Piece:
 
 
 def without_line(text: str, line: str) -> str:
-    """The text without the first such line, unless that is all of it."""
+    """The text without its first line equal to `line`, unless that is the whole text."""
     lines = text.split("\n")
     if line in lines and len(lines) > 1:
         lines.remove(line)
@@ -212,11 +214,11 @@ def without_line(text: str, line: str) -> str:
 
 
 def split(markdown: str, limit: int, size: Size = len) -> list[str]:
-    """Parts of at most `limit` characters, in order, cut at the best places.
+    """Split the text into parts of at most `limit` characters, in order, at the best places.
 
-    Between blocks rather than inside one, between lines rather than inside one; fenced code,
-    lists and tables stay whole while they fit. A fence that must be cut is closed and opened again.
-    Raises ValueError for a limit too small to hold a reopened fence.
+    Cuts are made between blocks rather than inside one, and between lines rather than inside one. Fenced code, lists
+    and tables stay whole if they fit. A fence that must be cut is closed and opened again. Raises ValueError if `limit`
+    is too small to hold a reopened fence.
     """
     if limit < 40:
         raise ValueError("a limit below 40 characters leaves no room for a fence")
@@ -231,10 +233,10 @@ def split(markdown: str, limit: int, size: Size = len) -> list[str]:
 
 
 def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide | None = None) -> list[str]:
-    """Pieces of at most `limit` joined to parts of at most `limit`.
+    """Join pieces of at most `limit` to parts of at most `limit`.
 
-    Each part is filled before the next begins, so that a text which grows leaves its full parts unchanged. With
-    `divide` a piece may be divided where much room would be left: platforms allow few messages.
+    Each part is filled before the next begins, so that the full parts of a growing text do not change. With `divide` a
+    piece may be divided where much room would be left, because platforms allow few messages.
     """
     parts: list[list[Piece]] = []
     part: list[Piece] = []
@@ -249,7 +251,7 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide |
             at = len(part)
             while at and part[at - 1].leads:
                 at -= 1
-            at = at or len(part)  # a part of headings alone is not moved
+            at = at or len(part)  # a part of nothing but headings is not moved
             parts.append(part[:at])
             part = part[at:]
             used = sum(size(leading.text + leading.gap) for leading in part)
@@ -263,7 +265,7 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide |
 
 
 def cut(block: str, limit: int, size: Size = len) -> list[str]:
-    """The block whole, or by lines, then sentences, words and characters where it is longer than `limit`."""
+    """The whole block; if it is longer than `limit`, cut at lines, then sentences, words and characters."""
     if size(block) <= limit:
         return [block]
     lines = LINE.findall(block)
@@ -293,7 +295,7 @@ def cut(block: str, limit: int, size: Size = len) -> list[str]:
 
 
 def _pieces(line: str, room: int, size: Size) -> list[str]:
-    """A line in pieces of at most `room`: cut after a sentence in the last third, else at a space before."""
+    """A line in pieces of at most `room`, each cut after a sentence in the last third, or at an earlier space."""
     pieces = []
     while len(line) > room or size(line) > room:
         most = min(len(line), room)
@@ -309,9 +311,9 @@ def _pieces(line: str, room: int, size: Size) -> list[str]:
 def roll_offset(text: str, new: str, *, overdue: bool) -> int | None:
     """The offset in `text + new`, after len(text), where a growing text continues in another message; None to wait.
 
-    For a message that has grown old: a platform's stream ends by itself after some minutes. The offset is between two
-    lines, outside code and tables. If `overdue`, also between two words that are not bold, and anywhere in code and
-    tables: pages reopen those, and never divide a link or code within a line.
+    Needed for an old message, because a platform's stream ends by itself after some minutes. The offset is between two
+    lines, outside code and tables. With `overdue` it may also be between two words that are not bold, and anywhere in
+    code and tables: pages reopen those, and never divide a link or code within a line.
     """
     joined = text + new
     for end in re.finditer(r"\n+|[ \t]+" if overdue else r"\n+", new):

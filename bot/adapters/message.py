@@ -1,6 +1,6 @@
-"""One message of a run: posted once, also when the process is killed in between, and edited from then on.
+"""One message of a run: posted once, even if the process is killed meanwhile, and edited from then on.
 
-Knows no stages; the outbox stores the message's id.
+Independent of stages; the outbox stores the message's id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Message(Generic[AnyPage]):
-    """`page` gives the present page, and whether it is final; None while there is nothing to show.
+    """One message. `page` gives the present page and whether it is final, or None while there is nothing to show.
 
     `instead_of` is the key of a message that this one replaces if it does not exist itself. `in_place`: it is only
     edited, never posted.
@@ -53,29 +53,29 @@ class Message(Generic[AnyPage]):
     clock: Clock = field(default_factory=LoopClock)
     exists: bool = False
     id: str = ""
-    """The platform's, where it `exists`."""
+    """The platform's id, if the message `exists`."""
     gone: bool = False
     unshown: bool = False
     """Whether its page, or a file of it, could not be shown anywhere."""
     posted: float | None = None
-    """When it was posted with its present stage, by the clock; None for one from before."""
+    """When it was posted with its present stage, by the clock; None for a message from before this process."""
     _on: Surface[AnyPage] | None = None
     _waited: bool = False
-    """Whether it only shows so far that the run waits."""
+    """Whether so far it only shows that the run waits."""
     _stale: str = ""
-    """The id of the message that it replaces, deleted as soon as the new one is posted."""
+    """The id of the message that it replaces, which is deleted as soon as the new one is posted."""
     _claimed: bool = False
     _shown: str | None = None
     _recorded: tuple[str, str, str | None] | None = None
     recording: asyncio.Task[None] | None = None
-    """Stores in the outbox what was written."""
+    """Stores what was written in the outbox."""
     _style: MessageStyle | None = None
     _files: tuple[tuple[str, bytes], ...] | None = ()
     _unsure: bool = False
     """Whether a post may have succeeded without a response."""
     _since: datetime = field(default_factory=partial(datetime.now, UTC))
     _waited_since: datetime | None = None
-    """When a message that this one replaces was claimed, of which nobody knows whether it was posted."""
+    """When a replaced message was claimed that may or may not have been posted."""
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -92,17 +92,17 @@ class Message(Generic[AnyPage]):
         self._claimed = False
 
     def show_finally(self, page: AnyPage) -> None:
-        """Show this page as the final one, even if the message was given up."""
+        """Show this page as the final one, even if the message had been given up."""
         self.page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
-        async with self._writing:  # where the run has moved to another channel, two writers may write it
+        async with self._writing:  # after a run has moved to another channel, two writers may write it
             due = self.page()
             if due is None or self.gone:
                 return False
             page, final = due
             new = not self.exists
-            while not self._claimed:  # it may be taken over during the claim
+            while not self._claimed:  # the message may be taken over during the claim
                 self._claimed = True
                 await self._claim()
             if new and self.exists and page.shown != self._shown:
@@ -111,9 +111,10 @@ class Message(Generic[AnyPage]):
             wrote = shown != self._shown
             if wrote:
                 shown = self._shown = page.shown if await self._show(page) else None
-                due = self.page()  # the same may have become final meanwhile: then it is stored once
+                due = self.page()  # the same page may have become final meanwhile; then it is stored once
                 final = final or (due is not None and due[1] and due[0].shown == shown)
-            # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
+            # In a task, so that the next message does not wait for the storage. After a crash in between, the message
+            # is found.
             self.recording = asyncio.create_task(self._record(self.recording, shown if final else None))
             if self._stale and not self.gone:
                 await self._delete_stale()
@@ -129,7 +130,7 @@ class Message(Generic[AnyPage]):
         except StorageFault as fault:  # an answer that a crash may repeat is better than none
             _log.warning("run %s: a message could not be claimed: %s", self.ref.run, fault)
             return
-        if row.message_id is not None and not self.exists:  # else it was taken over while it was being shown
+        if row.message_id is not None and not self.exists:  # otherwise it was taken over meanwhile
             self._recall(row.message_id, row.shown)
         elif before is not None and before.message_id is not None and not self.exists:
             self._recall(before.message_id, None)
@@ -145,7 +146,7 @@ class Message(Generic[AnyPage]):
         self.home.recall(message)
 
     async def _show(self, page: AnyPage) -> bool:
-        """Show the page: here, or in a simpler style, or on another surface. False if it can be shown nowhere."""
+        """Show the page here, in a simpler style, or on another surface. Returns False if it can be shown nowhere."""
         home = self.home
         style = home.style
         self.unshown = False
@@ -155,7 +156,7 @@ class Message(Generic[AnyPage]):
                 if self._on in home.lost:
                     self._start_anew()
                 elif self.exists and self._style is not None and self._style < home.style:
-                    # A layout stays one: the plain style takes a new message.
+                    # A layout cannot become plain, so the plain style needs a new message.
                     self._stale = "" if self.in_place else self.id
                     self._start_anew()
                 elif self.exists and self._waited and surface.renames(self.id, page):
@@ -165,7 +166,7 @@ class Message(Generic[AnyPage]):
                 if self.in_place and not self.exists:
                     self.gone = True
                 elif self.exists or not await self._post(surface, page):
-                    # What a message from before a crash shows is not known.
+                    # The content of a message from before a crash is unknown.
                     files = page.files != self._files if self._files is not None else bool(page.files)
                     reset = self._style is None
                     await surface.edit(self.id, page, self.ref, home.style, files=files, reset=reset)
@@ -182,7 +183,7 @@ class Message(Generic[AnyPage]):
                     self.gone = self.unshown = True
                     home.style = style  # the style was not the reason
                 else:
-                    # That is the likely style of one from before a crash.
+                    # The likely style of a message from before a crash.
                     self._style = self._style or MessageStyle.LAYOUT
                     home.style = MessageStyle(max(home.style, self._style) + 1)
             except PlaceClosed as closed:
@@ -199,7 +200,7 @@ class Message(Generic[AnyPage]):
         return not self.gone
 
     async def _delete_stale(self) -> None:
-        """Delete the message that this one has replaced: it may be unfinished. Raises Unavailable."""
+        """Delete the message that this one has replaced, which may be unfinished. Raises Unavailable."""
         try:
             await self.home.surface.delete(self._stale)
         except (Gone, Refused, PlaceClosed):
@@ -207,12 +208,14 @@ class Message(Generic[AnyPage]):
         self._stale = ""
 
     def _start_anew(self) -> None:
-        """Post another message the next time, with another ref, so that it is no repetition of this one."""
+        """Post a new message next time, with another ref, so that it does not count as a repetition of this one."""
         self.exists, self.id, self._on = False, "", None
         self.ref = replace(self.ref, turn=self.ref.turn + 1)
 
     async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> bool:
-        """Post it, unless an earlier try with an unknown outcome has done so. Whether it surely shows the page."""
+        """Post the message, unless an earlier try with an unknown outcome did so. Returns whether it surely shows the
+        page.
+        """
         unsure, self._unsure = self._unsure, True
         earlier = await surface.find(self.ref, self._since, self.home.messages) if unsure else None
         if earlier is None and self._waited_since is not None:
@@ -232,10 +235,10 @@ class Message(Generic[AnyPage]):
         self._unsure, self._waited_since = False, None
         return (
             not unsure and earlier is None
-        )  # the post may have returned the earlier message, because of its nonce
+        )  # because of its nonce, the post may have returned the earlier message
 
     async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
-        """Store the message's id, and what it shows once that is final."""
+        """Store the message's id and, once it is final, what it shows."""
         if before is not None:
             await before
         noting = (self.ref.key, self.id, shown)

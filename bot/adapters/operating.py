@@ -1,7 +1,7 @@
-"""The operator's HTTP server: is the process alive, is it ready, and what has it done, for programs that watch it.
+"""The operator's HTTP server for monitoring programs: liveness, readiness and metrics.
 
-It answers from the moment the process begins until it ends. No secret, no space and no person is in its answers, and
-it asks for no password: it belongs on loopback, or on a network of the operator's own.
+It answers from the moment the process begins until it ends. Its answers contain no secret, no space and no person, and
+it asks for no password: bind it to loopback or to the operator's own network.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LIVE: Final = "/live"
 READY: Final = ("/ready", "/health")
 METRICS: Final = "/metrics"
 COUNT_S: Final = 1.5
-"""How long the database may take to count what is not shown yet; without an answer the number is left out."""
+"""Seconds that the database may take to count what is not shown yet; without an answer the number is left out."""
 LEAVE_S: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class Operating:
-    """`start`, then `close`. Without `listen` in the config it does nothing."""
+    """The operator's server. Call `start`, then `close`. Without `listen` in the config it does nothing."""
 
     def __init__(self, health: Health, config: Config) -> None:
         self.health = health
@@ -52,7 +52,7 @@ class Operating:
         return [web.get(LIVE, self._live), *ready, web.get(METRICS, self._metrics)]
 
     async def start(self) -> None:
-        """Listen, if that is configured. Raises UserError where the address cannot be had."""
+        """Listen, if that is configured. Raises UserError if the address is not available."""
         if not self._listen or self.shared:
             return
         application = web.Application()
@@ -76,7 +76,7 @@ class Operating:
             await runner.cleanup()
 
     async def brief(self, request: web.Request) -> web.StreamResponse:
-        """For a server that strangers reach: whether this process is ready, and nothing more."""
+        """Whether this process is ready, and nothing else: for a server that strangers can reach."""
         ready = (await self.health.report()).ready
         return web.json_response({"status": "ok" if ready else "failed"}, status=200 if ready else 503)
 
@@ -95,7 +95,7 @@ class Operating:
         return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
 
     async def _gauges(self) -> list[Gauge]:
-        """What is read at each scrape; the database is asked one question for all runs together."""
+        """The values read at each scrape. One query counts all runs."""
         gauges: list[Gauge] = []
         if (app := self.health.app) is not None and not self.health.leaving:
             going, waiting = app.counts()
@@ -114,7 +114,7 @@ class Operating:
         return gauges
 
     async def _owed(self, app: App) -> int | None:
-        if self._counting is None:  # a database that hangs is not asked once more
+        if self._counting is None:  # a database that hangs is not asked again
             self._counting = asyncio.ensure_future(app.records.unshown.count())
         counting = self._counting
         await asyncio.wait({counting}, timeout=COUNT_S)

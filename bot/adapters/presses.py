@@ -1,7 +1,7 @@
-"""What the buttons under an answer do, for everybody who presses one, however old the answer is.
+"""What the buttons under an answer do for each person who presses one, however old the answer is.
 
-A press needs only the button's id, the storage and the pressed message. A press that is too late, or not allowed, gets
-a sentence that only the presser sees. Knows no platform: each acknowledges presses and changes messages its own way.
+A press needs only the button's id, the storage and the pressed message. For a press that is too late or not allowed,
+only the presser sees a sentence. Independent of platforms: each acknowledges presses and changes messages its own way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Press(Protocol):
 
     @property
     def location(self) -> Location:
-        """The presser and the place. Runs are looked up in its space alone, whatever id a button has."""
+        """The presser and the place. Runs are looked up only in its space, whatever id a button has."""
         ...
 
     def acknowledge(self) -> Awaitable[object]:
@@ -34,7 +34,7 @@ class Press(Protocol):
         ...
 
     async def soon(self, looked_up: Awaitable[T]) -> T:
-        """Wait for a look-up; if it takes long, acknowledge the press meanwhile."""
+        """Wait for a look-up; acknowledge the press meanwhile if it takes long."""
         ...
 
     async def tell(self, key: str, **values: object) -> None:
@@ -46,15 +46,15 @@ class Press(Protocol):
         ...
 
     async def begin(self, chosen: StoredChoice, run: str) -> None:
-        """Begin what the choice's line says, or ask for its words first."""
+        """Begin what the choice's line says, or first ask for its words."""
         ...
 
     def recount(self, run: str) -> None:
-        """Have the votes on the pressed message updated soon."""
+        """Schedule an update of the votes on the pressed message."""
         ...
 
     async def stopped(self) -> None:
-        """Tell everybody who sees the answer who has stopped the run."""
+        """Tell everybody who sees the answer who stopped the run."""
         ...
 
     async def remove_button(self, custom_id: str) -> None:
@@ -63,7 +63,7 @@ class Press(Protocol):
 
 
 async def stop(press: Press, run: str) -> None:
-    """Stop the run, which anyone who sees the answer may do, as with "stop"."""
+    """Stop the run. Anyone who sees the answer may do so, as with "stop"."""
     app, space = press.intake.app, press.location.space
     hidden, _ = await asyncio.gather(press.hidden(run), press.acknowledge())
     if hidden:
@@ -78,9 +78,9 @@ async def stop(press: Press, run: str) -> None:
 
 
 async def choose(press: Press, run: str, n: str, *, kind: str = stored_choices.KIND) -> None:
-    """Do as if the presser had typed the choice's line, if it has one.
+    """Act as if the presser had typed the choice's line, if it has one.
 
-    A vote is stored; it is answered by the run of its line, or else by a sentence.
+    A vote is stored; the run of its line answers it, or else a sentence.
     """
     records, space = press.intake.app.records, press.location.space
     stored = await records.offers.get(space, run, kind, int(n))
@@ -109,12 +109,12 @@ async def choose(press: Press, run: str, n: str, *, kind: str = stored_choices.K
 
 
 async def choose_meanwhile(press: Press, run: str, n: str) -> None:
-    """The same for what stands under a stage while it grows."""
+    """The same for the choices that are shown under a stage while it grows."""
     await choose(press, run, n, kind=stored_choices.MEANWHILE)
 
 
 async def rate(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
-    """Store a thumb up or down; each person's last one counts."""
+    """Store a thumb up or down; only each person's last one counts."""
     if not await press.soon(visible(press, run)):
         await press.tell("buttons.stale")
         return
@@ -124,7 +124,7 @@ async def rate(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
 
 
 async def visible(press: Press, run: str) -> bool:
-    """Whether the run is of the presser's space, and they may see it."""
+    """Whether the run belongs to the presser's space and they may see it."""
     past = await press.intake.app.request_of(press.location.space, run)
     return past is not None and not await press.hidden(run)
 

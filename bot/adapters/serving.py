@@ -1,6 +1,7 @@
-"""`run`: the bot on all configured platforms at once, until it is told to stop.
+"""`run`: the bot on all configured platforms at once, until it receives SIGTERM or Ctrl-C.
 
-Opens the application once, starts each platform's adapter, and prints one sentence for one that fails. Knows no event.
+Opens the application once, starts each platform's adapter, and prints one sentence for an adapter that fails.
+Independent of events.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from bot.config import Config
 
 OURS: Final = ("bot.", "discord.", "slack_")
-"""Loggers whose lines below a warning go to standard error; the file has all lines."""
+"""Loggers that also write lines below a warning to standard error; the file has all lines."""
 
 SWITCH_S: Final = 0.001
-"""How long a thread may compute while the event loop waits for it; Python's default is five times that."""
+"""Seconds that a thread may compute while the event loop waits for it; Python's default is five times as long."""
 
 LEAVE_S: Final = 18.0
-"""How long after SIGTERM the process is there at most; docs/hosting.md says 20 seconds.
+"""The most seconds between SIGTERM and the end of the process; docs/hosting.md says 20.
 
 What is not done by then is done at the next start, as after a kill.
 """
@@ -50,11 +51,11 @@ class Adapter(Protocol):
         ...
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises UserError when it cannot continue."""
         ...
 
     def connections(self) -> Connections:
-        """Its connections to the platform, by names of its own."""
+        """Its connections to the platform, by the adapter's own names."""
         ...
 
     async def stop_receiving(self) -> None:
@@ -74,17 +75,17 @@ class ConfiguredPlatform:
 
 
 def serve(config: Config, locale: str) -> int:
-    """Run until SIGTERM or Ctrl-C. Raises UserError when nothing can begin, or nothing can go on."""
+    """Run until SIGTERM or Ctrl-C. Raises UserError when no platform can start, or none can continue."""
     say = words(locale)
     chosen = _chosen(config, say)
     _log_to(config, [secret for platform in chosen for secret in platform.secrets])
-    # Threads that compute yield this soon, because the event loop has to acknowledge events within three seconds.
+    # Computing threads yield this soon, because the event loop must acknowledge events within three seconds.
     sys.setswitchinterval(SWITCH_S)
     return termination.run(_serve(config, chosen, say), within_s=LEAVE_S)
 
 
 def _chosen(config: Config, say: Words) -> list[ConfiguredPlatform]:
-    """The configured platforms. A half configured one is told of; raises UserError if there is no other."""
+    """The configured platforms. Prints a notice about a half configured one; raises UserError if there is no other."""
     configured: list[ConfiguredPlatform] = []
     half: list[UserError] = []
     for look in (_discord, _slack):
@@ -142,7 +143,7 @@ async def _serve(config: Config, chosen: list[ConfiguredPlatform], say: Words) -
     announce(say("serving.opening", folder=config.data_dir, names=names))
     health = Health(config.data_dir)
     operating = Operating(health, config)
-    await operating.start()  # before the storage is opened: a migration may take minutes
+    await operating.start()  # before the storage is opened, because a migration may take minutes
     try:
         await _serve_app(await App.open(config), chosen, operating, say)
     finally:
@@ -160,7 +161,7 @@ async def _serve_app(app: App, chosen: list[ConfiguredPlatform], operating: Oper
         await _serve_on(app, adapters, say)
     finally:
         health.leaving = True
-        # In this order: receive nothing more, end the runs, and only then close what sends messages.
+        # The order matters: receive nothing more, end the runs, and only then close what sends messages.
         await _each([adapter.stop_receiving for adapter in adapters])
         await app.close()
         await _each([adapter.close for adapter in adapters])
@@ -171,7 +172,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
     failed: list[UserError] = []
     offering: list[asyncio.Task[None]] = []
     ready = []
-    # Signing in is mostly waiting: do it at the same time, and load meanwhile what the start needs.
+    # Signing in is mostly waiting, so all sign in at the same time while the start's needs are loaded.
     app.load()
     plain("")  # loads the parser of Markdown, so that no table of an answer waits for it
     prepared = await asyncio.gather(*(each.prepare() for each in platforms), return_exceptions=True)
@@ -188,7 +189,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
         if resumed := await app.start():
             _log.info("taking up %d requests that were cut off", len(resumed))
         offering.append(asyncio.create_task(_offer(app, say)))
-        # The present objects stay alive: searching them for garbage again and again would block the loop.
+        # These objects stay alive; repeated garbage collection of them would block the loop.
         gc.freeze()
     running = {asyncio.create_task(each.run()): each for each in ready}
     try:
@@ -213,7 +214,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
 
 
 async def _offer(app: App, say: Words) -> None:
-    """Print which model servers run on this machine and have not been chosen."""
+    """Print which model servers run on this machine but are not chosen."""
     if (server := await app.local_server()) is not None:
         offer = say("models_chat.offer", server=server.title, model=server.models[0], name=server.name)
         announce(offer)

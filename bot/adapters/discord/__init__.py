@@ -1,1 +1,1 @@
-"""Discord: a client, what it listens to, and how a run's events look there."""
+"""Discord: the client, its listeners, and how a run's events look there."""

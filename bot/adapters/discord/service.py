@@ -1,4 +1,4 @@
-"""The adapter of Discord for `run`; and the attachments that are fetched from Discord when a work asks for them."""
+"""The Discord adapter for `run`, and the attachments that it fetches from Discord when a work asks for them."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("cdn.discordapp.com", "media.discordapp.net")
 CLIPS: Final = f"{PLATFORM} clips"
-"""What clips are kept as, which are not read aloud in a voice channel."""
+"""The key under which clips that are not read aloud in a voice channel are kept."""
 _UNREACHABLE: Final = "discord_run.file_unreachable"
 
 
 class Sutradhar(Client):
-    """The client with all its commands and listeners."""
+    """The client, with all its commands and listeners."""
 
     async def setup_hook(self) -> None:
-        """Called after the login, before the gateway connects: set up everything that handles events."""
+        """Set up everything that handles events. Called after the login, before the gateway connects."""
         fetch = Attachments(self.settings).fetch
         post = partial(post_clip, self)
         clips = self.app.clips(post, kept=CLIPS, again=False, unpost=partial(unpost_clips, self))
@@ -68,7 +68,7 @@ class Sutradhar(Client):
         await voice.open()
         if (
             not self.app.beside_others
-        ):  # before runs are taken up again: what they say is heard where the bot was
+        ):  # before runs are taken up again, so that what they say is heard in the bot's voice channel
             await voice.take_up(lambda _: True)
         self.app.attach(
             Platform(
@@ -107,7 +107,7 @@ class Sutradhar(Client):
         await sync(self.tree, self.app.records.marks, self.settings.sync_guilds)
 
     async def _adults(self, place: Place) -> bool:
-        """Whether only adults are let into the place's channel; what is not known is no such place."""
+        """Whether the place's channel admits only adults; an unknown channel does not count."""
         channel = None
         if place.channel.isdecimal():
             with suppress(SurfaceFault), as_surface_faults():
@@ -133,19 +133,19 @@ class Sutradhar(Client):
         return clean(f"{sign}{channel.name}")
 
     async def _person_name(self, place: Place, person: str) -> str:
-        """As far as the client knows the member: Discord is not asked."""
+        """The member's name if the client knows it; Discord is not asked."""
         guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
         member = guild.get_member(int(person)) if guild is not None and person.isdecimal() else None
         return clean(member.display_name) if member is not None else ""
 
     async def _standing(self, place: Place, person: str, groups: Collection[str]) -> Standing:
-        """Asks Discord for a member whom the client does not know."""
+        """The person's standing. Asks Discord for a member whom the client does not know."""
         guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
         if guild is None or not person.isdecimal():
             return Standing((), admin=place.space == f"user:{person}")
         try:
             member = guild.get_member(int(person)) or await guild.fetch_member(int(person))
-        except discord.NotFound:  # who has left is in no group
+        except discord.NotFound:  # a person who has left is in no group
             return Standing(())
         except (discord.DiscordException, OSError):
             raise UserError("access.no_groups") from None
@@ -153,7 +153,7 @@ class Sutradhar(Client):
         return Standing(groups_of(member) or (), theirs.manage_guild or theirs.administrator)
 
     async def _knows(self, place: Place, kind: str, id: str) -> bool:
-        """Asks Discord for a member whom the client does not know."""
+        """Whether the id exists there. Asks Discord for a member whom the client does not know."""
         guild = self.get_guild(int(place.space)) if place.space.isdecimal() else None
         if guild is None or not id.isdecimal():
             return False
@@ -193,7 +193,9 @@ class Sutradhar(Client):
 
 
 class Discord:
-    """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
+    """The Discord adapter. Call `prepare`, then `App.start`, then `run`. Create it in the event loop; `close` it, even
+    if it was never prepared.
+    """
 
     def __init__(self, app: App, config: Config, token: str, say: Words) -> None:
         self._settings = config.discord
@@ -210,8 +212,8 @@ class Discord:
         await self._client.ask_advice()
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`, of the shards that no other process has. Raises UserError when it
-        cannot go on.
+        """Receive events until `stop_receiving`, for the shards that no other process has. Raises UserError when it
+        cannot continue.
         """
         async with faults_as_sorry(self._settings):
             await self._client.connect()
@@ -220,7 +222,7 @@ class Discord:
         announce(self._say("discord_run.standby"))
 
     def connections(self) -> Connections:
-        """The shards; all of them are needed, as each has servers of its own. Other processes may have them."""
+        """The shards. All of them are needed, because each has its own servers; other processes may run some."""
         if self._client.standing_by:
             return Connections(enough=True, states={})
         states = self._client.connections()
@@ -229,7 +231,7 @@ class Discord:
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
         if self._begun:
-            if self._client.voice is not None:  # over the gateway, too, a voice channel is left
+            if self._client.voice is not None:  # leaving a voice channel also needs the gateway
                 await self._client.voice.close()
             await self._client.stop_receiving()
 
@@ -246,11 +248,11 @@ class Discord:
 
 
 class Attachments:
-    """Downloads attachments from Discord's hosts, without the bot's token."""
+    """Downloads attachments from Discord's hosts without the bot's token."""
 
     def __init__(self, settings: DiscordConfig, *, pause_s: float = 1.0) -> None:
         self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
-        # A proxy or a replacement of Discord's API may have files, too.
+        # A proxy or a replacement of Discord's API may also host files.
         self._own = URL(settings.api_base).origin()
 
     async def fetch(self, _: Request, file: File, path: Path, limit: int) -> None:

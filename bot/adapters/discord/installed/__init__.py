@@ -1,1 +1,1 @@
-"""The connection to Discord, its limits and set-up, and the operator's checks."""
+"""The connection to Discord, its limits and set-up, and the checks for the operator."""

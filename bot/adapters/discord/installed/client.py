@@ -1,4 +1,6 @@
-"""The client of Discord: intents, gateway, and faults of the connection as sentences. Knows no command and no work."""
+"""The client of Discord: intents, gateway, and connection faults turned into sentences. Independent of commands and
+works.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config, DiscordConfig
 
-# Discord's documentation, "Gateway Close Event Codes": those after which reconnecting does not help.
+# The codes after which reconnecting does not help (Discord's documentation, "Gateway Close Event Codes").
 _CLOSED: Final = {
     4004: "discord_run.token_refused",
     4010: "discord_run.shards_wrong",
@@ -45,26 +47,30 @@ _CLOSED: Final = {
 }
 
 LEAVE_S = 3.0
-"""How long `stop_receiving` waits for the gateway: a dead connection never closes."""
+"""How long `stop_receiving` waits for the gateway, in seconds: a dead connection never closes."""
 
 LAST_GUILD_S = 0.5
-"""How long to wait for another server before the bot counts as ready. discord.py waits 2 s, to fill caches that we do
-not use; servers that come later work as well."""
+"""Seconds to wait for another server before the bot counts as ready. discord.py waits 2 s, to fill caches that we do
+not use; servers that come later work as well.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 def redirect(settings: DiscordConfig) -> None:
-    """Set discord.py's addresses to the configured ones; they are attributes of its classes, once per process."""
+    """Set discord.py's addresses to the configured ones. They are class attributes, so this applies to the whole
+    process.
+    """
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     if settings.gateway_url is not None:
         discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = URL(settings.gateway_url)
 
 
 def voice_without_tls(http: discord.http.HTTPClient, gateway: URL) -> None:
-    """Connect to voice servers at the host of a gateway without TLS (ws://) without TLS, too.
+    """Connect to voice servers without TLS (ws://) if the gateway's host has none either.
 
-    discord.py has wss:// before their address, which has no scheme. Discord's own are at other hosts.
+    discord.py puts wss:// before their address, which has no scheme. Discord's own voice servers are at other hosts and
+    keep TLS.
     """
     connect = http.ws_connect
 
@@ -96,7 +102,9 @@ async def faults_as_sorry(settings: DiscordConfig) -> AsyncGenerator[None, None]
 
 
 def intents_of(free_chat: bool) -> discord.Intents:
-    """The fewest intents needed: servers, messages, voice channels. Content is privileged, but for mentions and DMs."""
+    """The fewest intents needed: servers, messages, voice channels. Message content is privileged, except in mentions
+    and DMs.
+    """
     intents = discord.Intents.none()
     intents.guilds = intents.guild_messages = intents.dm_messages = intents.voice_states = True
     intents.message_content = free_chat
@@ -104,7 +112,7 @@ def intents_of(free_chat: bool) -> discord.Intents:
 
 
 class Client(commands.AutoShardedBot):
-    """One per process. `login`, then `App.start`, then `connect`."""
+    """The Discord client; one per process. Call `login`, then `App.start`, then `connect`."""
 
     intake: Intake
     voice: VoiceChannels | None = None
@@ -118,7 +126,7 @@ class Client(commands.AutoShardedBot):
         on_standby: Callable[[], None] | None = None,
         hangs_s: float = HANGS_S,
     ) -> None:
-        """`hangs_s`: a request without an answer for so long is given up, and its connection closed."""
+        """`hangs_s`: after so many seconds without a response a request is given up and its connection closed."""
         self.app = app
         self.config = config
         self.settings = config.discord
@@ -128,14 +136,14 @@ class Client(commands.AutoShardedBot):
         self.refused = InvalidRequests()
         self.acknowledgements = Acknowledgements()
         self.connected: set[int] = set()
-        """The shards whose session is there."""
+        """The shards that have a session."""
         self.new_threads = NewThreads()
         self.lines = KeyedLocks()
-        """By run: the line that says who asked gets its link, or is taken back."""
+        """Locks by run: one task at a time adds the link to the line that says who asked, or takes the line back."""
         self._on_first_ready = on_first_ready
         self._on_standby = on_standby
         self.advice: Plan | None = None
-        """What Discord said last of shards and starts, where processes share them."""
+        """Discord's latest answer about shards and starts; used where processes share the shards."""
         self._plan: Plan | None = None
         self._shared: SharedShards | None = None
         self._turnstile = Turnstile()
@@ -144,7 +152,7 @@ class Client(commands.AutoShardedBot):
         trace = self.refused.trace()
         trace.on_request_end.append(self.acknowledgements.answered)
         in_voice = discord.MemberCacheFlags.none()
-        in_voice.voice = True  # to tell people from bots there
+        in_voice.voice = True  # tells people in voice channels from bots
         super().__init__(
             command_prefix=commands.when_mentioned,
             help_command=None,
@@ -166,7 +174,7 @@ class Client(commands.AutoShardedBot):
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
 
     def dispatch(self, event: str, /, *arguments: Any, **named: Any) -> None:
-        """Count events and keep `connected`, at once: listeners would be a task for each event."""
+        """Count events and keep `connected` up to date at once; listeners would need a task for each event."""
         match event:
             case "socket_event_type":
                 metrics.EVENTS.add("Discord")
@@ -181,7 +189,7 @@ class Client(commands.AutoShardedBot):
         super().dispatch(event, *arguments, **named)
 
     def connections(self) -> dict[str, bool]:
-        """Whether each shard that this process runs is connected; empty before Discord has said which there are."""
+        """Whether each shard that this process runs is connected; empty before Discord has named the shards."""
         ids: Collection[int] = self._plan.ids if self._plan is not None else ()
         if self._shared is not None:
             ids = sorted(self._shared.held)
@@ -193,18 +201,18 @@ class Client(commands.AutoShardedBot):
         return self._shared is not None and self._shared.standing_by
 
     async def ask_advice(self) -> None:
-        """Ask Discord how many shards there should be, where processes have to agree. Raises UserError."""
+        """Ask Discord how many shards there should be, if several processes share them. Raises UserError."""
         if self.app.beside_others:
             self.advice = await plan(self.http, self.settings, starts=1)
 
     async def on_ready(self) -> None:
-        """Discord repeats this event after long interruptions; the operator is told once."""
+        """Handle READY. Discord repeats it after long interruptions; the operator sees the notice once."""
         if self._on_first_ready is not None:
             tell, self._on_first_ready = self._on_first_ready, None
             tell(self)
 
     async def launch_shards(self) -> None:
-        """Start the shards in the background, so that a fault of the first one is seen at once."""
+        """Start the shards in the background, so that a fault of the first one is noticed at once."""
         if self.is_closed():
             return
         if (share := self.app.share(PLATFORM, self.settings.shard_ids)) is not None:
@@ -233,12 +241,12 @@ class Client(commands.AutoShardedBot):
         await self._turnstile.through((shard_id or 0) % concurrency)
 
     async def on_shard_connect(self, shard_id: int) -> None:
-        """Resume sessions through the configured gateway, too, not through the address in READY."""
+        """Also resume sessions through the configured gateway rather than the address in READY."""
         if self.settings.gateway_url is not None and (shard := self.get_shard(shard_id)) is not None:
             shard._parent.ws.gateway = URL(self.settings.gateway_url)
 
     async def stop_receiving(self) -> None:
-        """Disconnect from the gateway: no more events come; requests can still be sent."""
+        """Disconnect from the gateway. No more events arrive; requests can still be sent."""
         for task in self._starting:
             task.cancel()
         if self._shared is not None:

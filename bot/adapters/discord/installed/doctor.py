@@ -1,4 +1,4 @@
-"""The Discord part of `doctor`: checks the application on Discord, and says what to click for each fault.
+"""The Discord part of `doctor`: checks the application on Discord, and says how to mend each fault.
 
 Changes nothing there, and never opens a gateway, because the bot may be running.
 """
@@ -27,12 +27,12 @@ LONGEST_S: Final = 60.0
 CALLS: Final = 3
 SLOW_MS: Final = 1_000
 PAGE: Final = 200
-"""Servers per call, the most that Discord gives ("Get Current User Guilds")."""
+"""Servers per call; Discord's maximum ("Get Current User Guilds")."""
 NAMED: Final = 10
 
 
 async def examine(config: Config, token: str, say: Words) -> list[Check]:
-    """Do all checks that this token permits."""
+    """Run all checks that this token permits."""
     checks: list[Check] = []
     settings = config.discord
     redirect(settings)
@@ -106,7 +106,7 @@ def _application(client: discord.Client, settings: DiscordConfig, say: Words) ->
 
 
 async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[Check, None]:
-    """Permissions of the bot's roles; those of a single channel are shown by /setup there."""
+    """Check the permissions of the bot's roles; /setup shows those of a single channel."""
     need, n, lacking, after = wanted(), 0, 0, None
     while True:
         page: list[dict[str, Any]] = list(await http.get_guilds(PAGE, after=after, with_counts=False))  # type: ignore[arg-type]  # as they come over the wire
@@ -159,7 +159,7 @@ async def _commands(
 
 
 def _shape(command: dict[str, Any]) -> tuple[object, ...]:
-    """The fields of a command or option that have to be equal on both sides; Discord adds others."""
+    """The fields of a command or option that must be equal on both sides; Discord adds others."""
     return (
         command.get("type", 1),
         command["name"],
@@ -171,7 +171,7 @@ def _shape(command: dict[str, Any]) -> tuple[object, ...]:
 
 
 class _Nobody:
-    """Takes the place of the application for commands that are not used."""
+    """Stands in for the application while the commands are built but not used."""
 
     async def complete(self, *_: object) -> list[str]:
         return []

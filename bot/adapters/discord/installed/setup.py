@@ -1,8 +1,8 @@
 """The set-up on Discord: the link for inviting the bot, with the permissions that it needs and why; the welcome message
-on a server; the registration of slash commands, only if they have changed; and the checklist of /setup.
+on a server; the registration of slash commands when they have changed; and the checklist of /setup.
 
-For each target of commands (everybody, or one server) the storage has a hash of what was sent. Knows no command's
-meaning. `python -m bot doctor` checks the machine and the whole application instead.
+For each target of commands (everybody, or one server) the storage keeps a hash of what was sent. The module does not
+depend on what a command means. `python -m bot doctor` checks the machine and the whole application instead.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ PERMISSIONS: Final = (
     "read_message_history",
     "attach_files",
 )
-"""All permissions that are ever needed; each has its name and its reason in the catalogue."""
+"""All permissions that are ever needed. The catalogue has a name and a reason for each."""
 FOR_VOICE: Final = ("connect", "speak")
-"""Those that the link asks for as well: without them the bot is in no voice channel, and lacks nothing else."""
+"""Permissions that the link also asks for. Without them the bot cannot use voice channels; nothing else is affected."""
 ASK_S: Final = 20.0
 _FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
 SYNC_S: Final = 20.0
-"""How long a start waits for Discord to take the commands: changes to commands are limited by the day."""
+"""Seconds that a start waits for Discord to accept the commands; Discord limits changes to commands per day."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ async def _ask(config: Config) -> int:
 
 
 async def welcome(marks: Marks, guild: discord.Guild) -> None:
-    """Post the welcome message, once, where the bot may write."""
+    """Post the welcome message once, where the bot may write."""
     mark = f"discord.welcomed.{guild.id}"
     if await marks.get(mark) is not None:
         return
@@ -113,7 +113,7 @@ async def welcome(marks: Marks, guild: discord.Guild) -> None:
         await channel.send(
             say("welcome.server"),
             allowed_mentions=discord.AllowedMentions.none(),
-            nonce=f"w{guild.id}",  # one message, also after a crash before the mark is stored
+            nonce=f"w{guild.id}",  # one message, even after a crash before the mark is stored
         )
     except discord.HTTPException as fault:
         _log.info("server %s could not be welcomed: %s", guild.id, fault)
@@ -122,7 +122,7 @@ async def welcome(marks: Marks, guild: discord.Guild) -> None:
 
 
 def where(guild: discord.Guild) -> discord.TextChannel | None:
-    """The server's system channel, else the first one from the top, in which the bot may write."""
+    """The first channel where the bot may write: the server's system channel, else the first one from the top."""
     system = [guild.system_channel] if guild.system_channel is not None else []
     for channel in [*system, *sorted(guild.text_channels, key=lambda each: (each.position, each.id))]:
         may = channel.permissions_for(guild.me)
@@ -132,7 +132,7 @@ def where(guild: discord.Guild) -> discord.TextChannel | None:
 
 
 class Notes(Protocol):
-    """The part of storage.marks.Marks that is used here."""
+    """The part of `storage.marks.Marks` that is used here."""
 
     async def get(self, name: str) -> str | None: ...
 
@@ -163,10 +163,11 @@ def note_of(application: int, guild: int | None) -> str:
 
 
 async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ()) -> list[int | None]:
-    """Register changed commands; the targets that were written. With `guilds` only these servers get the commands.
+    """Register changed commands and return the targets that were written. With `guilds` only these servers get the
+    commands.
 
-    A server that is no longer one of them loses its own commands. A target that Discord refuses keeps its commands and
-    is tried again at the next start.
+    A server that is no longer in `guilds` loses its own commands. A target that Discord refuses keeps its commands, and
+    the next start tries again.
     """
     application = tree.client.application_id
     assert application is not None
@@ -213,7 +214,7 @@ def listed(checks: Sequence[Check], say: Words) -> str:
 async def examine(
     client: Client, guild: discord.Guild | None, space: str, may: discord.Permissions, say: Words
 ) -> list[Check]:
-    """All checks for a channel where the bot has the permissions `may`."""
+    """Run all checks for a channel where the bot has the permissions `may`."""
     return [
         *_permissions(may, say),
         _threads(client, may, say),
@@ -265,5 +266,5 @@ async def _commands(client: Client, guild: discord.Guild | None, say: Words) -> 
 def _latency(client: Client, guild: discord.Guild | None, say: Words) -> Iterator[Check]:
     shard = client.get_shard(guild.shard_id) if guild is not None else None
     seconds = shard.latency if shard is not None else client.latency
-    if math.isfinite(seconds):  # there is none before the first heartbeat
+    if math.isfinite(seconds):  # before the first heartbeat there is no latency
         yield Check(None, say("welcome.check_latency", ms=round(seconds * 1_000)))

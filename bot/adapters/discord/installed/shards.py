@@ -1,4 +1,4 @@
-"""Discord's shards: which of them this process runs, when they start, and how one moves to another process.
+"""Discord's shards: which ones this process runs, when they start, and how one moves to another process.
 
 Discord's documentation, "Sharding", "Max Concurrency": one identify per five seconds and bucket, where a shard's bucket
 is its number modulo `max_concurrency`.
@@ -29,39 +29,39 @@ if TYPE_CHECKING:
 IDENTIFY_S: Final = 5.0
 
 APART_S: Final = 5.5
-"""Between two identifies of different processes, whose requests may take differently long to arrive."""
+"""Seconds between two identifies of different processes, because their requests may take different times to arrive."""
 
 LOOK_S: Final = 1.0
-"""Between two looks at the shards of all processes."""
+"""Seconds between two looks at the shards of all processes."""
 
 HAND_OVER_S: Final = 30.0
-"""How long a shard that is handed over stays connected if the next process does not say that it is."""
+"""Seconds that a shard which is handed over stays connected if the next process does not report its connection."""
 
 MOVE_S: Final = 5.0
-"""Between two shards that one process hands over."""
+"""Seconds between two hand-overs by one process."""
 
 ADVICE_S: Final = 30.0
-"""How long what Discord says of starts is good for."""
+"""Seconds for which Discord's answer about starts stays valid."""
 
 KEPT_STARTS: Final = 0.1
-"""The part of a day's starts that is not spent on moving shards."""
+"""The share of a day's starts that is kept back from moving shards."""
 
 LEAVE_S: Final = 12.0
-"""How long a process that ends stays connected for the others to take its shards: a look, one turn of a bucket, and the
-time that connecting takes on a busy machine. What comes to a shard that nobody is connected with is lost.
+"""Seconds that an ending process stays connected so that others can take its shards: one look, one turn of a bucket,
+and the time to connect on a busy machine. Events of a shard that nobody is connected to are lost.
 """
 
 REFUSED_S: Final = 30.0
-"""How long to wait before shards are tried again that Discord did not let start."""
+"""Seconds to wait before trying again to start shards that Discord refused."""
 
 THERE: Final = "discord.shard"
-"""What processes tell each other: the number of a shard that is connected."""
+"""The topic of messages between processes; its content is the number of a shard that is now connected."""
 
 _log = logging.getLogger(__name__)
 
 
 def shard_of(space: str, count: int) -> int:
-    """The shard of `count` to which Discord sends the events of a space; the first one for direct messages."""
+    """Which of `count` shards receives the events of a space; direct messages go to the first."""
     return (int(space) >> 22) % count if space.isdecimal() else 0
 
 
@@ -75,11 +75,11 @@ class Plan:
     concurrency: int
     remaining: int = 0
     total: int = 0
-    """How many sessions may start today, and how many of them may yet."""
+    """How many sessions may start per day, and how many are left."""
 
     @property
     def buckets(self) -> list[list[int]]:
-        """Lists of the shards that have to start one after another."""
+        """Lists of the shards that must start one after another."""
         by_bucket: dict[int, list[int]] = {}
         for shard in self.ids:
             by_bucket.setdefault(shard % self.concurrency, []).append(shard)
@@ -89,11 +89,11 @@ class Plan:
 async def plan(
     http: discord.http.HTTPClient, settings: DiscordConfig, *, count: int = 0, starts: int | None = None
 ) -> Plan:
-    """The plan from Discord's answer (GET /gateway/bot) and the settings. `count` of shards, if it is agreed upon.
+    """The plan from Discord's answer (GET /gateway/bot) and the settings.
 
-    `starts`: how many of them are to start now, None for all.
+    `count` is the agreed number of shards, if there is one. `starts` is how many of them start now, None for all.
 
-    Raises UserError when Discord cannot be reached, or does not allow so many sessions today: it resets the token of a
+    Raises UserError when Discord cannot be reached or does not allow so many sessions today: it resets the token of a
     bot that identifies too often.
     """
     try:
@@ -116,7 +116,7 @@ async def plan(
 
 
 class Turnstile:
-    """Lets one caller through per `seconds` and bucket, first come, first served."""
+    """Lets one caller through per `seconds` and bucket, in order of arrival."""
 
     def __init__(self, seconds: float = IDENTIFY_S) -> None:
         self._seconds = seconds
@@ -134,10 +134,10 @@ class Turnstile:
 
 
 class SharedShards:
-    """Of one process, where several share the database.
+    """The shards of one process, where several processes share the database.
 
-    A shard that is handed over stays connected until the next process has a session of its own. Both receive what comes
-    meanwhile, and the inbox lets one answer it.
+    A shard that is handed over stays connected until the next process has its own session. Both receive the events in
+    between, and the inbox lets only one answer each.
     """
 
     def __init__(self, client: Client, share: Share, on_standby: Callable[[], None] | None) -> None:
@@ -151,14 +151,14 @@ class SharedShards:
         self._advised_at = asyncio.get_running_loop().time()
         self._move_at = 0.0
         self._handing: dict[int, float] = {}
-        """The shards that another process may have, still connected, and since when."""
+        """The shards that another process may take and that are still connected here, with the time since when."""
         self._handed = asyncio.Event()
-        """Set once another process has the last one of these."""
+        """Set once other processes have connected all of these shards."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._gained: set[int] = set()
-        """The shards that are this process's, and that it has not begun to start or serve."""
+        """The shards assigned to this process that it has not begun to start or serve."""
         self._waiting: set[int] = set()
-        """The shards that start once it is their turn."""
+        """The shards that wait for their turn to start."""
         self._starting: set[int] = set()
         self._app.hear(THERE, self._there)
 
@@ -168,7 +168,7 @@ class SharedShards:
         return self._share.held
 
     async def keep(self) -> None:
-        """Take shards, and hand them over, as long as the client is connected. A fault ends the client's `connect`."""
+        """Take and hand over shards while the client is connected. A fault ends the client's `connect`."""
         try:
             await self._share.join()
             while True:
@@ -179,15 +179,15 @@ class SharedShards:
             queue.put_nowait(EventItem(EventType.terminate, None, fault))
 
     async def identify_turn(self, shard: int) -> None:
-        """Wait until no process has identified in this shard's bucket for long enough."""
+        """Wait until no process has identified in this shard's bucket for `APART_S`."""
         await self._share.turn(f"identify {shard % self._concurrency}", APART_S)
 
     def ready(self, shard: int) -> None:
-        """The shard is connected here: the process that had it may leave it."""
+        """Report that the shard is connected here, so that the previous process may disconnect it."""
         self._do(self._app.tell(THERE, str(shard)))
 
     async def leave(self) -> None:
-        """Let other processes take all shards, and stay connected for a moment until they have."""
+        """Hand over all shards; stay connected until other processes have them, at most `LEAVE_S`."""
         for task in self._tasks:
             task.cancel()
         alone = self._share.members == 1
@@ -214,7 +214,7 @@ class SharedShards:
                 await self._take(self._gained)
                 self._gained = set()
             if self._share.members < before and self._client.voice is not None:
-                # What a process that leaves still had to say.
+                # What the previous process still had to read aloud.
                 await self._client.voice.take_up(self._among(self.held))
             for shard, since in list(self._handing.items()):
                 if now - since > HAND_OVER_S and await self._share.elsewhere(shard):
@@ -258,19 +258,19 @@ class SharedShards:
 
     async def _launch(self, gateway: URL, shards: Sequence[int]) -> None:
         for shard in shards:
-            if shard not in self._waiting:  # another process has it now
+            if shard not in self._waiting:  # meanwhile another process has it
                 continue
             self._waiting.discard(shard)
             self._starting.add(shard)
-            for guild in list(self._client.guilds):  # known from an earlier time
+            for guild in list(self._client.guilds):  # known from an earlier connection
                 if guild.shard_id == shard:
                     self._client._connection._remove_guild(guild)
             await self._client.launch_shard(gateway, shard)
             self._starting.discard(shard)
 
     async def _hand_over(self) -> None:
-        """Let another process take a shard in which nothing is read aloud, if Discord allows enough starts. Runs that
-        go on here do so to their end.
+        """Let another process take a shard in which nothing is read aloud, if Discord allows enough starts. Runs
+        already active here finish here.
         """
         voice, loop = self._client.voice, asyncio.get_running_loop()
         for shard in sorted(self._client.connected.intersection(self.held), reverse=True):
@@ -285,7 +285,9 @@ class SharedShards:
             return
 
     async def _planned(self, starts: int) -> Plan:
-        """Discord's word of a moment ago, as it takes few questions, else of now. Raises UserError."""
+        """The plan from Discord's recent answer, or from a new one if that is too old; Discord limits such requests.
+        Raises UserError.
+        """
         now = asyncio.get_running_loop().time()
         said = self._client.advice
         if said is None or now - self._advised_at > ADVICE_S or said.remaining < starts:
@@ -305,7 +307,7 @@ class SharedShards:
         await self._share.give(shard)
 
     def _there(self, number: str) -> None:
-        """Another process is connected with the shard: disconnect from it."""
+        """Disconnect from the shard, because another process is connected to it."""
         shard = int(number)
         if self._handing.pop(shard, None) is None or (info := self._client.get_shard(shard)) is None:
             return
@@ -331,4 +333,4 @@ class SharedShards:
 
 
 async def _never(*_: object) -> None:
-    """In the place of a shard's way to connect again, once it is another process's."""
+    """Replaces a shard's reconnect methods once the shard belongs to another process."""

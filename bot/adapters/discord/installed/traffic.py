@@ -2,7 +2,8 @@
 requests. Incoming: malformed and repeated events are dropped.
 
 A payload that the library cannot read would close its connection and end the whole process; and a resumed session
-delivers events again. Knows no command and no message: the caller sets the urgency of a request in `urgency`.
+delivers events again. The module depends on no command and no message: the caller sets the urgency of a request in
+`urgency`.
 """
 
 from __future__ import annotations
@@ -24,29 +25,29 @@ from bot import metrics
 from bot.adapters.writer import Pace, urgency
 
 PACE: Final = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
-"""Edits: Discord lets about 5 pass in 5 s, as the X-RateLimit headers of PATCH /channels/{id}/messages/{id} say;
-the documentation ("Rate Limits") warns against relying on more.
+"""Edits: Discord lets about 5 pass in 5 s, as the X-RateLimit headers of PATCH /channels/{id}/messages/{id} say; the
+documentation ("Rate Limits") warns against relying on more.
 
-Posts: the same headers of POST /channels/{id}/messages allow 5, but discord.py lets the call that takes the last
-of them return only when the 5 s are over, and nobody could edit that message before.
+Posts: the same headers of POST /channels/{id}/messages allow 5, but discord.py returns from the call that uses up the
+last one only after the 5 s, and until then nobody could edit that message.
 """
 
 REQUESTS = 45
-"""Requests in any second; Discord allows 50 (its documentation, "Rate Limits", "Global Rate Limit").
+"""Requests per second; Discord allows 50 (its documentation, "Rate Limits", "Global Rate Limit").
 
-Responses and follow-ups of interactions do not count, and go through another client.
+Responses and follow-ups of interactions do not count and use another client.
 """
 SECOND_S = 1.0
 
 THREADS, THREADS_IN_S = 45, 300.0
 """New threads under the messages of a channel: the headers of POST /channels/{id}/messages/{id}/threads allow some 50
-in five minutes. For more, and even for the last of them, discord.py waits until that time is over.
+in five minutes. For the last of these, and for any more, discord.py waits until that time is over.
 """
 
 HANGS_S = 10.0
-"""How long a response of Discord's may take before a repeatable request is sent again."""
+"""How long Discord may take to respond, in seconds, before a repeatable request is sent again."""
 UPLOAD_S = 60.0
-"""The same for a request with files, which Discord scans before it responds."""
+"""The same for a request with files, which Discord scans before it responds, in seconds."""
 
 LIMIT: Final = 10_000
 """Invalid requests in ten minutes after which Discord bans the address: those answered 401, 403 or 429, except a 429 of
@@ -54,12 +55,12 @@ the scope "shared" (its documentation, "Rate Limits", "Invalid Request Limit").
 """
 WINDOW_S: Final = 600.0
 SHARES: Final = (0.9, 0.5, 0.1)
-"""The shares of the limit at which a warning is logged, each once per window."""
+"""Fractions of the limit at which a warning is logged, each once per window."""
 
 NEEDED: Final = ("READY", "RESUMED")
-"""Events without which there is no connection: their faults are raised."""
+"""Events that are needed for a connection: their faults are raised."""
 ONCE: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE")
-"""Events that are handled once. Those that an earlier process has handled are known to the inbox."""
+"""Events that must be handled once. The inbox knows those that an earlier process has handled."""
 KEPT: Final = 8_192
 """The most event ids in memory: more than arrive between two heartbeats."""
 
@@ -68,9 +69,9 @@ _TYPES = (1, 2, 3)
 _GROUPS = (1, 2)
 """Types of options that contain options."""
 _VALUES = {4: int, 5: bool, 10: int | float}
-"""Types of numbers and flags (Discord's documentation, "Application Command Option Type")."""
+"""Types of numbers and flags, with their Python types (Discord's documentation, "Application Command Option Type")."""
 _IDS = (6, 7, 8, 9, 11)
-"""Types whose value is the id of a person, a channel, a role, any of these, or a file."""
+"""Types whose value is an id: of a person, a channel, a role, any of these, or a file."""
 
 _log = logging.getLogger(__name__)
 
@@ -79,12 +80,12 @@ Parser = Callable[[Any], None]
 
 
 class GlobalLimit:
-    """Limits requests per second; the most urgent goes first, then the one that waits longest."""
+    """Limits requests per second; the most urgent goes first, then the one that has waited longest."""
 
     def __init__(self, requests: int = REQUESTS, window_s: float = SECOND_S) -> None:
         self._window_s = window_s
         self._free_at: deque[float] = deque([0.0] * requests, requests)
-        """When each of the requests that a window holds may be made, the first first, by the loop's clock."""
+        """When each of a window's requests may be made, earliest first, by the loop's clock."""
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._count = 0
         self._alarm: asyncio.TimerHandle | None = None
@@ -103,12 +104,13 @@ class GlobalLimit:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._free_at.pop()  # its turn had come, and is not used
+                self._free_at.pop()  # its turn had come but was not used
                 self._free_at.appendleft(0.0)
             raise
 
     def limiting(self, request: Request, hangs_s: float = HANGS_S) -> Request:
-        """Wraps `request`: it waits for its turn, and a request of a channel at most `hangs_s` for its response.
+        """Wrap `request` so that it waits for its turn; a request of a channel then waits at most `hangs_s` for its
+        response.
 
         Raises aiohttp.ServerTimeoutError; the next try uses another connection. The time that a limit delays a request
         does not count.
@@ -147,7 +149,7 @@ class NewThreads:
         self._opened: dict[int, deque[float]] = {}
 
     def take(self, channel: int) -> bool:
-        """Whether a thread may be opened there at once; if so, it counts."""
+        """Count a new thread there if it can be opened at once. Returns whether it can."""
         since = self._clock() - THREADS_IN_S
         for old in [key for key, times in self._opened.items() if times[-1] < since]:
             del self._opened[old]
@@ -167,21 +169,21 @@ class InvalidRequests:
         self._warned_at: dict[float, float] = {}
 
     def trace(self) -> aiohttp.TraceConfig:
-        """The trace of the session whose responses are counted."""
+        """The trace for the session whose responses are counted."""
         config = aiohttp.TraceConfig()
         config.on_request_end.append(self._answered)
         return config
 
     @property
     def count(self) -> int:
-        """The number in the last ten minutes."""
+        """The number of invalid requests in the last ten minutes."""
         now = self._clock()
         while self._times and self._times[0] <= now - WINDOW_S:
             self._times.popleft()
         return len(self._times)
 
     def note(self, status: int) -> None:
-        """Count an invalid request, answered with this status."""
+        """Count a request if this status makes it invalid."""
         now = self._clock()
         self._times.append(now)
         count = self.count
@@ -206,7 +208,7 @@ class InvalidRequests:
 
 
 class Acknowledgements:
-    """How long interactions wait for their acknowledgement."""
+    """Measures how long interactions wait for their acknowledgement."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -221,7 +223,7 @@ class Acknowledgements:
     async def answered(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
     ) -> None:
-        """For the trace of a session: a request that acknowledges one."""
+        """Trace callback: handles a request that acknowledges an interaction."""
         if params.url.name == "callback" and params.response.status < 300:
             arrived = self._arrived.pop(params.url.parts[-3], None)
             if arrived is not None:
@@ -229,12 +231,12 @@ class Acknowledgements:
 
 
 def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
-    """Drop malformed and repeated events; to be called once the client is set up, and before it connects."""
+    """Make the client drop malformed and repeated events. Call it once the client is set up, before it connects."""
     parsers: dict[str, Parser] = client._connection.parsers
     for event, parse in parsers.items():
         if event not in NEEDED:
             parsers[event] = _guarded(event, parse)
-    # The tree's hook for a check before everything else.
+    # The command tree calls this hook before everything else.
     client.tree.interaction_check = _readable  # type: ignore[method-assign]
 
 
@@ -247,7 +249,7 @@ async def _readable(interaction: discord.Interaction[Any], /) -> bool:
 
 
 def well_formed(data: object) -> bool:
-    """Whether there is a name, a known type, and options with names, types and values of these types."""
+    """Whether the data has a name, a known type, and options whose names, types and values are valid."""
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
         return False
     if data.get("type", 1) not in _TYPES or not isinstance(data.get("resolved", {}), dict):
@@ -266,7 +268,7 @@ def well_formed(data: object) -> bool:
                 continue
             if not isinstance(kind, int):
                 return False
-            # The value that is being typed is a text, whatever the option's type.
+            # While a person types, the value is a text whatever the option's type.
             if not isinstance(value, str if option.get("focused") else _VALUES.get(kind, str)):
                 return False
             if kind in _IDS and not str(value).isdecimal():
@@ -285,7 +287,7 @@ def _guarded(event: str, parse: Parser) -> Parser:
         try:
             parse(payload)
         except Exception as error:
-            # Neither the payload nor a traceback: an interaction's payload contains its token.
+            # Log neither the payload nor a traceback: an interaction's payload contains its token.
             _log.warning("a malformed %s was dropped (%s)", event, type(error).__name__)
             return
         if isinstance(id, str):

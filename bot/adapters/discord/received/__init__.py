@@ -1,1 +1,1 @@
-"""What comes in from Discord: commands, messages, presses, and the requests that they become."""
+"""Input from Discord: commands, messages, presses, and the requests that they become."""

@@ -1,9 +1,9 @@
-"""The messages that a message to the bot brings along: one that it replies to, links or forwards, and the one that its
-thread was opened from. Their words and files become part of the question, and where they are from is shown under the
-answer. Nothing is read that the person may not read themselves.
+"""The messages that come with a message to the bot: those that it replies to, links or forwards, and the one that its
+thread was opened from. Their words and files become part of the question, and their origin is shown under the answer.
+Only messages that the person may read themselves are read.
 
-Without the Message Content intent Discord sends such a message without its words: then the person reads how to bring it
-all the same.
+Without the Message Content intent Discord sends such a message without its words; then a hint tells the person how to
+include it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LINK = re.compile(
 )
 """The address of a message, or that of a thread, which ends with its id."""
 LINKS = 3
-"""Linked messages and threads of one question."""
+"""The most linked messages and threads per question."""
 FETCH_S = 4.0
-"""How long a message may take to be fetched. The question goes on without it."""
+"""Seconds that fetching a message may take; then the question continues without it."""
 COMMAND_FETCH_S = 1.5
-"""The same for a command, as Discord waits three seconds."""
+"""The same for a command, because Discord waits only three seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Asker:
 
 
 async def linked(text: str, asker: Asker, us: int, now: datetime) -> Brought:
-    """What the links in the text of a command bring along."""
+    """The messages that the links in a command's text refer to."""
     if not LINK.search(text):
         return NOTHING
     roots, messages, behind = _links(text, asker)
@@ -62,9 +62,11 @@ async def linked(text: str, asker: Asker, us: int, now: datetime) -> Brought:
 
 
 async def brought(message: discord.Message, us: int, *, begins: bool) -> Brought:
-    """What this message brings along. `us` is the bot's id; its own messages are left out, which it knows.
+    """The messages that come with this message. `us` is the bot's id; its own messages are left out, because it knows
+    them.
 
-    `begins`: it begins a conversation in its thread, and so brings the message that the thread was opened from.
+    `begins`: the message begins a conversation in its thread, so it includes the message that the thread was opened
+    from.
     """
     asker = Asker(message.author, message.channel, message.guild)
     along = _along(await _others(message, asker, begins=begins), asker, us, message.created_at)
@@ -107,7 +109,7 @@ def _files(parts: Sequence[discord.Message | discord.MessageSnapshot]) -> list[F
 
 
 def _around(message: discord.Message) -> str:
-    """The words of what a message forwards and of its embeds, without its own."""
+    """The words of the messages that it forwards and of its embeds, without its own."""
     own = message.content.strip()
     return text_of(message).removeprefix(own).strip()
 
@@ -118,7 +120,7 @@ def _source(other: discord.Message, asker: Asker, now: datetime) -> Quoted:
 
 
 def name_for_all(channel: object) -> str:
-    """The channel's name such as "#rules", "" where not everybody of the server may know it."""
+    """The channel's name, such as "#rules"; "" if not everybody on the server may know it."""
     if not isinstance(channel, discord.abc.GuildChannel | discord.Thread):
         return ""
     try:
@@ -130,8 +132,8 @@ def name_for_all(channel: object) -> str:
 
 
 async def _others(message: discord.Message, asker: Asker, *, begins: bool) -> list[discord.Message | Quoted]:
-    """Fetched all at once, in their order: the one that it replies to, its thread's first, those that it links. Behind
-    them the linked threads, which the run reads, and why a link is not read.
+    """The other messages, fetched at the same time but returned in order: the one it replies to, its thread's first,
+    those it links; then linked threads, which the run reads, and the reasons why links are not read.
     """
     replied, before = list[discord.Message](), list[_Wanted]()
     reference = message.reference
@@ -142,7 +144,7 @@ async def _others(message: discord.Message, asker: Asker, *, begins: bool) -> li
             before.append((message.channel, reference.message_id))
     thread = message.channel
     if begins and isinstance(thread, discord.Thread) and thread.id != message.id:
-        # A thread has the id of the message that it was opened from; a forum's first post is in the thread itself.
+        # A thread has the id of the message that it was opened from; a forum's first post is inside the thread.
         forum = isinstance(thread.parent, discord.ForumChannel)
         opened_in = thread if forum else thread.parent
         if isinstance(opened_in, discord.abc.Messageable):
@@ -152,7 +154,7 @@ async def _others(message: discord.Message, asker: Asker, *, begins: bool) -> li
 
 
 def _links(text: str, asker: Asker) -> tuple[list[_Wanted], list[_Wanted], list[Quoted]]:
-    """The linked threads' first messages, the linked messages, and what the run reads or nobody does."""
+    """The linked threads' first messages, the linked messages, and the links that are left to the run or refused."""
     links = list(dict.fromkeys(LINK.findall(text)))
     roots, messages = list[_Wanted](), list[_Wanted]()
     behind = [Quoted(refused="thread.link_many") for _ in links[LINKS:]]
@@ -164,7 +166,7 @@ def _links(text: str, asker: Asker) -> tuple[list[_Wanted], list[_Wanted], list[
             messages.append((where, int(id)))
         elif isinstance(where, discord.Thread):
             behind.append(Quoted(name_for_all(where), thread=str(where.id)))
-            # A forum's first post is in the thread itself.
+            # A forum's first post is inside the thread.
             roots += [(where.parent, where.id)] if isinstance(where.parent, discord.abc.Messageable) else []
     return roots, messages, behind
 
@@ -172,7 +174,7 @@ def _links(text: str, asker: Asker) -> tuple[list[_Wanted], list[_Wanted], list[
 async def _known(
     unasked: Sequence[_Wanted], messages: Sequence[_Wanted], seconds: float
 ) -> list[discord.Message | Quoted]:
-    """The messages that can be read. Nobody misses those that they have not asked for."""
+    """The messages that can be read. A message that nobody asked for is left out silently if it cannot be read."""
     found = await asyncio.gather(*(_fetched(where, id, seconds) for where, id in (*unasked, *messages)))
     return [
         Quoted(refused=other) if isinstance(other, str) else other
@@ -182,7 +184,7 @@ async def _known(
 
 
 def _readable(asker: Asker, guild: int, channel: int) -> discord.abc.Messageable | str:
-    """The linked channel, if it is in the same server and the person themselves may read it; else why not."""
+    """The linked channel, if it is on the same server and the person may read it; else the key of the reason."""
     if channel == asker.here and isinstance(asker.channel, discord.abc.Messageable):
         return asker.channel
     if asker.guild is None or asker.guild.id != guild or not isinstance(asker.person, discord.Member):
@@ -201,7 +203,7 @@ def _readable(asker: Asker, guild: int, channel: int) -> discord.abc.Messageable
 
 
 async def _fetched(where: discord.abc.Messageable, id: int, seconds: float) -> discord.Message | str:
-    """The message, or why it is not read."""
+    """The message, or the key of the reason why it is not read."""
     try:
         async with asyncio.timeout(seconds):
             return await where.fetch_message(id)

@@ -1,11 +1,11 @@
 """The table of verbs as Discord's typed commands: their names in each language, their completions, and the reading of
 their values.
 
-Names, descriptions, kinds, choices and completions are the row's. Each string of the tree carries its key in
-`bot/words`; Discord shows English where a language has none.
+Names, descriptions, kinds, choices and completions come from the row. Each string of the tree carries its key in
+`bot/words`; Discord shows English for a language without a translation.
 
 In a sentence of the catalogue a command is marked as code, `/library add`, and so is an option: the option `replace`.
-Other words are not changed, so the text of a book or a model may be passed, too.
+Other words are not changed, so text of a book or a model is safe to pass.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ANNOTATIONS: dict[str, Any] = {
 NOT_ALONE = ("party", "voice")
 """Command groups that need other people or a server, so direct messages do not offer them."""
 ONLY_HERE = ("setup", "free_chat")
-"""Commands of Discord alone, in no row of the table."""
+"""Commands that exist only on Discord and are not in the table."""
 _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
 _DASHES = re.compile("^[—–]")
@@ -74,9 +74,9 @@ Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choic
 class Slot:
     """One option of a slash command.
 
-    `option` is the row's, None for a word of its argument and for one of a list of files. `most` is the largest number,
-    or the most characters. `after` is the option before it on whose value its completions depend, "" for none.
-    `argument` is its name as a parameter in Python: no keyword, no dash.
+    `option` is the row's; it is None for a word of the argument and for a file of a list. `most` is the largest number,
+    or the most characters. `after` is an earlier option on whose value its completions depend, "" for none. `argument`
+    is its name as a Python parameter: no keyword, no dash.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Slot:
 
 
 def wants_text(row: Verb) -> bool:
-    """Whether the verb needs a free text, which a modal asks for if the command was sent without it."""
+    """Whether the verb needs a free text, for which a modal asks if the command was sent without it."""
     argument = row.argument
     return argument is not None and argument.required and not argument.many and not argument.completes
 
@@ -104,7 +104,7 @@ def wants_text(row: Verb) -> bool:
 def texts(row: Verb) -> list[str]:
     """The names of the options for a row's argument on Discord: one for each of its words.
 
-    Of a verb that `rewords` ("name text") only the first is an option; a modal asks for the second.
+    For a verb that `rewords` ("name text") only the first is an option; a modal asks for the second.
     """
     if row.argument is None or row.argument.many:
         return []
@@ -114,7 +114,7 @@ def texts(row: Verb) -> list[str]:
 
 @cache
 def slots(row: Verb) -> tuple[Slot, ...]:
-    """A row's options on Discord: names of files are attachments, a free text may be left out."""
+    """A row's options on Discord: file names become attachments, a free text is optional."""
     result: list[Slot] = []
     argument = row.argument
     if argument is not None and argument.many:
@@ -142,7 +142,7 @@ def slots(row: Verb) -> tuple[Slot, ...]:
 
 
 def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
-    """The slash command of a row, in all languages; `perform` gets its values for `read`."""
+    """The slash command of a row in all languages; `perform` gets its values for `read`."""
     parameters = slots(row)
 
     async def callback(interaction: discord.Interaction, **values: Any) -> None:
@@ -173,7 +173,7 @@ def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[A
 
 
 def groups(work: str, perform: Perform, offer: Offer) -> list[app_commands.Group]:
-    """The command groups of a work: one, or several where its verbs are too many for one (`Verb.group`)."""
+    """The command groups of a work: one, or several if one cannot hold all its verbs (`Verb.group`)."""
     kind = KINDS[work]
     rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
     by_name: dict[str, app_commands.Group] = {}
@@ -212,11 +212,11 @@ def _parameter(slot: Slot) -> inspect.Parameter:
 
 
 def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, OptionValue], tuple[File, ...]]:
-    """The text, the options and the files of the values that Discord sent, by `Slot.argument`; None for a free text
-    left out.
+    """The text, the options and the files of the values that Discord sent, keyed by `Slot.argument`; None for a missing
+    free text.
 
     A flag that is False counts as not given. Raises UserError for an invalid link, and for values of another kind or
-    beside an option's choices, which come only from commands of an earlier release that Discord still shows.
+    outside an option's choices; these come only from commands of an earlier release that Discord still shows.
     """
     typed: list[str] = []
     options: dict[str, OptionValue] = {}
@@ -239,7 +239,7 @@ def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, Op
 
 
 def _chosen(value: Any) -> Any:
-    """The value as the table takes it: that of a person, a role or a channel is a mention."""
+    """The value in the table's form: a person, a role or a channel becomes a mention."""
     if isinstance(value, discord.User | discord.Member):
         return mention.person(str(value.id), clean(value.display_name))
     if isinstance(value, discord.Role):
@@ -250,7 +250,7 @@ def _chosen(value: Any) -> Any:
 
 
 def path_of(say: Words, row: Verb) -> str:
-    """The command behind the slash, in the person's language: "rules ask", "regras perguntar"."""
+    """The command without its slash, in the person's language: "rules ask", "regras perguntar"."""
     if row.bare:
         return say(f"names.{row.name}")
     return f"{say(f'names.group_{row.group or row.work}')} {say(f'names.{row.work}_{row.name}')}"
@@ -277,7 +277,7 @@ def as_shown(say: Words, line: str) -> str:
 
 
 def as_in_table(line: str) -> str:
-    """A typed line with the table's names of command and options, from any language."""
+    """A typed line in any language, with the command and options renamed as in the table."""
     if not line.lstrip().startswith("/"):
         return line
     inside = line.lstrip().removeprefix("/")
@@ -291,7 +291,7 @@ def as_in_table(line: str) -> str:
 
 
 def _renamed(inside: str, names: dict[str, str]) -> str:
-    """The text behind a slash, with the command at its beginning replaced by its other name."""
+    """The text after a slash, with the command at its beginning replaced by its other name."""
     for path in sorted(names, key=len, reverse=True):
         if re.match(rf"{re.escape(path)}(?![\w-])", inside, re.IGNORECASE):
             return names[path] + inside[len(path) :]
@@ -300,7 +300,7 @@ def _renamed(inside: str, names: dict[str, str]) -> str:
 
 @cache
 def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The names of the table's commands and options in a language."""
+    """The names of the table's commands and options in a language, as two dictionaries."""
     say = words(locale)
     paths = {row.path: path_of(say, row) for row in TABLE}
     paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
@@ -308,14 +308,14 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def localized_name(name: str, kind: str) -> locale_str:
-    """A name of the table with the key of its translations."""
+    """A name from the table with the key of its translations."""
     return locale_str(name, key=name_of(name, kind))
 
 
 def _completion(
     slot: Slot, offer: Offer
 ) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
-    """The completion of an option. One `after` another is completed with the value of that other before it."""
+    """The completion of an option. If it depends on another (`after`), it gets that option's value."""
 
     async def complete(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
         before = ""

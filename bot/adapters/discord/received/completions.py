@@ -1,4 +1,4 @@
-"""Completions of options on Discord while a person types: names of their space and of the place where they are."""
+"""Completions of options on Discord while a person types: names from their space and their current place."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from storage.faults import StorageFault
 
 CHOICES = 25
 CHARS = 100
-"""Of a choice's name and value, and how many choices there may be: Discord's limits."""
+"""Discord's limit for the characters of a choice's name and value; the next one limits the number of choices."""
 OF_SHELVES = ("section", "book", "shelf")
 """The kinds of names that are the same everywhere in a space."""
 FRESH_S = 3.0
-"""How long completions are cached: for a few keystrokes, so that a new book is offered soon."""
+"""Seconds for which completions are cached: a few keystrokes, so that a new book soon appears."""
 MOST_CACHED = 2_048
 
 Names = Callable[[str, Typed], Coroutine[Any, Any, list[str]]]
-"""App.complete."""
+"""The type of `App.complete`."""
 PlaceOf = Callable[[Location], Coroutine[Any, Any, Place]]
 """The conversation of a location."""
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Autocomplete:
-    """Completions while a person types an option: names of their space, quickly, and never an error."""
+    """Completes options while a person types: with names from their space, quickly, and never with an error."""
 
     def __init__(self, names: Names, place_of: PlaceOf, clock: Callable[[], float] = time.monotonic) -> None:
         self._names = names
@@ -49,7 +49,7 @@ class Autocomplete:
     async def choices(
         self, interaction: discord.Interaction, kind: str, typed: str
     ) -> list[app_commands.Choice[str]]:
-        """At most 25 names of the interaction's space; none after any fault."""
+        """At most 25 names from the interaction's space; none after any fault."""
         try:
             location = location_of(interaction)
             if kind == "command":
@@ -71,7 +71,7 @@ class Autocomplete:
         ][:CHOICES]
 
     async def names(self, kind: str, typed: Typed) -> list[str]:
-        """Names that begin with what was typed, cached for the person and the place; those on shelves for the space."""
+        """Names that begin with what was typed, cached per person and place; names of shelves and books per space."""
         key = (kind, replace(typed, author="") if kind in OF_SHELVES else typed)
         now = self._clock()
         if (cached := self._cache.get(key)) is not None and cached[0] > now:
@@ -85,7 +85,7 @@ class Autocomplete:
         return fresh
 
     async def whole(self, space: str, kind: str, value: str, shelf: str | None) -> str:
-        """The whole name of a value that may have been cut."""
+        """The whole name for a value that may have been cut."""
         if len(value) <= CHARS // 2:
             return value
         names = await self._names(kind, Typed(space, value, shelf))
@@ -101,7 +101,7 @@ def _commands(say: Words, typed: str) -> list[app_commands.Choice[str]]:
 
 
 def choice_value(name: str) -> str:
-    """The name as a choice's value: if too long, cut after a word in its second half; see `whole`."""
+    """The name as a choice's value. If it is too long, it is cut after a word in its second half; see `whole`."""
     name = name.strip()
     if len(name) <= CHARS:
         return name

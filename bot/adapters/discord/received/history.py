@@ -1,4 +1,4 @@
-"""What was said in a channel or thread, fetched when a work asks for it, where the asker and the bot may read it."""
+"""The messages of a channel or thread, fetched when a work asks for them, where the asker and the bot may read them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bot.events import Request, UserError
 from bot.platforms import LinkedThread, ThreadMessage, WholeThread
 
 PINS: Final = 50
-"""Pinned messages that are read: a page of them."""
+"""Pinned messages that are read: one page."""
 MESSAGES: Final = 100
-"""Messages of one call: the most there are (Discord's documentation, "Get Channel Messages")."""
+"""Messages per call; Discord's maximum (its documentation, "Get Channel Messages")."""
 _SAID: Final = (discord.MessageType.default, discord.MessageType.reply)
 
 
 async def whole_thread(client: Client, request: Request) -> WholeThread | None:
-    """The thread's messages. Discord tells what they say only to bots with the message content intent."""
+    """The thread's messages. Discord shows their text only to bots with the Message Content intent."""
     origin = origin_of(request.origin)
     if not origin.member or origin.private:
         return None
@@ -39,7 +39,7 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
 
 
 async def last_messages(client: Client, request: Request, most: int) -> list[ThreadMessage]:
-    """The newest messages of the channel or thread that the request comes from, which its author may read there."""
+    """The newest messages that the request's author may read in the channel or thread where it was made."""
     origin = origin_of(request.origin)
     async with faults_as_sorry(client.settings):
         channel = await _readable(client, origin)
@@ -51,7 +51,7 @@ async def last_messages(client: Client, request: Request, most: int) -> list[Thr
 
 
 async def _readable(client: Client, origin: Origin) -> discord.abc.Messageable:
-    """The channel or thread that a request comes from, if its author and the bot may read what was said there."""
+    """The channel or thread that a request comes from, if its author and the bot may read its history."""
     channel = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
     if not isinstance(channel, discord.abc.Messageable):
         raise UserError("thread.no_messages_here")
@@ -65,7 +65,7 @@ async def _readable(client: Client, origin: Origin) -> discord.abc.Messageable:
 
 
 async def pinned_messages(client: Client, request: Request) -> list[ThreadMessage]:
-    """The pinned messages of the channel or thread that the request comes from, the newest pin first."""
+    """The pinned messages of the channel or thread that the request comes from, newest pin first."""
     async with faults_as_sorry(client.settings):
         channel = await _readable(client, origin_of(request.origin))
         pinned = [message async for message in channel.pins(limit=PINS)]
@@ -89,7 +89,7 @@ async def linked_thread(client: Client, request: Request, thread: str, most: int
         if not (may.view_channel and may.read_message_history):
             raise closed
         page = [message async for message in channel.history(limit=most)]
-        # What the client has kept of a thread does not count later messages.
+        # The client's cached count does not include later messages.
         fresh = await client.fetch_channel(channel.id) if len(page) == most else channel
     me = client.user.id if client.user is not None else 0
     counts = [message for message in reversed(page) if _counts(message, me, origin)]
@@ -98,7 +98,7 @@ async def linked_thread(client: Client, request: Request, thread: str, most: int
 
 
 def _read(messages: Sequence[discord.Message], me: int) -> list[ThreadMessage]:
-    """What messages say, forwarded ones and embeds included; those without words are left out."""
+    """The text of messages, with forwarded messages and embeds; those without words are left out."""
     read = []
     for message in messages:
         own, all_text = message.content.strip(), text_of(message)

@@ -1,11 +1,11 @@
-"""From an interaction or a message on Discord to a request for App.
+"""Turns an interaction or a message on Discord into a request for App.
 
-Every refusal and every fault ends in `failed`, as one sentence to the person alone; the tree of commands calls it for
-what a command or a menu raises. A window asks for the text that a command was sent without: a long question, a prompt's
-new text. The pending form is stored under the id in the window's custom_id, so that a window from before a restart, or
-hours ago, still works.
+Every refusal and every fault ends in `failed`, which shows one sentence to the person alone; the command tree calls it
+for what a command or a menu raises. A window asks for a text that the command was sent without: a long question, a
+prompt's new text. The pending form is stored under the id in the window's custom_id, so that a window opened hours ago
+or before a restart still works.
 
-Knows neither how an answer looks nor which commands there are.
+It depends neither on the look of an answer nor on the set of commands.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ if TYPE_CHECKING:
 TYPED = "text"
 """The custom_id of the text field."""
 CHARS = 4_000
-"""Characters of a field, of a title or label, and of a description: Discord's limits."""
+"""Discord's limits in characters: of a field, of a title or label, and of a description."""
 LABEL_CHARS, HINT_CHARS = 45, 100
 FIELDS = 5
-"""Fields of a window (Discord's documentation, "Modal")."""
+"""Fields per window (Discord's documentation, "Modal")."""
 _RUN = "run"
-"""The key in an interaction's extras for the run that it has begun."""
+"""The key in an interaction's extras for the run that it began."""
 
 
 class Intake(intake.Intake):
-    """One per client."""
+    """Handles what people send; one per client."""
 
     def __init__(self, app: App, client: discord.Client, config: Config) -> None:
         super().__init__(app, PLATFORM, placing.for_one, config.limits)
@@ -94,7 +94,7 @@ class Intake(intake.Intake):
         """Perform a slash command, or open a window for the text that its verb needs."""
         text, options, files = read(row, values)
         if row.at_once:
-            # Answered at once, to the person alone, without a run: nothing in it has to be stored.
+            # Answered at once, to the person alone, without a run: nothing has to be stored.
             await replies.at_length(interaction, replies.help_text(self.words(interaction), text or ""))
         elif row.rewords and not files:
             await self._reword(interaction, row, text or "")
@@ -142,7 +142,7 @@ class Intake(intake.Intake):
             await self.failed(interaction, error)
 
     async def further(self, interaction: discord.Interaction, run: str) -> None:
-        """Open a window for a question that goes on from the answer to this run, for its asker alone."""
+        """Open a window for a follow-up question about this run's answer; only the asker may use it."""
         past = await self.repetition(placing.location_of(interaction), run)
         more = {commands.FOLLOW_UP: True, PRIVATE.name: True}
         asked = PendingForm(past.row.work, past.row.name, options={**past.options, **more}, answers=run)
@@ -161,8 +161,8 @@ class Intake(intake.Intake):
         hint: str = "",
         form: bool = False,
     ) -> None:
-        """Open a window for the text of a pending form, and with `form` for as much of its verb's form as fits.
-        `finish` handles its submission.
+        """Open a window for the text of a pending form; with `form`, also for as many fields of its verb's form as fit.
+        `finish` handles the submission.
         """
         location = placing.location_of(interaction)
         window_id = await self.store_form(location, str(interaction.id), asked, admin=location.admin)
@@ -175,7 +175,7 @@ class Intake(intake.Intake):
             required=required,
             max_length=asked.most(CHARS),
         )
-        # The submission comes to `finish`, not to this object, which a restart loses.
+        # `finish` gets the submission rather than this object, which a restart loses.
         window = ui.Modal(
             title=label_of(title, LABEL_CHARS),
             custom_id=f"modal:{window_id}",
@@ -214,7 +214,7 @@ class Intake(intake.Intake):
         await self._take(interaction, await self.called_on_message(location, row, ids, channel))
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
-        """Open a window with the present text of a prompt, to be edited."""
+        """Open a window to edit the present text of a prompt."""
         text = await self.wording(placing.location_of(interaction), name.strip())
         if len(text) > CHARS:
             raise UserError("discord.prompt_long", name=name, length=len(text), limit=CHARS)
@@ -255,11 +255,11 @@ class Intake(intake.Intake):
         return placing.place(placing.within(location, held), thread_row=held)
 
     async def _opens_threads(self, place: Place) -> bool:
-        """Whether an answer in the place gets a thread of its own."""
+        """Whether an answer in this place gets its own thread."""
         return self._threads and await self.app.channel_rules.answers(place) != IN_CHANNEL
 
     async def brought(self, message: discord.Message) -> Brought:
-        """What a message to the bot brings along."""
+        """The messages that come with a message to the bot."""
         location = placing.location_of_message(message)
         begins, at = False, placing.place(location)
         if location.thread:
@@ -272,7 +272,7 @@ class Intake(intake.Intake):
         return await brought(message, self._me, begins=begins)
 
     async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
-        """The new text of an edited message's request, which brings along what it did."""
+        """The new text of an edited message's request, together with the messages that come with it."""
         past = await self.app.request_of(space, run)
         if past is None or not takes_quotations(commands.verb(past.work, past.verb)):
             return text
@@ -285,8 +285,10 @@ class Intake(intake.Intake):
     async def message(
         self, message: discord.Message, text: str, along: Brought, by: ProxiedName | None = None
     ) -> None:
-        """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message. What it
-        brings along becomes part of a question. `by`: whose words a proxy has posted; they are no admin's.
+        """Perform a message to the bot. `text` is its text without the bot's mention, "" for a voice message.
+
+        The messages that come with it (`along`) become part of a question. `by` is the person whose words a proxy has
+        posted; such a message never has an admin's rights.
         """
         person = int(by.author_id) if by is not None else message.author.id
         say, location = self.words_of(message, person), placing.location_of_message(message)
@@ -317,7 +319,7 @@ class Intake(intake.Intake):
             await self.app.perform(request)
         except Exception as error:
             sentence = replies.sentence(say, error)
-            if not self.too_many_hints(location):  # everybody in the channel reads it
+            if not self.too_many_hints(location):  # everybody in the channel sees it
                 await replies.reply(message, sentence)
 
     @property
@@ -326,10 +328,10 @@ class Intake(intake.Intake):
         return self._client.user.id
 
     def words(self, interaction: discord.Interaction) -> Words:
-        """In the language that is set here, else that of the person's Discord. The latter is remembered, because
-        messages do not tell it.
+        """The words in the language that is set here, else in that of the person's Discord. The latter is remembered,
+        because messages do not carry it.
         """
-        locale = locale_of(f"{interaction.locale.value}")  # its own str fails for a value that is none
+        locale = locale_of(f"{interaction.locale.value}")  # str of the locale itself fails if unknown
         self._locales[getattr(interaction.user, "id", 0)] = locale
         if len(self._locales) > PEOPLE:
             self._locales.popitem(last=False)
@@ -339,8 +341,8 @@ class Intake(intake.Intake):
         return words(locale)
 
     def words_of(self, message: discord.Message, person: int | None = None) -> Words:
-        """In the language that is set here, else that of the author's (or another `person`'s) last command, else in the
-        guild's.
+        """The words in the language that is set here, else that of the last command by the author (or another
+        `person`), else the guild's.
         """
         person = person or message.author.id
         guild = locale_of(str(message.guild.preferred_locale)) if message.guild else "en"
@@ -349,12 +351,12 @@ class Intake(intake.Intake):
         return words(self.app.settings.known_locale(place, str(person), locale))
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
-        """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""
+        """Tell the person about a fault in one sentence. An unforeseen fault also goes to the log."""
         run = interaction.extras.get(_RUN, "")
         await replies.tell(interaction, replies.sentence(self.words(interaction), error, run))
 
     async def _take(self, interaction: discord.Interaction, asked: Invocation, *, window: str = "") -> None:
-        """Perform an invocation. That of a `window` is one request, however often the window is sent."""
+        """Perform an invocation. A `window` makes one request, even if it is sent more than once."""
         location = placing.location_of(interaction)
         self.count(location, asked)
         held = await self.app.records.threads.held(location.space, location.real)
@@ -389,13 +391,15 @@ class Intake(intake.Intake):
 
 
 def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]:
-    """The field with its question as label; a question longer than a label is repeated in full as description."""
+    """The field with its question as label. A question that is too long for a label is repeated in full as the
+    description.
+    """
     more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
     return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
 
 
 def _sent(window: str) -> str:
-    """The event id of a window's submission: the same however often it is sent."""
+    """The event id of a window's submission; equal for repeated submissions."""
     return f"window:{window}"
 
 
@@ -417,7 +421,7 @@ def option_field(field: Field) -> ui.Label[ui.Modal]:
 
 
 def _entered(interaction: discord.Interaction) -> dict[str, str]:
-    """The values of a submitted window, by the fields' ids."""
+    """The values of a submitted window by the fields' ids."""
     data: Any = interaction.data
     return {
         str(component.get("custom_id")): str(
@@ -432,7 +436,7 @@ def _filled(typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _components(nodes: object) -> Iterator[dict[str, Any]]:
-    """All components of these nodes, also those within rows and labels."""
+    """All components of these nodes, including those inside rows and labels."""
     for node in nodes if isinstance(nodes, list) else []:
         if isinstance(node, dict):
             yield node

@@ -1,6 +1,7 @@
-"""Events of messages on Discord, written, edited and deleted, and of threads and servers.
+"""Events on Discord: messages written, edited and deleted, and changes of threads and servers.
 
-Passes messages for the bot to the intake, and edits and deletions to the application. Knows no command and no work.
+Passes messages for the bot to the intake, and edits and deletions to the application. Independent of commands and
+works.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class Listener:
-    """Handlers of all events but interactions; one per client."""
+    """Handles all events except interactions; one per client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -60,7 +61,7 @@ class Listener:
         self._typed: dict[int, float] = {}
 
     def listen(self) -> None:
-        """Register the handlers at the client."""
+        """Register the handlers with the client."""
         for handler in (
             self.on_message,
             self.on_raw_message_edit,
@@ -92,36 +93,36 @@ class Listener:
         await self._forget(payload.guild_id, payload.channel_id, sorted(payload.message_ids))
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
-        """Reword the message's request. Discord also reports unfolded links, which are no edits."""
+        """Reword the message's request. Discord also reports unfolded links as edits; these are ignored."""
         message = payload.message
         program = message.author.bot and message.webhook_id is None
         if program or message.edited_at is None or not message.content:
             return
         try:
             text = parse(as_in_table(text_without_mention(message, self._me))).text
-        except UserError:  # the new text is no valid request: the old one stays
+        except UserError:  # the new text is no valid request, so the old one stays
             return
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"
         await self._proxied.noted(payload.channel_id)
-        id = self._proxied.original(message.id)  # of a webhook's other messages there are no runs
+        id = self._proxied.original(message.id)  # other messages of a webhook have no runs
         run, edit = event_id(PLATFORM, space, str(id)), message.edited_at.isoformat()
         async with self._turns.of(payload.channel_id):
             if text := await self._client.intake.reworded(message, space, run, text):
                 await self._client.app.reword(space, run, text, edit)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
-        """Stop what runs in a deleted thread."""
+        """Stop the runs in a deleted thread."""
         threads, space, real = self._client.app.records.threads, str(payload.guild_id), str(payload.thread_id)
         thread_row = await threads.held(space, real)
-        # A thread that the bot has not opened has its own id in its place.
+        # A thread that the bot did not open has its own id as its place.
         channel, thread = (
             (thread_row.channel, thread_row.thread) if thread_row else (str(payload.parent_id), real)
         )
         await self._client.intake.thread_deleted(Place(PLATFORM, space, channel, thread), real)
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
-        """Stop what runs in a deleted channel and its threads, of which Discord sends no events of their own."""
+        """Stop the runs in a deleted channel and its threads; Discord sends no events for the threads."""
         await self._client.intake.channel_gone(str(channel.guild.id), PLATFORM, str(channel.id))
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
@@ -139,7 +140,7 @@ class Listener:
         elif self._addressed(message):
             if message.content or message.attachments or self._client.intents.message_content:
                 await self._answer(message, by)
-            else:  # a reply that does not ping, whose text Discord does not send us
+            else:  # a reply without a ping, whose text Discord does not send
                 await self._explain(message)
         elif isinstance(message.channel, discord.Thread):
             await self._in_thread(message, by)
@@ -147,7 +148,7 @@ class Listener:
             await self._answer(message)
 
     async def _overheard(self, message: discord.Message) -> bool:
-        """Whether a message in a channel asks the bot something, where it listens to everything."""
+        """Whether a message in a channel that the bot listens to asks it something."""
         if message.content.lstrip().startswith(ASIDE) or EVERYBODY.search(message.content):
             return False
         location = location_of_message(message)
@@ -165,15 +166,15 @@ class Listener:
             return False
 
     def _addressed(self, message: discord.Message) -> bool:
-        """Whether the bot is mentioned, by its own name or that of its role, or replied to. Mentions of other roles and
-        @everyone do not count.
+        """Whether the message mentions the bot or its role, or replies to it. Other roles and @everyone
+        do not count.
         """
         me = self._me
         by_role = any(role.id == own_role(message) for role in message.role_mentions)
         return by_role or any(user.id == me for user in message.mentions) or _answers(message) == me
 
     async def _in_thread(self, message: discord.Message, by: ProxiedName | None) -> None:
-        """A message in a thread without a mention: for the bot only where free chat is on."""
+        """Handle a message in a thread without a mention; it is for the bot only where free chat is on."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
         thread_row = await threads.held(space, str(message.channel.id))
         if thread_row is None:
@@ -191,7 +192,7 @@ class Listener:
             await self._answer(message, by)
 
     async def _free_chat(self, thread_row: ThreadRow) -> bool:
-        """The setting of the thread, else of its channel, its server, the config."""
+        """The free chat setting of the thread, else of its channel, its server, the config."""
         if thread_row.free_chat is not None:
             return thread_row.free_chat
         here = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
@@ -238,7 +239,7 @@ class Listener:
             await intake.message(message, text, along, by)
 
     def _type(self, message: discord.Message) -> None:
-        """Show the typing indicator, unless Discord still shows it from the message before."""
+        """Show the typing indicator, unless Discord still shows it for the previous message."""
         channel, now = message.channel.id, asyncio.get_running_loop().time()
         if now - self._typed.get(channel, -TYPING_S) < TYPING_S:
             return
@@ -250,7 +251,7 @@ class Listener:
         typing.add_done_callback(self._typing.discard)
 
     async def _explain(self, message: discord.Message) -> None:
-        """Without the Message Content intent, say once in each thread how to address the bot."""
+        """Without the Message Content intent, explain once in each thread how to address the bot."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
         thread = str(message.channel.id)
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
@@ -262,7 +263,7 @@ class Listener:
 
     async def _forget(self, guild: int | None, channel: int, messages: Iterable[int]) -> None:
         messages = [message for message in messages if not await self._proxied.deleted(channel, message)]
-        # A message from a moment ago may not be stored yet, and would be performed after its deletion.
+        # A very recent message may not be stored yet; then it would be performed after its deletion.
         await self._turns.after(channel)
         space = str(guild) if guild is not None else await self._space_of_dm(channel)
         for message in messages if space is not None else ():
@@ -272,7 +273,7 @@ class Listener:
             )
 
     async def _space_of_dm(self, channel: int) -> str | None:
-        """The space of a DM's person, whom Discord does not name with a deletion."""
+        """The space of a DM's person; Discord's deletion event does not name the person."""
         try:
             dm = self._client.get_channel(channel)
             if not (isinstance(dm, discord.DMChannel) and dm.recipient):
@@ -289,13 +290,13 @@ class Listener:
         return self._client.user.id
 
     def _name(self, message: discord.Message) -> str:
-        """The bot's name behind the @."""
+        """The bot's name after the @."""
         me = message.guild.me if message.guild is not None else self._client.user
         return me.display_name if me is not None else ""
 
 
 def _answers(message: discord.Message) -> int | None:
-    """The author of the message that this one replies to; None for no reply, or a deleted message."""
+    """The author of the message that this one replies to; None if it is no reply, or the message is deleted."""
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     replied = message.reference.resolved

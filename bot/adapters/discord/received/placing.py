@@ -1,8 +1,8 @@
 """Makes the request of an interaction or a message on Discord: its conversation, the place of its answer, its text and
 files.
 
-Decides by plain values alone, without the network or the storage. The origin is stored with the request, as JSON, so
-that an interrupted run finds its messages after a restart.
+Its decisions use plain values only, neither the network nor the storage. The origin is stored with the request, as
+JSON, so that an interrupted run finds its messages after a restart.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 PLATFORM = "discord"
 
 TOKEN_SECONDS = 15 * 60
-"""How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
+"""Seconds for which an interaction's token is valid (Discord's documentation, "Receiving and Responding")."""
 
 AnswerPlace = Literal["thread", "here", "response", "there"]
 """The place of a run's messages.
 
-"thread": a thread (or forum post) that is opened for it. "here": `channel`, as the bot's own messages. "response": the
+"thread": a thread (or forum post) opened for the run. "here": `channel`, as the bot's own messages. "response": the
 response to the interaction, for private answers and where the bot is a guest. "there": the present place of the
-conversation, where no person has written, as for a schedule.
+conversation, for a run without a person's message, such as a scheduled one.
 """
 
 _PRIVATE = "private:"
-"""The prefix of the thread of a person's private conversation in a public channel; their id follows."""
+"""The prefix of the thread key of a person's private conversation in a public channel; the person's id follows."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
 _SMALL = re.compile(r"(?:> )?-# ")
@@ -50,15 +50,15 @@ _SMALL = re.compile(r"(?:> )?-# ")
 
 @dataclass(slots=True)
 class Location:
-    """The location of a person. `channel` is the channel or thread; for a thread, `parent` is its channel.
+    """A person's location. `channel` is the channel or thread; for a thread, `parent` is its channel.
 
     `message` is the message that they wrote, None for an interaction. `installed`: the guild itself has installed the
     bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only in response to an
     interaction. `admin`: the person is an admin of the guild, or alone in the space.
 
-    What follows from these: `space` is the tenant (the guild, or the person where only they have installed the bot).
-    `thread`: whether it is one. `real` is the thread's id in `storage.sessions`. `direct`: whether it is a DM with the
-    bot.
+    Derived from these: `space` is the tenant (the guild, or the person where only they have installed the bot).
+    `thread`: whether the channel is a thread. `real` is the thread's id in `storage.sessions`. `direct`: whether it is
+    a DM with the bot.
     """
 
     user: int
@@ -88,10 +88,10 @@ class Location:
 class Origin:
     """Where a request came from. `channel` is where the person was, `message` what they wrote, None for an interaction.
 
-    `token` is the interaction's, "" for a message; it expires at `until` (seconds since the epoch). `pressed`: its
-    response is the message with the button, and only what follows is the run's. `member` is False where the bot is only
-    a guest (user install): only the token works there. `title` is the name of a new thread; `asked` is the question as
-    it is shown.
+    `token` is the interaction's, "" for a message; it expires at `until` (seconds since the epoch). `pressed`: a button
+    was pressed, so the response is the message with the button and only follow-ups belong to the run. `member` is False
+    where the bot is only a guest (user install): only the token works there. `title` is the name of a new thread;
+    `asked` is the question as shown.
     """
 
     home: AnswerPlace
@@ -109,7 +109,7 @@ class Origin:
     pressed: bool = False
 
     def to_json(self, **more: str) -> str:
-        """As JSON, with `more` of its fields; like an earlier release's where nothing was pressed."""
+        """As JSON, with `more` of its fields. Where nothing was pressed, it equals an earlier release's form."""
         fields = asdict(self) | more
         if not self.pressed:
             del fields["pressed"]
@@ -117,14 +117,14 @@ class Origin:
 
 
 def origin_of(stored: str) -> Origin:
-    """Reads `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
+    """Read `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
     return Origin(**json.loads(stored))
 
 
 def origin_at(place: Place) -> str:
-    """The origin of an answer to no message: the bot posts it in the place by itself.
+    """The origin of an answer that responds to no message: the bot posts it in the place on its own.
 
-    Private conversations are answered in the person's direct messages.
+    A private conversation is answered in the person's direct messages.
     """
     user = place.thread.removeprefix(_PRIVATE) if place.thread.startswith(_PRIVATE) else ""
     return Origin(
@@ -145,7 +145,7 @@ def private_place(place: Place, user: str) -> Place:
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | None:
     """The place and the origin of a new thread in the request's channel.
 
-    None in direct messages, which have no threads, in private, and where the bot is a guest.
+    None in direct messages, which have no threads, in private conversations, and where the bot is a guest.
     """
     origin = origin_of(request.origin)
     if origin.private or not origin.member or origin.guild is None:
@@ -163,7 +163,7 @@ def for_one(stored: str) -> bool:
 
 
 def unseen(stored: str) -> bool:
-    """Whether only the asker reads the answer: it is private, or in a DM with the bot."""
+    """Whether only the asker reads the answer, because it is private or in a DM with the bot."""
     origin = origin_of(stored)
     return origin.private or (origin.guild is None and origin.member and origin.home != "there")
 
@@ -179,7 +179,7 @@ def location_of(interaction: discord.Interaction) -> Location:
         direct = channel.type is ChannelType.private and (context.dm_channel or not context.private_channel)
         return Location(user.id, channel.id, channel.type, installed=direct, member=direct, admin=True)
     present = interaction.client.get_guild(guild) is not None
-    # An interaction that names no installation is the guild's if the bot is one of its members.
+    # An interaction that names no installation belongs to the guild if the bot is a member of it.
     installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
     theirs, may = interaction.permissions, interaction.app_permissions
     thread = channel.type in _THREADS
@@ -197,7 +197,7 @@ def location_of(interaction: discord.Interaction) -> Location:
 
 
 def location_of_message(message: discord.Message) -> Location:
-    """The location of a message; the bot only gets messages that its own installation permits."""
+    """The location of a message. The bot receives only messages that its own installation permits."""
     channel, author = message.channel, message.author
     theirs = author.guild_permissions if isinstance(author, discord.Member) else discord.Permissions.none()
     return Location(
@@ -212,14 +212,16 @@ def location_of_message(message: discord.Message) -> Location:
 
 
 def within(location: Location, thread_row: ThreadRow | None) -> Location:
-    """The same location, as a thread if the bot has a row of it, also if the client does not know it yet."""
+    """The same location as a thread, if the bot has a row for the thread, even if the client does not know it yet."""
     if thread_row is None or location.thread:
         return location
     return replace(location, kind=ChannelType.public_thread, parent=int(thread_row.channel))
 
 
 def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
-    """The first of these permissions that the bot lacks in a channel; None if unknown."""
+    """The first of these permissions that the bot lacks in a channel; None if it lacks none, or the
+    channel is unknown.
+    """
     channel = client.get_channel(channel_id)
     if not isinstance(channel, discord.abc.GuildChannel | discord.Thread) or channel.guild.me is None:
         return None
@@ -234,7 +236,7 @@ def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None
 
 
 def home(location: Location, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
-    """The place of the answer. A message has no response."""
+    """The place of the answer. A message has no response to use."""
     if private or not location.member:
         return "response"
     if not ordered:
@@ -252,7 +254,9 @@ def place(
     thread_row: ThreadRow | None = None,
     private: bool = False,
 ) -> Place:
-    """The conversation. `thread_row` is the row of a thread that the bot has opened; `event` that of a new one."""
+    """The conversation's place. `thread_row` is the row of a thread that the bot has opened; `event` is that of a new
+    one.
+    """
     if private:
         thread = f"{_PRIVATE}{location.user}"
     elif location.thread:
@@ -274,19 +278,20 @@ def request_of(
 ) -> tuple[Request, Origin]:
     """The request and its origin. Raises UserError for a message that asks for something private.
 
-    `thread_row` is the row of this thread, if the bot has opened it; without `threads` none is opened. `us` is the
+    `thread_row` is the row of this thread, if the bot has opened it; without `threads` no thread is opened. `us` is the
     application's id.
     """
     row, options = invocation.row, dict(invocation.options)
     pressed = event if isinstance(event, discord.Interaction) else None
     ephemeral = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
-    # In a DM with the bot everything is private already.
+    # In a DM with the bot everything is already private.
     personal = row.personal and not options.get(SHARE.name)
     shared = KINDS[row.work].shared
-    # What belongs to a scene, say, is done where the scene is, also by a button that only one person sees.
+    # Something that belongs to a scene is done where the scene is, even by a button that only one person sees.
     kept = ephemeral and UNDER not in options and (not shared or row.option(PRIVATE.name) is not None)
     private = (bool(options.get(PRIVATE.name)) or kept) and not location.direct and not personal
-    # A private conversation is one of its own; a personal answer, or one about what all play, is only shown to one.
+    # A private conversation has its own place; a personal answer, or one about shared play, is only shown to one
+    # person.
     alone = private or (personal and not location.direct)
     if pressed is None:
         if alone and (invocation.plain or (personal and row.urgent)):
@@ -299,7 +304,7 @@ def request_of(
     )
     typed = pressed is not None and pressed.type is not discord.InteractionType.component
     if goes == "here" and typed and row.brief and not row.asks_models(invocation.text, options):
-        goes = "response"  # one message: the answer to the command
+        goes = "response"  # one message, the answer to the command
     token = pressed.token if pressed is not None else ""
     origin = Origin(
         home=goes,
@@ -312,7 +317,7 @@ def request_of(
         until=time.time() + TOKEN_SECONDS if token else 0.0,
         member=location.member,
         private=alone,
-        # An answer in the bot's own messages needs no response to the button, but a failure is for one person.
+        # An answer in the bot's own messages needs no response to the button, but a failure is shown to one person.
         pressed=pressed is not None and not typed and goes == "here",
     )
     member = event.user if isinstance(event, discord.Interaction) else event.author
@@ -328,24 +333,26 @@ def request_of(
 
 
 def groups_of(member: discord.User | discord.Member) -> tuple[str, ...] | None:
-    """The ids of a member's roles; None for somebody who is in no server, or none that is known."""
+    """The ids of a member's roles; None for a person who is on no server, or on an unknown one."""
     return tuple(str(role.id) for role in member.roles) if isinstance(member, discord.Member) else None
 
 
 def for_adults(channel: object) -> bool:
-    """Whether Discord lets nobody but adults in: a thread is as its channel, and what is not known is not."""
+    """Whether Discord admits only adults: a thread inherits this from its channel, and an unknown channel counts as
+    open.
+    """
     return isinstance(channel, discord.abc.GuildChannel | discord.Thread) and bool(
         getattr(channel, "is_nsfw", bool)()
     )
 
 
 def file_of(attachment: discord.Attachment) -> File:
-    """A file of a request; a work refuses those that it cannot read."""
+    """An attachment as a file of a request; works refuse files that they cannot read."""
     return File(attachment.filename, "", attachment.size, attachment.url)
 
 
 def own_role(message: discord.Message) -> int:
-    """The id of the role that the bot itself has in this server, 0 for none."""
+    """The id of the bot's own role on this server, 0 if it has none."""
     role = message.guild.self_role if message.guild is not None else None
     return role.id if role is not None else 0
 
@@ -364,7 +371,7 @@ def text_without_mention(message: discord.Message, me: int) -> str:
 
 
 def text_of(message: discord.Message) -> str:
-    """All text of a message: of its content, components, embeds and forwarded messages."""
+    """All text of a message: content, components, embeds and forwarded messages."""
     texts: list[str] = []
     parts: list[discord.Message | discord.MessageSnapshot] = [message, *message.message_snapshots]
     for part in parts:
@@ -376,7 +383,7 @@ def text_of(message: discord.Message) -> str:
 
 
 def _displayed(components: Sequence[object]) -> Iterator[str]:
-    """The text displays, however deep, without the small print under an answer: sources, notes, status."""
+    """The text displays at any depth, without the small print under an answer: sources, notes, status."""
     for component in components:
         if isinstance(component, discord.TextDisplay):
             yield "\n".join(line for line in component.content.split("\n") if not _SMALL.match(line))

@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE_CHARS = 3_600
-"""Of the 4000 characters of a message's text components (Discord's documentation, "Using Message Components"); the rest
-is for the page's number, or the name of who shared it.
+"""Characters per page. A message's text components hold 4000 (Discord's documentation, "Using Message Components"); the
+rest is for the page's number or the name of the person who shared it.
 """
 CONTENT_CHARS = 3_990
-"""The same, with some to spare."""
+"""The characters of shared content, a little below the same limit."""
 ACK_SECONDS = 1.5
-"""How long the storage may take before the press is acknowledged without its answer; Discord waits 3 s
-(its documentation, "Receiving and Responding").
+"""Seconds that the storage may take before the press is acknowledged without its answer. Discord waits 3 s (its
+documentation, "Receiving and Responding").
 """
 
 _log = logging.getLogger(__name__)
 
 
 class Press:
-    """One press of a button: see presses.Press."""
+    """One press of a button; see `presses.Press`."""
 
     def __init__(self, interaction: discord.Interaction[Client]) -> None:
         """Raises UserError for a press that names no place."""
@@ -74,7 +74,7 @@ class Press:
         await replies.tell(self.interaction, self.say(key, **values))
 
     async def hidden(self, run: str) -> bool:
-        """Also whether the run is in the space of another person, whose guest the bot is."""
+        """Also whether the run belongs to the space of another person, where the bot is a guest."""
         location = self.location
         if await self.intake.hidden(location, run):
             return True
@@ -96,16 +96,16 @@ class Press:
         if message is None or not new_labels:
             return
         with as_surface_faults(), suppress(discord.ClientException, ValueError):
-            own = message.webhook_id is None  # a webhook's message can only be edited through the press
+            own = message.webhook_id is None  # only the press itself can edit a webhook's message
             if own and location.member and not message.flags.ephemeral:
-                # Without the permission to read, the message as it came with the press has to do.
+                # Without permission to read, use the message as it came with the press.
                 with suppress(discord.Forbidden):
                     message = await message.fetch()
                 if (view := relabelled(message, new_labels)) is not None:
                     await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
                 return
             if press.response.type is not discord.InteractionResponseType.deferred_message_update:
-                return  # the original response is another message, and a guest can edit only that
+                return  # the original response is another message, and a guest can edit only that one
             if (view := relabelled(await press.original_response(), new_labels)) is not None:
                 await press.edit_original_response(view=view)
 
@@ -140,7 +140,7 @@ async def show_sources(press: Press, run: str) -> None:
 
 
 async def turn(press: Press, run: str, page: str) -> None:
-    """Show another page of the opened sources, in place of the present one."""
+    """Replace the present page of the opened sources by another."""
     await press.acknowledge()
     pages = await _source_pages(press, run)
     if int(page) < len(pages):
@@ -184,7 +184,7 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
         row: ActionRow[LayoutView] = ActionRow()
         for label, to in ((say("buttons.back"), page - 1), (say("buttons.on"), page + 1)):
             exists = 0 <= to < len(pages)
-            # A disabled button needs a custom_id of its own, too.
+            # Even a disabled button needs its own custom_id.
             row.add_item(
                 Button(
                     label=label,
@@ -193,16 +193,16 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
                 )
             )
         view.add_item(row)
-    view.stop()  # presses come through ITEMS: the client need not keep this view
+    view.stop()  # ITEMS handles presses, so the client need not keep this view
     return view
 
 
 async def _shared(press: Press, run: str) -> str:
-    """Post the whole answer to its channel, once; the key of the sentence about the result."""
+    """Post the whole answer to its channel once. Returns the key of the sentence about the result."""
     interaction, location = press.interaction, press.location
     message = interaction.message
     shared = await _answer(press, run)
-    if message is not None and not shared:  # of an earlier release
+    if message is not None and not shared:  # from an earlier release
         shared = [_layout(neutralise(part)) for part in split(message_text(message), PAGE_CHARS)]
     if message is None or not shared:
         return "buttons.nothing_to_share"
@@ -234,7 +234,7 @@ async def _shared(press: Press, run: str) -> str:
 
 
 def _credited(credit: str, shared: list[LayoutView]) -> list[LayoutView]:
-    """The messages, with the line about who shared them above the first, or alone where there is no room."""
+    """The messages with the line about the sharer above the first, or in a message of its own if there is no room."""
     if size(credit) + sum(size(text) for text in texts(shared[0])) > CONTENT_CHARS:
         return [_layout(credit), *shared]
     first = _layout(credit)
@@ -244,7 +244,7 @@ def _credited(credit: str, shared: list[LayoutView]) -> list[LayoutView]:
 
 
 async def _answer(press: Press, run: str) -> list[LayoutView]:
-    """All messages of a private answer, without its buttons; none where it was not stored."""
+    """All messages of a private answer, without its buttons; none if it was not stored."""
     stored = await press.intake.app.records.offers.all(press.location.space, run, ANSWERS)
     cited = {citation.n: citation for citation in await presses.citations(press, run)}
     context = PageContext(run, press.say, ended="done")
@@ -266,7 +266,7 @@ def message_text(message: discord.Message) -> str:
 
 
 def texts(view: LayoutView) -> list[str]:
-    """The texts of a view, without the prompts of choices, whose buttons are not shared."""
+    """The texts of a view without the prompts of choices, because their buttons are not shared."""
     items = list(view.walk_children())
     following = [*items[1:], None]
     return [
@@ -299,7 +299,7 @@ async def _post(press: Press, view: LayoutView, nonce: str) -> int:
     none = discord.AllowedMentions.none()
     channel = press.interaction.channel
     if press.location.member and isinstance(channel, discord.abc.Messageable):
-        # The nonce makes two quick presses one message.
+        # The nonce makes one message of two quick presses.
         return (await channel.send(view=view, allowed_mentions=none, nonce=nonce)).id
     return (await press.interaction.followup.send(view=view, allowed_mentions=none, wait=True)).id
 
@@ -320,7 +320,7 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             return cls(item, match.groupdict())
 
         async def callback(self, interaction: discord.Interaction[Any]) -> None:
-            """Handle the press, and tell the presser about a fault."""
+            """Handle the press and tell the presser about a fault."""
             intake: Intake = interaction.client.intake
             try:
                 await act(Press(interaction), **self.groups)
@@ -354,4 +354,4 @@ ITEMS: tuple[type[DynamicItem[Button[Any]]], ...] = (
     *(_item(template, act) for template, act in _ACTS.items()),
     _item(rf"(?!(?:{_KNOWN})\Z)(?:{_KINDS})(?s::.*)?", stale),
 )
-"""For Client.add_dynamic_items, at every start."""
+"""The items for `Client.add_dynamic_items`, which is called at every start."""

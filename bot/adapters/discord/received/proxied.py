@@ -1,7 +1,7 @@
-"""Messages that a proxy (PluralKit, Tupperbox) posts by a webhook in place of a player's, in a thread of the bot's.
+"""Messages that a proxy (PluralKit, Tupperbox) posts by a webhook in place of a player's, in a thread of the bot.
 
-The player's own message comes first, then the proxy's, then the player's is deleted. So what a player who has confirmed
-a proxied name writes waits a moment: the proxy's message takes its place.
+The player's own message arrives first, then the proxy's, then the player's is deleted. So a message from a player with
+a confirmed proxied name waits a moment for the proxy's message to replace it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from storage.proxies import ProxiedName
 
 WAIT_S = 2.0
-"""How long a player's own message waits for the proxy, which needs less than a second as a rule."""
+"""Seconds that a player's own message waits for the proxy, which usually needs less than one."""
 REMEMBERED_S: Final = 60.0
-"""How long it is known who has written a message; a proxy comes later only if Discord is down."""
+"""Seconds for which a message's author is remembered; a proxy is later than that only if Discord is down."""
 THREADS: Final = 500
 MESSAGES: Final = 20
-"""Of each thread."""
+"""How many messages are remembered per thread."""
 LATE: Final = 1_000
 
 
 @dataclass(slots=True)
 class _Written:
-    """A player's own message; `over` once a proxy has posted it again, or it was deleted; `taken` as it is."""
+    """A player's own message. `over` is set once a proxy has posted it again or it was deleted; `taken`: it was taken
+    as a turn itself.
+    """
 
     id: int
     author: int
@@ -45,7 +47,7 @@ class _Written:
 
 
 class Proxied:
-    """One per client. What it remembers of the last minute does not survive a restart."""
+    """Matches proxies' messages with players'; one per client. A restart loses what it remembers of the last minute."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -54,7 +56,9 @@ class Proxied:
         self._noting = KeyedLocks()
 
     async def by(self, message: discord.Message) -> ProxiedName | None:
-        """Whose words a webhook's message has; None for one that is no player's, or whose words were taken already."""
+        """The proxied name whose words a webhook's message has; None for a message that is no player's, or whose words
+        were already taken.
+        """
         if message.application_id == self._client.application_id or not message.content:
             return None
         async with self._noting.of(message.channel.id):
@@ -70,7 +74,7 @@ class Proxied:
             return None
         originals = self._originals(message)
         own = [written for written in originals if str(written.author) == row.author_id]
-        if not own:  # with another's message it is another's proxy, which uses the same name
+        if not own:  # if the message is another person's, so is the proxy, which uses the same name
             return row if not originals else None
         written = own[-1]
         if not written.taken:
@@ -82,7 +86,7 @@ class Proxied:
         return None
 
     async def stays(self, message: discord.Message) -> bool:
-        """Wait for a proxy, if the author has a proxied name. Returns whether the message itself is for the bot."""
+        """Wait for a proxy if the author has a proxied name. Returns whether the message itself is for the bot."""
         async with self._noting.of(message.channel.id):
             written = await self._noted(message)
         if written is None or written.taken:
@@ -107,15 +111,19 @@ class Proxied:
         return written
 
     def original(self, message: int) -> int:
-        """The message that was taken as a turn before a proxy posted it again as this one; else this one itself."""
+        """The message that was taken as a turn before a proxy posted it again as this one; otherwise this message
+        itself.
+        """
         return self._late.get(message, message)
 
     async def noted(self, channel: int) -> None:
-        """Wait until it is known whose the last messages are: one may have come a moment ago."""
+        """Wait until the authors of the last messages are known; one may have arrived a moment ago."""
         await self._noting.after(channel)
 
     async def deleted(self, channel: int, message: int) -> bool:
-        """Note that a message is gone; whether that withdraws nothing, since a proxy has posted its words again."""
+        """Note that a message is gone. Returns whether this withdraws nothing, because a proxy has posted its words
+        again.
+        """
         await self.noted(channel)
         for written in self._threads.get(channel, ()):
             if written.id == message and not written.taken:
@@ -123,7 +131,7 @@ class Proxied:
         return message in self._late.values()
 
     async def _space(self, message: discord.Message) -> str | None:
-        """The space, if the message is in a thread of the bot's."""
+        """The space, if the message is in a thread of the bot."""
         if message.guild is None or not isinstance(message.channel, discord.Thread):
             return None
         space = location_of_message(message).space
@@ -137,7 +145,7 @@ class Proxied:
             self._threads.popitem(last=False)
 
     def _originals(self, message: discord.Message) -> list[_Written]:
-        """People's last messages in the thread that have the words of this one, between a proxy's marks."""
+        """People's last messages in the thread whose words, without a proxy's marks, are those of this message."""
         words, since = message.content.strip(), self._now() - REMEMBERED_S
         return [
             written

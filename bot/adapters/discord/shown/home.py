@@ -1,6 +1,6 @@
-"""The home of a run on Discord: its thread, the channel, or the interaction's response; and its view.
+"""The home of a run on Discord (its thread, the channel, or the interaction's response) and its view.
 
-Where one of them closes, the run continues in another, with a sentence that says so. Knows no events.
+If one of them closes, the run continues in another, with a sentence that says so. Independent of events.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
     from storage.records import Records
 
 INVITE_AFTER_S = 2.0
-"""How long after the opening of a thread its asker is added: with the call at once, half of ten people who asked
-together waited .5 s longer for first words.
+"""Seconds between the opening of a thread and the invitation of its asker. With the invitation at once, half of ten
+people who asked together waited 0.5 s longer for the first words.
 """
 ARCHIVE_MINUTES: Literal[1440] = 1440
 HAS_THREAD, TOO_MANY_THREADS = 160004, 160006
-"""Discord's documentation, "JSON Error Codes"."""
+"""Error codes from Discord's documentation, "JSON Error Codes"."""
 
 _log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):
-    """No thread can be opened here; `key` is that of the sentence about it."""
+    """No thread can be opened here; `key` is the key of the sentence that says so."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -81,7 +81,7 @@ class Refusal(Exception):
 
 
 class DiscordHome:
-    """See home.Home."""
+    """Discord's `home.Home`."""
 
     tell: Callable[[str], None]
     ephemeral = False
@@ -139,7 +139,7 @@ class DiscordHome:
         self.over = False
 
     def _at(self, channel: int, *, reply_to: int | None = None) -> Channel:
-        """The surface of a channel or thread; speakers have their own names there if the bot is a member."""
+        """The surface of a channel or thread. If the bot is a member, speakers post under their own names there."""
         return Channel(
             self._client,
             channel,
@@ -150,7 +150,7 @@ class DiscordHome:
         )
 
     def _without_name(self, channel: int, why: str) -> None:
-        """Say why a speaker's name is only in bold, once in a channel."""
+        """Say why a speaker's name is only in bold, once per channel."""
         if self._webhooks is not None and self._webhooks.first_without(channel):
             permission = self._say("discord_doctor.perm_manage_webhooks")
             self.tell(self._say(f"own_name.{why}", permission=permission))
@@ -173,7 +173,7 @@ class DiscordHome:
                 await until_available(partial(surface.end_message, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
-        """Find the present place of the conversation; for a private one the person's direct messages."""
+        """Find the present place of the conversation; for a private one, the person's direct messages."""
         if not self._origin.private:
             if (real := await self._links.real(self._place)) is not None:
                 self.surface = self._at(real)
@@ -207,7 +207,7 @@ class DiscordHome:
             self._side_tasks.do(until_available(partial(self._link_thread, place_id)))
             self._later.do(self._invite_later(place_id))
         elif self.response and isinstance(self._client.get_channel(place_id), discord.ForumChannel):
-            self.surface = self.response  # a forum takes no messages
+            self.surface = self.response  # a forum accepts no messages itself
         if why:
             lacks = missing(self._client, place_id, "create_public_threads") or "create_public_threads"
             self.tell(self._say(why, permission=self._say(f"discord_doctor.perm_{lacks}")))
@@ -215,9 +215,9 @@ class DiscordHome:
             self.hint = self._say("thread.hint")
 
     async def _thread(self, since: datetime) -> int:
-        """Open the thread, or find the one that was made since then; its id.
+        """Open the thread, or find the one made since `since`. Returns its id.
 
-        Raises Refusal where there can be none, and the faults of a surface.
+        Raises Refusal where a thread is impossible, and the faults of a surface.
         """
         origin = self._origin
         name = origin.title[:NAME_CHARS] or self._say("thread.untitled")
@@ -231,7 +231,7 @@ class DiscordHome:
             raise Refusal("thread.not_here")
         unsure, self._unsure = self._unsure, True
         with as_surface_faults():
-            if unsure:  # made without a response, or before a crash; it has its message's id
+            if unsure:  # made without a response or before a crash; it has its message's id
                 with suppress(discord.NotFound):
                     return (await self._client.fetch_channel(asked)).id
             elif not self._new_threads.take(channel.id):
@@ -271,13 +271,15 @@ class DiscordHome:
         return int(post.thread.id)
 
     async def _root_message(self) -> int:
-        """Post the message that says who asked what, as the interaction's response or as the bot's own; its id."""
+        """Post the message that says who asked what, as the interaction's response or as the bot's own.
+        Returns its id.
+        """
         async with self._lines.of(self._run):
             return await self._posted_root()
 
     async def _posted_root(self) -> int:
         row = await self._outbox.claim(self._place.space, self._run, ASKED)
-        if row.message_id == "":  # it was taken back before it was there
+        if row.message_id == "":  # it was taken back before it was posted
             raise Gone
         if row.message_id is not None:
             if self.response is not None:
@@ -298,7 +300,7 @@ class DiscordHome:
         return int(message)
 
     async def _link_thread(self, thread: int) -> None:
-        """Add the link to the thread to the response, unless it has one or was taken back."""
+        """Add the link to the thread to the response, unless the response has one or was taken back."""
         if self.response is None:
             return
         self.response.answered = True
@@ -320,13 +322,13 @@ class DiscordHome:
             await self._outbox.sent(space, run, ASKED, row.message_id, page.shown)
 
     def recall(self, message: str) -> None:
-        """Take note of a message from before a crash: the response is used already."""
+        """Note a message from before a crash: the response is already used."""
         self.messages.add(message)
         if self.response is not None:
             self.response.answered = True
 
     async def _invite_later(self, thread: int) -> None:
-        """Add the asker to the thread, but after the answer's first words, because requests per second are limited."""
+        """Add the asker to the thread after the answer's first words, because requests per second are limited."""
         await asyncio.sleep(INVITE_AFTER_S)
         await with_retries(partial(self.invite, thread))
 
@@ -344,7 +346,7 @@ class DiscordHome:
             if surface is self.response:
                 return await self._move_from_response(closed)
             if closed.code == UNKNOWN_CHANNEL:  # deleted by a user: do not repost
-                if self._origin.home == "there":  # it may have been deleted while the bot was off
+                if self._origin.home == "there":  # the place may have been deleted while the bot was off
                     self._side_tasks.do(leave_place(self._records.schedules, self._place))
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
@@ -360,7 +362,7 @@ class DiscordHome:
         origin = self._origin
         if not closed.expired or not origin.member or origin.home != "response":
             return False
-        if not origin.private:  # the bot can still edit the response, as a message in the channel
+        if not origin.private:  # as a message in the channel, the bot can still edit the response
             self.surface = self._at(origin.channel)
             return True
         try:
@@ -408,13 +410,13 @@ def _refusal(fault: discord.HTTPException) -> Exception:
 
 
 def dialect(origin: Origin, locale: str) -> Dialect[Page]:
-    """Discord's dialect, with localized names of commands; as a guest the bot shows all stages in one message."""
+    """Discord's dialect with localized command names. As a guest the bot shows all stages in one message."""
     adapt = partial(localized, words(locale))
     return Dialect(pages, folded=None if origin.member else folded, adapt=adapt, own_keys=OWN_KEYS)
 
 
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
-    """The view of a run; made again from the stored request after a crash."""
+    """The view of a run; after a crash it is made again from the stored request."""
     app, origin = client.app, origin_of(request.origin)
     records, run_dialect = app.records, dialect(origin, request.locale)
     free_chat, side_tasks = app.settings.free_chat, client.writers.side_tasks

@@ -1,4 +1,6 @@
-"""An answer's links on Discord: to conversations, whose threads they name and archive, and to other runs' messages."""
+"""An answer's links on Discord: to conversations, whose threads they rename and archive, and to other
+runs' messages.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
     from storage.records import Records
 
 ASKED, THREAD = "asked", "thread"
-"""The outbox's keys of the root message, which says who asked what, and of the thread below it."""
+"""The outbox keys of the root message, which says who asked what, and of the thread below it."""
 OWN_KEYS = (ASKED, THREAD, WHOLE)
-"""The outbox's keys of messages that are no stage."""
+"""The outbox keys of messages that are no stage."""
 NAME_CHARS = 100
-"""Of a thread's name (Discord's documentation, "Start Thread from Message")."""
+"""The most characters of a thread's name (Discord's documentation, "Start Thread from Message")."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class Links:
     archived: list[tuple[int, str]] = field(default_factory=list)
 
     async def line(self, elsewhere: Elsewhere) -> str:
-        """A link to a conversation; also names its thread, and archives or unarchives it."""
+        """A link to a conversation. Also renames its thread, and archives or unarchives it."""
         thread = await self.real(elsewhere.place)
         if thread is None:
             return f"**{literal(clean(elsewhere.title), 100)}**"
@@ -52,8 +54,8 @@ class Links:
             await self.records.outbox.claim(space, run, key)
             await self.records.outbox.sent(space, run, key, str(thread), "")
         if not elsewhere.place.thread:
-            pass  # a channel is not the bot's to name or archive
-        elif elsewhere.archived:  # after the last message, which would unarchive it
+            pass  # the bot may not rename or archive a channel
+        elif elsewhere.archived:  # after the last message, because a message unarchives the thread
             self.archived.append((thread, elsewhere.title))
         else:
             self.side_tasks.do(name_and_archive(self.client, thread, elsewhere.title, archived=False))
@@ -66,7 +68,7 @@ class Links:
         return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
 
     async def real(self, place: Place) -> int | None:
-        """The thread, or else the channel, of a conversation of the same space."""
+        """The id of a conversation's thread, or else its channel, if it is in the same space."""
         if (place.platform, place.space) != (self.request.place.platform, self.request.place.space):
             return None
         real = await self.records.threads.real(place.space, place.channel, place.thread)
@@ -74,7 +76,7 @@ class Links:
         return int(real) if real.isdecimal() else None
 
     async def _first_message(self, run: str) -> str:
-        """The address of a run's first message; "" if there is none that everybody can see."""
+        """The address of a run's first message; "" if no message is visible to everybody."""
         try:
             first = await first_message(
                 self.records.inbox, self.records.outbox, self.request.place, run, OWN_KEYS
@@ -94,7 +96,7 @@ class Links:
 
 
 async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool | None) -> None:
-    """Rename a thread, and archive or unarchive it; None: leave it as it is."""
+    """Rename a thread, and archive or unarchive it. None leaves it as it is."""
     with as_surface_faults():
         thread = client.get_channel(thread_id) or await client.fetch_channel(thread_id)
         if not isinstance(thread, discord.Thread):
@@ -104,7 +106,7 @@ async def name_and_archive(client: discord.Client, thread_id: int, title: str, a
         archived = thread.archived if archived is None else archived
         if thread.archived and (renamed or not archived):  # an archived thread cannot be renamed
             await thread.edit(archived=False)
-        if renamed:  # Discord allows two new names in ten minutes
+        if renamed:  # Discord allows two renames in ten minutes
             await thread.edit(name=name)
         if archived:
             await thread.edit(archived=True)

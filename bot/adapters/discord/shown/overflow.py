@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 WHOLE = "whole"
-"""The outbox's key of the direct message with all of it."""
+"""The outbox key of the direct message with the whole answer."""
 
 Way = Literal["file", "direct", "kept"]
-"""How the asker gets the whole answer: as a file, in a direct message, or not yet."""
+"""How the asker gets the whole answer: as a file, in a direct message, or later."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The overflow of one run."""
+    """Delivers the overflow of one run."""
 
     client: discord.Client
     request: Request
@@ -45,7 +45,7 @@ class Overflow:
     response: Response | None
 
     async def show(self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]) -> None:
-        """See home.Home.overflow."""
+        """See `home.Home.overflow`."""
 
         def page(way: Way) -> Callable[[StageContent, int], Page]:
             return lambda stage, part: self._page(stage, part, stages, context, way)
@@ -62,7 +62,7 @@ class Overflow:
     def _page(
         self, stage: StageContent, part: int, stages: Sequence[StageContent], context: PageContext, way: Way
     ) -> Page:
-        """A page of the stage (`part` counts from 0), with a sentence on where all of `stages` is."""
+        """A page of the stage (`part` counts from 0), with a sentence that says where the whole of `stages` is."""
         note = context.say(f"overflow.{way}")
         if self.origin.member:
             stage_pages = pages(stage, context)
@@ -77,7 +77,9 @@ class Overflow:
         )
 
     async def _direct(self, stages: Sequence[StageContent], context: PageContext) -> bool:
-        """Send all of it to the asker in a direct message, once, also after a crash; whether that succeeded."""
+        """Send the whole answer to the asker in one direct message, even after a crash. Returns whether
+        that succeeded.
+        """
         page = without_buttons(
             folded(_with_notice(stages, context.say("overflow.here")), replace(context, no_files=""))
         )
@@ -96,7 +98,7 @@ class Overflow:
         return True
 
     async def _tell(self, context: PageContext, way: Way) -> bool:
-        """Tell the asker alone where all of it is; whether that succeeded."""
+        """Tell the asker alone where the whole answer is. Returns whether that succeeded."""
         text = f"-# ⓘ {context.say(f'overflow.{way}')}"
         if self.response is None:
             return False

@@ -1,6 +1,6 @@
 """Sentences to one person without a run: a refusal, a fault, thanks, help; never a traceback.
 
-Knows no request; an unforeseen fault goes to the log with its run's digits.
+Independent of requests; an unforeseen fault goes to the log with its run's digits.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from bot.words import Words, name_of
 
 MESSAGE_CHARS = 2_000
 LAYOUT_CHARS = 4_000
-"""Characters of all text components of a message (Discord's documentation, "Using Message Components")."""
+"""The most characters of all text components of a message (Discord's documentation, "Using Message Components")."""
 
 _OUTDATED = (
     app_commands.CommandNotFound,
     app_commands.CommandSignatureMismatch,
     app_commands.TransformerError,
 )
-"""Faults of commands that Discord still shows as they were before the last start."""
+"""Faults of commands that Discord still shows in the form they had before the last start."""
 
 _log = logging.getLogger(__name__)
 
 
 def sentence(say: Words, error: Exception, run: str = "") -> str:
-    """The sentence for an error; `run` if the request had become one."""
+    """The sentence for an error. `run` is given if the request had become one."""
     cause: BaseException = getattr(error, "original", error)
     if isinstance(cause, _OUTDATED):
         cause = UserError("discord.outdated")
@@ -56,7 +56,7 @@ def sentence(say: Words, error: Exception, run: str = "") -> str:
 async def tell(interaction: discord.Interaction, text: str) -> None:
     """Show a sentence to the person alone; never raises."""
     if interaction.type is discord.InteractionType.autocomplete:
-        return  # it takes nothing but choices
+        return  # a completion accepts nothing but choices
     try:
         await send_alone(interaction, content=neutralise(clean(text))[:MESSAGE_CHARS])
     except (discord.DiscordException, OSError) as fault:  # the interaction cannot be answered any more
@@ -72,14 +72,16 @@ async def at_length(interaction: discord.Interaction, text: str) -> None:
 
 
 async def send_alone(interaction: discord.Interaction, **content: Any) -> None:
-    """Send to the person alone, as response or follow-up. Raises what discord.py raises."""
+    """Send to the person alone, as the response or a follow-up. Raises what discord.py raises."""
     done = interaction.response.is_done()
     send: Any = interaction.followup.send if done else interaction.response.send_message
     await send(**content, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
 
 async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
-    """Reply to the message; never raises. One reply of its kind, also when Discord delivers the message twice."""
+    """Reply to the message; never raises. There is one reply of each kind, even if Discord delivers the
+    message twice.
+    """
     send = partial(
         message.channel.send,
         neutralise(clean(text))[:MESSAGE_CHARS],
@@ -89,16 +91,17 @@ async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
     try:
         try:
             await send(reference=message.to_reference(fail_if_not_exists=False))
-        except discord.Forbidden:  # a reply needs a permission more than a plain message
+        except discord.Forbidden:  # a reply needs one permission more than a plain message
             await send()
     except (discord.DiscordException, OSError) as fault:
         _log.warning("message %s could not be answered: %s", message.id, type(fault).__name__)
 
 
 def help_text(say: Words, topic: str = "") -> str:
-    """Markdown: all works, the commands of one group, or one command with its options and an example.
+    """Help as Markdown: for all works, the commands of one group, or one command with its options and an example.
 
-    Under a work's own name its other groups have a line each: all of the story's commands are too long for a message.
+    Under a work's own name each of its other groups has one line, because all of the story's commands are too long for
+    a message.
     """
     path = " ".join(topic.strip().lstrip("/").lower().split())
     groups = {row.group or row.work: row.work for row in TABLE if not row.bare}
@@ -126,7 +129,7 @@ def help_text(say: Words, topic: str = "") -> str:
 
 
 def _group(say: Words, group: str) -> str:
-    """A line for a command group, with the names of its verbs."""
+    """A line for a command group with the names of its verbs."""
     names = [say(f"names.{row.work}_{row.name}") for row in TABLE if (row.group or row.work) == group]
     return f"- **/{say(f'names.group_{group}')}**  {say(f'verbs.group_{group}')} {' · '.join(names)}"
 

@@ -1,4 +1,4 @@
-"""An interaction's response as a surface, while its token lasts."""
+"""An interaction's response as a surface, while its token is valid."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from bot.adapters.discord.text.page import Page
 
 ORIGINAL = "@original"
-"""The response's name in place of a message's id (Discord's documentation, "Edit Original Interaction Response").
+"""The response's name, used in place of a message id (Discord's documentation, "Edit Original Interaction Response").
 
-The library puts either into the address as it is.
+The library puts either into the address unchanged.
 """
 EARLY_S = 5.0
-"""How much earlier a token counts as expired, because a request takes time."""
+"""Seconds by which a token counts as expired early, because a request takes time."""
 
 
 class Response:
-    """An interaction's response, and then follow-ups, until its token expires.
+    """An interaction's response and then follow-ups, until its token expires.
 
-    The only surface where the bot is a guest, and the only one for messages to one person in a channel.
+    It is the only surface where the bot is a guest, and the only one for messages to one person in a channel.
     """
 
     files = True
@@ -45,9 +45,9 @@ class Response:
         in_dm: str = "",
         hangs_s: float = HANGS_S,
     ) -> None:
-        """`in_dm`: the first line of the direct message that a person gets in place of a message to them alone, once
-        the token has expired; "" if they get none. `hangs_s`: an edit that takes longer is given up. A follow-up is
-        not: a repeated one is posted twice.
+        """`in_dm`: the first line of the direct message that replaces a message to one person once the token has
+        expired; "" for no such message. `hangs_s`: an edit that takes longer is given up. A follow-up is not, because a
+        repeated one would be posted twice.
         """
         self._client, self._user, self._in_dm = client, origin.user, in_dm
         self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
@@ -72,11 +72,11 @@ class Response:
         return str(id)
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Post for the asker alone, also where the response is for everybody."""
+        """Post for the asker alone, even where the response is for everybody."""
         if self._private and not self.answered:
             return await self.post(page, ref, style)
         if not self.answered:
-            # Else the first follow-up would take the response's place, and be as public.
+            # Otherwise the first follow-up would replace the response and be as public.
             with suppress(Gone):  # done before a crash
                 await self.delete(ORIGINAL)
             self.answered = True
@@ -119,11 +119,11 @@ class Response:
         return edited.id
 
     def renames(self, message: str, page: Page) -> bool:
-        """No: responses are always under the application's name."""
+        """Always False: responses always have the application's name."""
         return False
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """None: the response is edited again, and a follow-up for one person is in no history."""
+        """Always None: the response is edited again, and a follow-up for one person is in no history."""
         return None
 
     async def delete(self, message: str) -> None:

@@ -1,7 +1,7 @@
-"""A channel, thread or DM of Discord's as the surface of the bot's own messages.
+"""A channel, thread or DM on Discord as the surface of the bot's own messages.
 
-Also what it shares with an interaction's response: how a page is sent, and Discord's faults as those of
-`bot.adapters.surface`. Knows no run and no stage.
+Also the parts shared with an interaction's response: how a page is sent, and Discord's faults as those of
+`bot.adapters.surface`. Independent of runs and stages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bot.events import Speaker
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far our clock and Discord's may differ in the search for a sent message."""
+"""How far our clock and Discord's may differ when a sent message is searched for."""
 LOOK_BACK = 300
 """The most messages of a history that are searched."""
 # Discord's documentation, "JSON Error Codes".
@@ -79,7 +79,7 @@ def fault_of(status: int, code: int) -> Exception:
 
 
 def component(ref: MessageRef) -> int:
-    """The id of the message's first component, above the ids that Discord assigns by itself."""
+    """The id of the message's first component, above the ids that Discord assigns itself."""
     return 1 << 30 | int(_digest(ref)[:7], 16)
 
 
@@ -88,7 +88,7 @@ def _digest(ref: MessageRef) -> str:
 
 
 def sent_as(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool = True) -> dict[str, Any]:
-    """The page as arguments of discord.py's methods, without its files where these have been sent before."""
+    """The page as arguments of discord.py's methods; without its files if they were sent before."""
     if style is MessageStyle.LAYOUT:
         layout = page.layout()
         layout.children[0].id = component(ref)
@@ -113,7 +113,7 @@ def changes(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, re
 
 
 class Channel:
-    """A channel, thread or DM with the bot's own messages, which depend on no token."""
+    """A channel, thread or DM with the bot's own messages, which need no token."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Channel:
     ) -> None:
         """`reply_to`: the message there that the first new one replies to.
 
-        `webhooks` post under speakers' own names; `without` is called with the reason if one cannot, a key below
+        `webhooks` post under speakers' own names; if one cannot, `without` is called with the reason, a key below
         "own_name".
         """
         self._client = client
@@ -146,7 +146,7 @@ class Channel:
             try:
                 return await self._post(page, ref, style)
             except discord.HTTPException as fault:
-                if fault.code == NO_HISTORY:  # the permission that a reply needs
+                if fault.code == NO_HISTORY:  # a reply needs this permission
                     self._reply_to = None
                 else:
                     await self._wake(fault)
@@ -172,9 +172,9 @@ class Channel:
     async def _post_as(
         self, webhooks: Webhooks, speaker: Speaker, page: Page, ref: MessageRef, style: MessageStyle
     ) -> str | None:
-        """Post under the speaker's name; the message's id, or None where that is impossible.
+        """Post under the speaker's name. Returns the message's id, or None where that is impossible.
 
-        Webhooks have no nonce: after Unavailable the caller searches first (`find`).
+        Webhooks have no nonce, so after Unavailable the caller searches first (`find`).
         """
         webhook, name = await webhooks.of(self.key), username(speaker.name)
         if not isinstance(webhook, discord.Webhook):
@@ -191,7 +191,7 @@ class Channel:
                 # The library would wait longer for a limit to end.
                 async with asyncio.timeout(UPLOAD_S if "files" in arguments else HANGS_S):
                     message = await webhook.send(**arguments, username=name, wait=True, allowed_mentions=none)
-        except Refused:  # perhaps because of the name; else the bot's own message will be refused, too
+        except Refused:  # perhaps because of the name; otherwise the bot's own message is refused too
             return None
         except PlaceClosed as closed:
             if not closed.expired:
@@ -205,7 +205,7 @@ class Channel:
 
     @asynccontextmanager
     async def _as_posted(self, message: str) -> AsyncGenerator[discord.Webhook, None]:
-        """The webhook that has posted a message, for a call. Raises NotEditable where it is deleted."""
+        """Yields the webhook that has posted a message, for one call. Raises NotEditable if it is deleted."""
         assert self._webhooks is not None
         async with asyncio.timeout(UPLOAD_S):
             webhook = await self._webhooks.posted_by(self.key, int(message.split(":")[1]))
@@ -251,7 +251,7 @@ class Channel:
                 await edit()
 
     async def _wake(self, fault: discord.HTTPException) -> None:
-        """Unarchive the thread; raises `fault` if that was not the reason."""
+        """Unarchive the thread; raise `fault` if archiving was not the reason."""
         if fault.code != ARCHIVED:
             raise fault
         thread = await self._client.fetch_channel(self.key)
@@ -264,7 +264,9 @@ class Channel:
             await self.amend(message, lambda unfinished: ending_edit(unfinished, run, note))
 
     async def amend(self, message: str, amended: Callable[[discord.Message], dict[str, Any] | None]) -> bool:
-        """Edit a message as it is now; whether `amended` gave an edit of it. Raises the faults of a surface."""
+        """Edit a message in its present state. Returns whether `amended` gave an edit for it. Raises the faults of a
+        surface.
+        """
         none = discord.AllowedMentions.none()
         with as_surface_faults():
             if message.startswith(OWN):
@@ -304,7 +306,9 @@ class Channel:
         return likely
 
     async def _whole(self, message: discord.Message, id: str) -> discord.Message:
-        """The message with its components; without the content intent a history only has those of the bot's own."""
+        """The message with its components. Without the content intent a history has them only for the bot's own
+        messages.
+        """
         if id.startswith(OWN) and not message.components and self._webhooks is not None:
             with suppress(NotEditable, discord.NotFound):
                 async with self._as_posted(id) as webhook:
@@ -321,7 +325,7 @@ class Channel:
 
     async def delete(self, message: str) -> None:
         if message.startswith(OWN) and self._webhooks is not None:
-            # Without the webhook it takes Manage Messages.
+            # Without the webhook this needs Manage Messages.
             with as_surface_faults(), suppress(NotEditable):
                 async with self._as_posted(message) as webhook:
                     await webhook.delete_message(int(bare(message)), **self._in_thread(webhook))
@@ -336,7 +340,7 @@ class Channel:
 
 
 async def direct(client: discord.Client, user_id: int) -> Channel:
-    """A person's direct messages with the bot, which they may have disabled. Raises the faults of a surface."""
+    """A person's direct messages with the bot, which the person may have disabled. Raises the faults of a surface."""
     with as_surface_faults():
         user = client.get_user(user_id) or await client.fetch_user(user_id)
         dm = user.dm_channel or await user.create_dm()
@@ -344,7 +348,7 @@ async def direct(client: discord.Client, user_id: int) -> Channel:
 
 
 def component_ids(components: Any) -> tuple[set[int], list[str]]:
-    """All ids and custom_ids of components, however deep."""
+    """All ids and custom_ids of components at any depth."""
     ids: set[int] = set()
     custom_ids: list[str] = []
     waiting = list(components)

@@ -1,4 +1,4 @@
-"""Takes back the messages of a withdrawn request: those that quote it, its thread's name, and its answer."""
+"""Takes back the messages of a withdrawn request: the messages that quote it, its thread's name, and its answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 async def take_back(client: Client, request: Request, stays: Collection[str] | None) -> None:
-    """See Platform.take_back."""
+    """See `Platform.take_back`."""
     origin, place, outbox = origin_of(request.origin), request.place, client.app.records.outbox
     rows = await outbox.all(place.space, request.id)
     opened = next((row.message_id for row in rows if row.stage == THREAD), None)
@@ -38,12 +38,12 @@ async def take_back(client: Client, request: Request, stays: Collection[str] | N
     real = opened or await client.app.records.threads.real(place.space, place.channel, place.thread)
     answered = int(real) if real else origin.channel
     if opened and origin.message is None and not any(row.stage == ASKED for row in rows):
-        # A forum's post: its first message has the thread's id.
+        # In a forum the first message of a post has the thread's id.
         rows += [replace(row, stage=ASKED) for row in rows if row.stage == THREAD]
     for row in rows:
         if row.stage != THREAD and goes_back(row.stage, (ASKED, WHOLE), stays):
             if row.stage == ASKED:
-                async with client.lines.of(request.id):  # what still goes out of it goes first
+                async with client.lines.of(request.id):  # wait for what is still being sent
                     line = await outbox.get(place.space, request.id, ASKED)
                     await _removed(client, request, origin, line or row, answered)
             else:
@@ -60,7 +60,7 @@ async def take_back(client: Client, request: Request, stays: Collection[str] | N
 async def _surfaces(
     client: Client, request: Request, origin: Origin, key: str, answered: int
 ) -> AsyncGenerator[Surface[Page], None]:
-    """Where the message may be, likeliest first: Discord's ids are no message's in another channel."""
+    """The surfaces where the message may be, likeliest first; an id from one Discord channel is unknown in another."""
     response = Response(client, origin, request.id) if origin.token else None
     if origin.member and not (origin.private and not key.startswith(SHARED)):
         for channel in dict.fromkeys(
@@ -76,7 +76,7 @@ async def _surfaces(
 
 
 async def _removed(client: Client, request: Request, origin: Origin, row: OutboxRow, answered: int) -> None:
-    """Delete a message where it is; the one above a thread says instead that it was taken back."""
+    """Delete a message where it is. The message above a thread is edited to say that the request was taken back."""
     say, ref = words(request.locale), MessageRef(request.id, row.stage)
     page = Page((Card((say("page.withdrawn"),)),), say("page.withdrawn"))
     above = row.stage == ASKED
@@ -86,7 +86,7 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
             if message is None:
                 continue
             if above:
-                # First: a later view of the run adds nothing to it again.
+                # Stored first, so that a later view of the run adds nothing to it.
                 await client.app.records.outbox.sent(
                     request.place.space, request.id, row.stage, message, page.shown
                 )
@@ -98,7 +98,7 @@ async def _removed(client: Client, request: Request, origin: Origin, row: Outbox
             _log.debug("run %s: %s is not there: %s", request.id, row.stage, fault)
         else:
             return
-    if above and row.message_id is None:  # it may be posted only after an outage: then not at all
+    if above and row.message_id is None:  # it would only be posted after an outage; this prevents it
         outbox, space = client.app.records.outbox, request.place.space
         await outbox.sent(space, request.id, row.stage, "", page.shown)
     _log.info("run %s: a message could not be taken back", request.id)

@@ -1,7 +1,7 @@
 """The bot's own webhook in each channel, which posts under the names and pictures of characters.
 
-Its token is requested when it is needed and never stored: with it anyone can write in the channel. Knows no run.
-Discord's documentation: "Webhook Resource".
+Its token is requested when needed and never stored, because anyone who has it can write in the channel. Independent of
+runs. Discord's documentation: "Webhook Resource".
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from bot.adapters.discord.installed.traffic import HANGS_S
 from bot.adapters.discord.received.placing import missing
 
 NAME: Final = "Sutradhar"
-"""The webhook's own name, which must not contain "discord" or "clyde"; it is seen only in the channel's settings."""
+"""The webhook's own name, which must not contain "discord" or "clyde". Only the channel's settings show it."""
 REST_S: Final = 600.0
-"""How long no webhook is tried in a channel after a failure: each try costs two requests."""
+"""Seconds for which no webhook is tried in a channel after a failure, because each try costs two requests."""
 FULL: Final = 30007
-"""Discord's code for a channel that has its 15 webhooks ("JSON Error Codes")."""
+"""Discord's code for a channel that already has 15 webhooks ("JSON Error Codes")."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoWebhook:
-    """The reason why there is no webhook: a key of the catalogue, below "own_name"."""
+    """The reason why there is no webhook: a key of the catalogue below "own_name"."""
 
     why: str
 
@@ -44,12 +44,12 @@ class Webhooks:
         self._turns: dict[int, asyncio.Lock] = {}
 
     def hopeless(self, place: int) -> bool:
-        """Whether a try has failed lately in the channel of this place, a channel or a thread."""
+        """Whether a try has failed recently in this place's channel; the place is a channel or a thread."""
         failure = self._without.get(self._channel_id(place))
         return failure is not None and self._clock() < failure[1]
 
     async def of(self, place: int) -> discord.Webhook | NoWebhook:
-        """The webhook for posts there; made if there is none yet."""
+        """The webhook for posts in this place; it is created if there is none."""
         channel = await self._channel(place)
         if channel is None:
             return NoWebhook("not_here")
@@ -72,7 +72,7 @@ class Webhooks:
             return webhook
 
     async def posted_by(self, place: int, webhook: int) -> discord.Webhook | None:
-        """The webhook that has posted a message there; None if deleted. Raises what discord.py raises."""
+        """The webhook that posted a message there; None if it is deleted. Raises what discord.py raises."""
         channel = await self._channel(place)
         if channel is None:
             return None
@@ -91,21 +91,23 @@ class Webhooks:
             return own if own is not None and own.id == webhook else None
 
     def lost(self, place: int, why: str) -> NoWebhook:
-        """Take note that it does not work: for a while none is tried there."""
+        """Note that the webhook does not work; for a while none is tried there."""
         channel, without = self._channel_id(place), NoWebhook(why)
         self._cached.pop(channel, None)
         self._without[channel] = without, self._clock() + REST_S
         return without
 
     def first_without(self, place: int) -> bool:
-        """Whether this is the first call for this channel, so that people are told once that there is none."""
+        """Whether this is the first call for this channel, so that people get the notice about a missing
+        webhook once.
+        """
         channel = self._channel_id(place)
         new = channel not in self._told
         self._told.add(channel)
         return new
 
     async def _own(self, channel: Any) -> discord.Webhook | None:
-        """The bot's own webhook; Discord shows tokens only for one's own."""
+        """The bot's own webhook; Discord shows only one's own tokens."""
         me = self._client.user
         hooks: list[discord.Webhook] = await channel.webhooks()
         return next(
@@ -118,7 +120,7 @@ class Webhooks:
         return channel.parent_id if isinstance(channel, discord.Thread) else place
 
     async def _channel(self, place: int) -> Any:
-        """The thread's channel, or the channel itself; None if it takes no webhooks."""
+        """The thread's channel, or the channel itself; None if it allows no webhooks."""
         try:
             channel: Any = self._client.get_channel(place) or await self._client.fetch_channel(place)
             if isinstance(channel, discord.Thread):

@@ -1,1 +1,1 @@
-"""Pages and Markdown in Discord's format. Knows no client and no channel."""
+"""Pages and Markdown in Discord's format. Independent of clients and channels."""

@@ -1,4 +1,6 @@
-"""Columns of text that Discord would not show as such, made to code or to tables that the renderer lays out. Pure."""
+"""Turns columns of text, which Discord would not keep aligned, into code or into tables that the renderer lays out.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from bot.readers.lines import opens_table
 
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
-"""Between two columns that blanks align."""
+"""The gap between two columns that are aligned by blanks."""
 _QUOTE_MARK = re.compile(r"\s{0,3}> ?")
 
 
 def with_columns_as_code(markdown: str) -> str:
-    """The text with each indented block of columns, which blanks align, as fenced code: Discord shows no indented code.
+    """Make each indented block of columns that blanks align fenced code, because Discord shows no indented code.
 
     A quoted table of pipes loses its quotation marks, so that it is laid out as a table.
     """
@@ -44,7 +46,7 @@ def with_columns_as_code(markdown: str) -> str:
 
 
 def _columns(lines: Sequence[str], at: int) -> int:
-    """The line after the indented columns that begin here; `at` for none."""
+    """The line after the indented columns that begin at `at`; `at` itself if none begin."""
     if at and lines[at - 1].strip():
         return at
     end = at
@@ -56,7 +58,7 @@ def _columns(lines: Sequence[str], at: int) -> int:
 
 
 def _quoted_table(lines: Sequence[str], at: int) -> int:
-    """The line after the quoted table that begins here; `at` for none."""
+    """The line after the quoted table that begins at `at`; `at` itself if none begins."""
     end = at
     while end < len(lines) and _QUOTE_MARK.match(lines[end]) and "|" in lines[end]:
         end += 1

@@ -1,8 +1,8 @@
-"""Markdown in Discord's format, in pieces that fit a message. Pure; knows no page and no client.
+"""Markdown in Discord's format, in pieces that fit a message. Pure; independent of pages and clients.
 
-Discord renders headings to ###, lists, quotes of one line and code between backticks; no tables, no rules, no ~~~, no
-HTML. Untrusted text cannot mention, hide or unfurl anything, nor change the text after it: links keep their label and
-address but show no preview; HTML, pictures and spoilers have no effect.
+Discord renders headings up to ###, lists, quotes of one line and code between backticks; no tables, no rules, no ~~~,
+no HTML. Untrusted text cannot mention, hide or unfurl anything, nor change the text after it: links keep their label
+and address but show no preview; HTML, pictures and spoilers have no effect.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
 _OPENING = re.compile(r"^(?=#{1,3} |-# |>|[-*] |\d{1,9}\. )")
 _RULED = "─" * 24
 _FENCES = re.compile("`(?=``)")
-"""A backtick before two more: Discord takes three in a row for a fence anywhere."""
+"""A backtick before two more: Discord treats three in a row as a fence anywhere."""
 _BROKEN = "`\u200b"
 _KEPT = 8_000
 ADDED = len("> ")
-"""The longest prefix that a piece may get."""
+"""The length of the longest prefix that a piece may get."""
 
 
 def pieces(markdown: str, limit: int) -> list[Piece]:
     """The text in pieces of at most `limit` units.
 
-    Finished blocks of a growing text are rendered once.
+    Finished blocks of a growing text are rendered only once.
     """
     parsed = blocks(with_columns_as_code(clean(markdown)))
     result: list[Piece] = []
@@ -64,9 +64,9 @@ def pieces(markdown: str, limit: int) -> list[Piece]:
 
 
 def hidden(text: str, limit: int) -> list[Piece]:
-    """Lines of plain text as pieces that Discord hides until a reader opens them, each on its own."""
+    """Lines of plain text as pieces that Discord hides until a reader opens each one."""
     lines = [line for line in clean(text).splitlines() if line.strip()]
-    # Escaped, a character takes two units; a piece is not divided any more.
+    # An escaped character takes two units; a piece is not divided further.
     return [
         Piece(f"||{literal(part)}||", "\n")
         for line in lines
@@ -92,7 +92,7 @@ _rendered_once = cached(2_000_000)(_rendered)
 
 
 def _fenced(source: str) -> tuple[str, str]:
-    """The list's marker before the block, and the block between three backticks, closed if it is open."""
+    """The list marker before the block, and the block in a fence of three backticks, closed if it was open."""
     first, *lines = source.split("\n")
     opened = fence(first)
     if opened is None:
@@ -120,7 +120,7 @@ def _line(line: str) -> str:
             return ""
         return f"{heading[1]} {words}" if len(heading[1]) <= 3 else f"**{words.replace('**', '')}**"
     if quote := _QUOTE.match(line):
-        # One mark: Discord nests no quotes, and three marks would quote all that follows.
+        # One mark: Discord does not nest quotes, and three marks would quote everything that follows.
         return "\n".join(f"> {quoted}" for quoted in _line(line[quote.end() :].lstrip("> \t")).split("\n"))
     if item := _ITEM.match(line):
         line = f"{item[1]}{item[2] + '.' if item[2] else '-'}{line[item.end() :]}"
@@ -128,7 +128,7 @@ def _line(line: str) -> str:
 
 
 def _cut_lines(text: str, limit: int) -> list[str]:
-    """Text cut to pieces, each of which keeps its quote and begins with no accidental markup."""
+    """The text cut to pieces; each keeps its quote mark and begins with no accidental markup."""
     whole = cut(text, limit - ADDED, size)
     for at in range(1, len(whole)):
         whole[at] = _resumed(whole[at - 1], whole[at])
@@ -144,7 +144,7 @@ def _resumed(before: str, text: str) -> str:
 
 
 def divided(text: str, room: int) -> tuple[str, str]:
-    """A piece longer than `room` in two, the first as long as possible; neither code nor what is hidden is divided."""
+    """Divide a piece longer than `room` in two, the first as long as possible. Code and hidden text are not divided."""
     if text.startswith(("```", "||")):
         return "", text
     head = cut(text, room, size)[0]
@@ -170,16 +170,16 @@ _RUN = "`" * 3
 
 
 def inline(text: str) -> str:
-    """The inline markup of a line in Discord's format; headings, quotes and lists are the caller's."""
+    """The inline markup of a line in Discord's format. The caller handles headings, quotes and lists."""
     if not _SPECIAL.search(text):
         return text
     return neutralise(_FENCES.sub(_BROKEN, _INLINE.sub(_shown, text)))
 
 
 def literal(text: str, most: int = 0) -> str:
-    """A document's or a person's words, escaped, in one line.
+    """The words of a document or a person, escaped, on one line.
 
-    Double asterisks are removed, since a book's bold is noise in a quotation. `most` cuts the words.
+    Double asterisks are removed, because a book's bold is noise in a quotation. `most` cuts the words.
     """
     words = " ".join(text.replace("**", "").split())
     words = shortened(words, most, size) if most else words
@@ -188,15 +188,15 @@ def literal(text: str, most: int = 0) -> str:
 
 @cached(500_000)
 def coded(text: str) -> str:
-    """A line of Markdown as plain words for a code block, which would show markup."""
+    """A line of Markdown as plain words for a code block, which would show the markup."""
     return neutralise(plain(text, addresses=True))
 
 
 def size(text: str) -> int:
-    """The text's length for Discord at most: UTF-16 units, or a share of its bytes.
+    """The greatest length that Discord may count for the text: UTF-16 units, or a share of its bytes.
 
-    Its API counts code points (discord-api-docs, issue 1315), its clients UTF-16. Beyond 10,170 bytes of UTF-8
-    in a message's text displays it answers 500 (issue 8554), so 4,000 here are never more than 10,000 bytes.
+    Discord's API counts code points (discord-api-docs, issue 1315), its clients UTF-16. It answers 500 to more than
+    10,170 bytes of UTF-8 in a message's text displays (issue 8554), so 4,000 units here never exceed 10,000 bytes.
     """
     if text.isascii():
         return len(text)
@@ -231,7 +231,7 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def _address(url: str) -> str:
-    """A bare address without a preview, and without the sentence's closing marks. "" for no address."""
+    """A bare address without a preview and without the sentence's closing marks; "" if it is no address."""
     if "://" not in url:
         return ""
     address = url.rstrip(_CLOSING)

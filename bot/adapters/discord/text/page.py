@@ -1,7 +1,7 @@
 """A page: one message of the bot, with layout (Components V2) and without; and the edits of existing messages.
 
 Both forms are built from the same parts. Views are inert: a button is handled by its custom_id, so that it works after
-a restart, and no message is kept in memory. Knows no run and no channel.
+a restart and no message is kept in memory. Independent of runs and channels.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from bot.adapters.markdown import clean, without_line
 from bot.events import Speaker
 
 TEXT = 4_000
-"""Of all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
+"""The most units of all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
 
 Discord has also answered 500 to more than 10,170 bytes of them (issue 8554).
 """
 
 CONTENT = 2_000
-"""Of a message without layout (Discord's documentation, "Create Message")."""
+"""The most units of a message without layout (Discord's documentation, "Create Message")."""
 
 ALT = 256
-"""Of a picture's description, as discord.py documents it."""
+"""The most characters of a picture's description, as discord.py documents it."""
 
 ANSWER, WORKING, FAILED, STOPPED = 0x61AFEF, 0xE5C07B, 0xE06C75, 0x8B919E
 
 USERNAME = 80
-"""Of the name of a webhook's post (Discord's documentation, "Create Webhook")."""
+"""The most characters of the name of a webhook's post (Discord's documentation, "Create Webhook")."""
 _REFUSED = re.compile(r"(disc)(ord)|(cly)(de)", re.IGNORECASE)
 _RESERVED = ("everyone", "here")
 
 CURSOR = "▍"
-"""Shown behind a growing text."""
+"""Shown after a growing text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`plain` is the same without layout, at most 2,000 characters; quotations may be left out.
+    """One message. `plain` is the form without layout, at most 2,000 characters; it may leave out quotations.
 
     `speaker` is the page's speaker; `name` is the line of the text with their name, "" if an earlier page has it.
-    `calls` are the ids of the people whom its post mentions.
+    `calls` are the ids of the people whom the post mentions.
     """
 
     cards: tuple[Card, ...]
@@ -85,7 +85,7 @@ class Page:
 
     @property
     def nameless(self) -> Page:
-        """The same without the line of the speaker's name."""
+        """The same page without the line with the speaker's name."""
         if not self.name:
             return self
         card, *cards = self.cards
@@ -107,7 +107,7 @@ class Page:
                     view.add_item(item)
             else:
                 view.add_item(ui.Container(*items, accent_colour=card.colour))
-        # The client would keep a view that is not stopped in memory, to handle presses that our own items handle.
+        # An unstopped view stays in the client's memory to handle presses, which our own items handle.
         view.stop()
         return view
 
@@ -133,12 +133,12 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of its text displays."""
+        """The text of all its text displays."""
         return "\n".join(part for card in self.cards for part in card.parts if isinstance(part, str))
 
     @property
     def shown(self) -> str:
-        """16 hexadecimal digits that are equal for equal pages."""
+        """A digest of 16 hexadecimal digits; equal pages have equal digests."""
         digest = blake2b(digest_size=8)
         for card in self.cards:
             digest.update(f"{card.colour}:{len(card.parts)};".encode())
@@ -154,7 +154,7 @@ class Page:
 
 
 def username(name: str) -> str:
-    """The name in the form that Discord accepts for a webhook's message; "" if nothing is left of it.
+    """The name in the form that Discord accepts for a webhook's message; "" if nothing remains.
 
     At most 80 characters, without "discord", "clyde" and names of mentions.
     """
@@ -201,7 +201,7 @@ def _button(button: Button, row: int | None = None) -> ui.Button[Any]:
 
 
 def buttons_without(message: discord.Message, custom_id: str) -> ui.LayoutView | ui.View | None:
-    """The message's components without one button; None where it has none of that id.
+    """The message's components without one button; None if none has that id.
 
     Raises ValueError or ClientException for components that the library does not know.
     """
@@ -210,7 +210,7 @@ def buttons_without(message: discord.Message, custom_id: str) -> ui.LayoutView |
 
 
 def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.LayoutView | ui.View | None:
-    """The message's components with other labels, by custom_ids; None where that changes nothing.
+    """The message's components with new labels, keyed by custom_id; None if that changes nothing.
 
     Raises ValueError or ClientException for components that the library does not know.
     """
@@ -222,7 +222,7 @@ def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.Layout
 
 
 def ending_edit(message: discord.Message, run: str, note: str) -> dict[str, Any]:
-    """The edit that finishes an interrupted message: no cursor, no stop button, `note` below it."""
+    """The edit that finishes an interrupted message: no cursor, no stop button, and `note` below it."""
     view = _view(message)
     _without(view, f"stop:{run}")
     if not isinstance(view, ui.LayoutView):
@@ -236,13 +236,13 @@ def ending_edit(message: discord.Message, run: str, note: str) -> dict[str, Any]
 
 
 MARK = "\u2060🔊 "
-"""Stands before the sentence that is heard; the word joiner tells it from what people write."""
+"""Precedes the sentence that is being read aloud; the word joiner distinguishes it from what people write."""
 
 
 def marked(texts: Sequence[str], sentence: str) -> list[str] | None:
-    """The texts of a message with the mark before the sentence, the next such one behind the mark that there is.
+    """The texts of a message with the mark before the sentence. The search begins at the present mark.
 
-    With "" nothing is marked. None where they have no such sentence.
+    With "" the mark is removed. None if the texts do not contain the sentence.
     """
     bare = [text.replace(MARK, "") for text in texts]
     if not sentence:
@@ -257,14 +257,14 @@ def marked(texts: Sequence[str], sentence: str) -> list[str] | None:
 
 
 def texts_of(message: discord.Message) -> list[str]:
-    """What is written in it: its content, or its text displays."""
+    """The message's texts: its content, or its text displays."""
     if not message.flags.components_v2:
         return [message.content]
     return [item.content for item in _view(message).walk_children() if isinstance(item, ui.TextDisplay)]
 
 
 def reworded(message: discord.Message, texts: Sequence[str]) -> dict[str, Any]:
-    """The edit after which its `texts_of` are these."""
+    """The edit that makes these the message's `texts_of`."""
     if not message.flags.components_v2:
         return {"content": texts[0]}
     view = _view(message)
@@ -277,7 +277,7 @@ def reworded(message: discord.Message, texts: Sequence[str]) -> dict[str, Any]:
 def _view(message: discord.Message) -> ui.LayoutView | ui.View:
     kind = ui.LayoutView if message.flags.components_v2 else ui.View
     view = kind.from_message(message, timeout=None)
-    view.stop()  # presses are handled by custom_id: the client need not keep it
+    view.stop()  # custom_ids handle presses, so the client need not keep it
     return view
 
 

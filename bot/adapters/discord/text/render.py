@@ -1,9 +1,9 @@
-"""Renders the present content of a stage to pages, or that of a whole run to one page. Pure; knows no client.
+"""Renders the present content of a stage to pages, or that of a whole run to one page. Pure; independent of clients.
 
 Text fills one message after another, each short enough for its plain form without layout. Status, notices, sources and
 buttons are on the last one.
 
-As a guest the bot may send few messages, so all stages are in one that is edited (`folded`): earlier stages have a line
+As a guest the bot may send few messages, so one edited message has all stages (`folded`): earlier stages have a line
 each, and what does not fit becomes a file.
 """
 
@@ -41,38 +41,38 @@ if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
 
 BODY = 1_850
-"""Units of a message's text: it fits a plain message together with the cursor."""
+"""Units of a message's text: together with the cursor it fits a plain message."""
 
 SPARE = 12
-"""Units kept free of each limit, for line ends between the parts."""
+"""Units kept free of each limit for line ends between the parts."""
 
 SOURCES = 1_900
 LABEL = 80
-"""Units of a button's label (Discord's documentation, "Button")."""
+"""The most units of a button's label (Discord's documentation, "Button")."""
 LISTED = 200
-"""Of a choice that is listed above its button."""
+"""The most units of a choice that is listed above its button."""
 
 FILES = 10
-"""Files of a message (Discord's documentation, "Create Message")."""
+"""Files per message (Discord's documentation, "Create Message")."""
 
 FILE_BYTES = 10 * 1024 * 1024
-"""Of one file, where the guild has no boosts (Discord's documentation, "Uploading Files")."""
+"""The most bytes of one file on a guild without boosts (Discord's documentation, "Uploading Files")."""
 
 REQUEST_BYTES = 24 * 1024 * 1024
 
 NAME = 80
-"""Of a speaker's name."""
+"""The most units of a speaker's name."""
 CALLS = 25
-"""People who are mentioned in one message."""
+"""The most people mentioned in one message."""
 LINE = 120
-"""Characters of an earlier stage's line."""
+"""The most characters of an earlier stage's line."""
 SHORT = 400
-"""An earlier stage's text up to this length is left out; a longer one makes a file of the whole."""
+"""An earlier stage's text up to this length is left out; a longer one makes a file of the whole answer."""
 ROOMS = (1_400, 1_000, 600, 200)
-"""Characters of text to try, the largest first: the length of the other parts is not known beforehand."""
+"""Characters of text to try, largest first, because the length of the other parts is not known beforehand."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-"""Characters of a file's name that Discord would change, while the layout refers to the name."""
+"""Characters that Discord would change in a file's name, so that the layout could not refer to it."""
 
 
 def line(markdown: str, most: int) -> str:
@@ -86,8 +86,8 @@ FOOTER = Footer(literal, line, size, number="-# `[{}]`", mark="-# ", quote="> -#
 def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """The stage's pages in order, at least one.
 
-    While the text grows, the pages before the last do not change, except that a block that has become too long, or its
-    end, moves to the next page with its heading.
+    While the text grows, the pages before the last do not change, with one exception: a block that has become too long,
+    or its end, moves to the next page with its heading.
     """
     growing = stage.growing and not context.ended
     name = _name(stage)
@@ -133,7 +133,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
 
 
 def _prompt(offer: Offer) -> list[str]:
-    """The lines above a row of choices: its prompt, and the choices that do not fit on their buttons."""
+    """The lines above a row of choices: its prompt, and the choices that are too long for their buttons."""
     prompt = [f"-# {literal(offer.prompt, 120)}"] if offer.prompt else []
     marks = [TAKEN if f"{TAKEN} {text}" == offer.taken else f"{n}." for n, text in enumerate(offer.listed, 1)]
     return [
@@ -143,7 +143,7 @@ def _prompt(offer: Offer) -> list[str]:
 
 
 def _name(stage: StageContent) -> str:
-    """The line with the speaker's name, "" for the bot."""
+    """The line with the speaker's name; "" for the bot."""
     named = literal(clean(stage.speaker.name), NAME) if stage.speaker is not None else ""
     return f"**{named}**" if named else ""
 
@@ -162,7 +162,7 @@ def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
 
 
 def _body(stage: StageContent, name: str, growing: bool) -> list[str]:
-    """The title, the speaker's name and the text, one string per message."""
+    """The title, the speaker's name and the text; one string per message."""
     body_pieces = pieces(stage.text, BODY) + hidden(stage.spoiler, BODY)
     if name:
         body_pieces.insert(0, Piece(name, "\n", leads=True))
@@ -185,7 +185,7 @@ def _last(
     files: list[Shown],
     room: int,
 ) -> Page:
-    """The last page; `room` are the units that all these leave free in its form without layout."""
+    """The last page. `room` is the number of units that all other parts leave free in its form without layout."""
     passing = FOOTER.passing(stage, context, wordless=not stage.text.strip())
     under = "\n".join(filter(None, [notes, passing]))
     sources = FOOTER.sources(stage.citations, stage.text, context.say)
@@ -226,9 +226,9 @@ def _last(
 
 
 def uploads(stage: StageContent) -> tuple[list[list[Shown]], list[Picture | Attachment]]:
-    """The files that can be sent, by message, and those that are too large for Discord.
+    """The files to send, by message, and those that are too large for Discord.
 
-    They are sent once the stage is finished, so none is uploaded twice.
+    They are sent once the stage is finished, so that each is uploaded once.
     """
     batches: list[list[Shown]] = []
     unsendable: list[Picture | Attachment] = []
@@ -300,7 +300,7 @@ def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachme
 def beside(
     page: Page, stages: Sequence[StageContent], context: PageContext, note: str, *, file: bool
 ) -> Page:
-    """The page's own text and a `note` that says where all of it is; with `file` the whole answer as a file.
+    """The page's own text with a `note` that says where the whole answer is; with `file`, the whole answer as a file.
 
     The buttons are those of the last stage.
     """
@@ -331,7 +331,7 @@ def _source(cited: Citation, say: Words) -> str:
 
 
 def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | Attachment]:
-    """The first files that one message takes, and those that are too large for any, which the page mentions."""
+    """The files that fit in one message, and those that are too large for any message, which the page mentions."""
     fitting: list[Picture | Attachment] = []
     count = weight = 0
     for file in files:

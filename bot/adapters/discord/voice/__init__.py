@@ -1,1 +1,1 @@
-"""Voice channels: how the bot is in them, and what is read aloud there."""
+"""Voice channels: how the bot joins and stays in them, and what it reads aloud there."""

@@ -1,7 +1,7 @@
-"""What is read aloud, where its text stands: a clip below it, as a file; and the sentence that is heard, marked in its
-message by the channel's writer and at its pace.
+"""Captions for what is read aloud: a clip posted below its text as a file, and a mark before the sentence that is
+heard. The channel's writer sets the mark at its own pace.
 
-A message is read before it is edited, in the writer's turn, so that nothing is written over what it shows by then.
+The writer reads the message in its turn, just before the edit, so that nothing newer is overwritten.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from bot.speech.speech import SpokenSentence
 
 SPOKEN: Final = "spoken#"
-"""What the outbox's key of a clip's message begins with; the stage's key follows, and a number."""
+"""The prefix of the outbox key of a clip's message; the stage's key and a number follow."""
 CLEAR_S: Final = 20.0
-"""How long the end of a stage waits for its last mark to be taken away."""
+"""Seconds that the end of a stage waits for its last mark to be removed."""
 
 _log = logging.getLogger(__name__)
 
 
 async def place_of(client: Client, request: Request) -> Channel:
-    """Where the request's answer stands. Raises SurfaceFault, and ValueError for a request that was withdrawn."""
+    """The channel of the request's answer. Raises SurfaceFault, and ValueError for a request that was withdrawn."""
     origin, place, records = origin_of(request.origin), request.place, client.app.records
     if origin.private:
         return await direct(client, origin.user)
@@ -49,7 +49,7 @@ async def place_of(client: Client, request: Request) -> Channel:
 
 
 async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> None:
-    """Post a clip below what the run has said, with a line that says who speaks."""
+    """Post a clip below what the run has said, with a line that names the speaker."""
     parts = (clip.label, Shown(clip.name, clip.data, picture=False)) if clip.data else ()
     pages = [Page((Card(parts),), clip.label)] if parts else []
     pages += [Page((Card((clip.note,)),), clip.note)] if clip.note else []
@@ -66,7 +66,7 @@ async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> N
 
 
 async def unpost_clips(client: Client, request: Request, key: str) -> None:
-    """Delete the clips of a stage, or with "" those of the whole run."""
+    """Delete the clips of a stage; with "", those of the whole run."""
     space, outbox = request.place.space, client.app.records.outbox
     own = f"{SPOKEN}{key}:" if key else SPOKEN
     clips = [row for row in await outbox.all(space, request.id) if row.stage.startswith(own)]
@@ -104,7 +104,7 @@ class Captions:
 
 
 class Caption:
-    """Of one stage: what its channel's writer writes when its turn comes."""
+    """The caption of one stage; its channel's writer writes it when its turn comes."""
 
     exists = True
 
@@ -114,10 +114,10 @@ class Caption:
         self._key = reading.key
         self._seq = reading.row.seq
         self._kept = bool(reading.row.marked)
-        """Whether it is stored that something may be marked."""
+        """Whether the storage notes that a sentence may be marked."""
         self._sentence = ""
         self._at = 0
-        """The first of the stage's messages in which something may be marked."""
+        """The index of the stage's first message in which a sentence may be marked."""
         self._over = False
         self._surface: Channel | None = None
         self._writer: Writer | None = None
@@ -131,7 +131,7 @@ class Caption:
             self._writer.put(self, Rank.MARK)
 
     async def clear(self) -> None:
-        """Leave nothing marked; waits until that is written, but not for long."""
+        """Remove the mark. Waits until that is written, at most `CLEAR_S`."""
         self.show("")
         with suppress(TimeoutError):
             async with asyncio.timeout(CLEAR_S):
@@ -141,7 +141,7 @@ class Caption:
                     await self._writer.settled(self)
 
     async def _find(self) -> None:
-        """Find where the text stands."""
+        """Find the channel and the writer of the text."""
         try:
             origin = origin_of(self._request.origin)
             if origin.private or not origin.member:
@@ -160,7 +160,7 @@ class Caption:
             or self._surface is None
             or await self._client.app.goes_on(place.space, self._request.id)
         ):
-            return False  # while it is written, its message is the run's
+            return False  # while the run writes it, the message belongs to the run
         sentence, wrote = self._sentence, False
         if not (sentence or self._kept):
             return False

@@ -1,6 +1,6 @@
-"""The bot in the voice channels of its servers, one each: joined, left, found again after a restart.
+"""The bot in the voice channels of its servers, one per server: joined, left, found again after a restart.
 
-What is read aloud there, and in which order, the queue of each knows (`bot.speech.queue`).
+Each channel's queue (`bot.speech.queue`) decides what is read aloud there and in which order.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 PAUSES_S: Final = (0.5, 3.0, 10.0, 30.0, 60.0)
-"""Before each try to enter the channel again; the first one is for Discord's word that the bot has left it."""
+"""Seconds before each try to enter the channel again; the first is for Discord's event that the bot has left it."""
 DELETED_S: Final = 0.5
-"""How much later than that the bot is out of it Discord may say that a channel was deleted."""
+"""Seconds after the bot's leaving event within which Discord may still report that the channel was deleted."""
 LEAVE_S: Final = 3.0
-"""How long a goodbye may take: over a dead connection none is answered."""
+"""Seconds that leaving may take: a dead connection never answers."""
 
 _log = logging.getLogger(__name__)
 
 
 class Room:
-    """The bot in a server's voice channel, or on the way there: what the queue plays on."""
+    """The bot in a server's voice channel, or on its way there; the queue plays on it."""
 
     def __init__(self, space: str, channel: int) -> None:
         self.space = space
@@ -51,9 +51,9 @@ class Room:
         self.entering = asyncio.Lock()
         self.leaving = False
         self.lost = False
-        """The connection is gone, and no other one was tried yet."""
+        """Whether the connection is lost and no other one was tried yet."""
         self.empty: asyncio.TimerHandle | None = None
-        """Runs while nobody listens."""
+        """Runs while nobody is listening."""
 
     def lacks(self) -> str:
         return self.connection.lacks() if self.connection is not None else "voice.lacks_connection"
@@ -77,7 +77,7 @@ class Room:
 
 
 class Frames(discord.AudioSource):
-    """Frames for discord.py's thread."""
+    """Supplies frames to discord.py's thread."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
@@ -89,12 +89,14 @@ class Frames(discord.AudioSource):
 
 
 class VoiceChannels:
-    """One per client. `open` before the gateway connects, `close` before the runs are cut off."""
+    """The voice channels of one client. Call `open` before the gateway connects, and `close` before the runs are cut
+    off.
+    """
 
     def __init__(
         self, client: Client, clips: Clips, post: Callable[[Request, Clip, str], Coroutine[Any, Any, None]]
     ) -> None:
-        """`clips` are for conversations that have no voice channel; `post` shows one, or what is told instead."""
+        """`clips` is for conversations without a voice channel; `post` shows a clip, or a sentence in its place."""
         self._client = client
         self._app = client.app
         self._readings = client.app.records.readings
@@ -105,19 +107,19 @@ class VoiceChannels:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Hear of what happens in voice channels."""
+        """Listen to events of voice channels."""
         self._client.add_listener(self._come_back, "on_ready")
         self._client.add_listener(self._come_back, "on_guild_available")
         self._client.add_listener(self._moved, "on_voice_state_update")
 
     async def take_up(self, mine: Callable[[str], bool]) -> None:
-        """Know again where the bot was, and what waited there, in the spaces that are this process's."""
+        """Restore the voice channels and the waiting readings in the spaces that belong to this process."""
         for row in await self._readings.channels(PLATFORM):
             if mine(row.space):
                 await self._take_up(self._rooms.get(row.space) or self._room(row.space, int(row.channel)))
 
     def busy(self, mine: Callable[[str], bool]) -> bool:
-        """Whether in one of these spaces something is read aloud, or may soon be."""
+        """Whether something is read aloud, or may soon be, in one of these spaces."""
         return any(
             room.queue.waiting or self._app.runs_in(room.space)
             for room in self._rooms.values()
@@ -125,14 +127,16 @@ class VoiceChannels:
         )
 
     async def part(self, theirs: Callable[[str], bool]) -> None:
-        """Leave the channels of spaces that another process has from now on: it comes in our place."""
+        """Leave the channels of spaces that another process now has; it joins in place of this one."""
         rooms = [room for room in self._rooms.values() if theirs(room.space) and not room.leaving]
         for room in rooms:
             del self._rooms[room.space]
         await asyncio.gather(*(_closed(room) for room in rooms))
 
     async def _take_up(self, room: Room) -> None:
-        """What waits to be read there since an earlier process, or since another one was in the channel."""
+        """Queue the readings that wait there from an earlier process, or from the time when another process had the
+        channel.
+        """
         await self._readings.tidy(room.space, HEARD)
         for reading in await self._readings.waiting(room.space, PLATFORM):
             request = await self._app.request_of(room.space, reading.run_id)
@@ -140,17 +144,17 @@ class VoiceChannels:
                 continue
             if reading.whole and reading.heard != HEARD:
                 room.queue.take(request, reading)
-            elif reading.marked:  # its mark was left behind by a kill
+            elif reading.marked:  # a killed process left its mark
                 self._do(self._unmark(Reading(request, reading, None)))
 
     async def close(self) -> None:
-        """Leave all channels, for this process: the next one comes back."""
+        """Leave all channels when this process ends; the next process joins them again."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(_closed(room) for room in self._rooms.values()))
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """See `Platform.speak`. A server without the bot in a voice channel hears only what is said on purpose."""
+        """See `Platform.speak`. A server whose voice channels the bot is not in hears only what is spoken on demand."""
         room = self._rooms.get(request.place.space)
         if room is not None:
             await room.queue.add(
@@ -179,7 +183,7 @@ class VoiceChannels:
         await self._clips.hush(request, key)
 
     async def join(self, request: Request, name: str) -> str:
-        """Enter a voice channel: the one of this name, or that of the asker. What to say of it. Raises UserError."""
+        """Enter the voice channel with this name, or the asker's. Returns the sentence to show. Raises UserError."""
         channel = await self._channel(request, name.strip())
         say, space = words(request.locale), request.place.space
         room = self._rooms.get(space)
@@ -202,30 +206,30 @@ class VoiceChannels:
         return say("voice.joined_stage" if may_speak else "voice.joined", channel=channel.name)
 
     async def leave(self, request: Request) -> str:
-        """The name of the channel that the bot has left. Raises UserError."""
+        """Leave the voice channel. Returns its name. Raises UserError."""
         room = self._here(request)
         name = self._name(room)
         await self._forget(room)
         return name
 
     async def stop(self, request: Request) -> int:
-        """Say no more of what waits; how many stages that were. Raises UserError."""
+        """Drop what waits to be read aloud. Returns how many stages that were. Raises UserError."""
         if _direct(request):
             return await self._clips.stop(request)
         return await self._here(request).queue.stop()
 
     async def skip(self, request: Request) -> bool:
-        """Go on with the next stage; whether there was one to skip. Raises UserError."""
+        """Continue with the next stage. Returns whether there was one to skip. Raises UserError."""
         if _direct(request):
             return await self._clips.skip(request)
         return await self._here(request).queue.skip()
 
     def pause(self, request: Request) -> bool:
-        """Whether something was going on. Raises UserError."""
+        """Pause the reading. Returns whether something was being read. Raises UserError."""
         return self._here(request).queue.pause()
 
     def resume(self, request: Request) -> bool:
-        """Whether it was paused. Raises UserError."""
+        """Resume the reading. Returns whether it was paused. Raises UserError."""
         return self._here(request).queue.resume()
 
     def where(self, request: Request) -> str | None:
@@ -236,7 +240,7 @@ class VoiceChannels:
         return self._name(room) if room is not None else ""
 
     def state(self, request: Request, say: Words) -> list[str]:
-        """How it is with the voice channel, for the doctor, a line each."""
+        """The state of the voice channel for the doctor, one line for each finding."""
         try:
             connection.load_opus()
             lines = [f"✓ {say('voice.doctor_opus')}"]
@@ -278,7 +282,7 @@ class VoiceChannels:
         return room
 
     def _here(self, request: Request) -> Room:
-        """Where whoever asks may say what is read. Raises UserError."""
+        """The room whose reading the asker may control. Raises UserError."""
         room = self._rooms.get(request.place.space)
         if room is None:
             raise UserError("voice.nowhere")
@@ -286,7 +290,9 @@ class VoiceChannels:
         return room
 
     def _may_command(self, request: Request, room: Room) -> None:
-        """People who listen, and admins; anybody, where nobody listens. Raises UserError."""
+        """Raise UserError unless the person may control the reading: listeners and admins may, and anybody if nobody
+        listens.
+        """
         channel = self._client.get_channel(room.channel)
         if request.author.admin or not isinstance(channel, VoiceChannel):
             return
@@ -310,7 +316,7 @@ class VoiceChannels:
         with suppress(discord.HTTPException):
             member = guild.get_member(person) or await guild.fetch_member(person)
             for channel in channels:
-                # A channel that the person cannot see is none to them.
+                # A channel that the person cannot see counts as none.
                 if (
                     channel_name in (str(channel.id), channel.name.casefold())
                     and channel.permissions_for(member).connect
@@ -319,7 +325,9 @@ class VoiceChannels:
         raise UserError("voice.no_channel", channel=name[:80])
 
     async def _enter(self, room: Room, channel: VoiceChannel) -> bool:
-        """Connect, or move. Whether the bot has asked to speak on a stage. Raises UserError."""
+        """Connect to the channel, or move to it. Returns whether the bot has asked to speak on a stage. Raises
+        UserError.
+        """
         async with room.entering:
             room.lost = False
             if room.connection is not None:
@@ -336,7 +344,7 @@ class VoiceChannels:
         return may_speak
 
     async def _come_back(self, *_: object) -> None:
-        """Enter the channels again in which the bot was before a restart."""
+        """Enter the channels again that the bot was in before a restart."""
         for room in list(self._rooms.values()):
             if (
                 room.connection is None
@@ -362,7 +370,7 @@ class VoiceChannels:
         await self._give_up(room, "voice.gave_up")
 
     async def _give_up(self, room: Room, why: str) -> None:
-        """Say so where the text stands that is read no further, and come back no more."""
+        """Leave for good, and say so where the text that was being read is."""
         if why == connection.SENT_AWAY:
             await asyncio.sleep(DELETED_S)
         if room.leaving or room.connection is not None:
@@ -375,7 +383,7 @@ class VoiceChannels:
         await self._forget(room, kept=why == connection.REPLACED)
 
     async def _forget(self, room: Room, *, kept: bool = False) -> None:
-        """Leave, and let nothing of it come back; with `kept` it does after the next start."""
+        """Leave for good; with `kept` the next start joins again."""
         room.leaving = True
         if self._rooms.get(room.space) is room:
             del self._rooms[room.space]
@@ -388,13 +396,13 @@ class VoiceChannels:
         await _disconnected(room)
 
     def _gone(self, room: Room, why: str) -> None:
-        """The connection is over, and not by `leave`."""
+        """Handle a connection that ended by something other than `leave`."""
         room.connection, room.lost = None, True
         if not room.leaving:
             self._do(self._give_up(room, why) if why else self._enter_again(room))
 
     def _changed(self, room: Room) -> None:
-        """The bot itself was moved, muted, or let speak."""
+        """Handle that the bot was moved, muted or allowed to speak."""
         channel: VoiceChannel | None = room.connection.channel if room.connection is not None else None
         if channel is None or channel.id == room.channel:
             return
@@ -403,16 +411,16 @@ class VoiceChannels:
         self._watch(room)
 
     async def _moved(self, member: discord.Member, _: object, after: discord.VoiceState) -> None:
-        """Somebody has come, or gone."""
+        """Handle that somebody has joined or left."""
         room = self._rooms.get(str(member.guild.id))
         if room is not None and room.lost and member == member.guild.me and after.channel is not None:
-            # Another process with the bot's token is there now.
+            # Another process with the bot's token is in the channel now.
             self._do(self._give_up(room, connection.REPLACED))
         elif room is not None:
             self._watch(room)
 
     def _watch(self, room: Room) -> None:
-        """See whether anybody listens; after a while without anybody, leave."""
+        """Watch whether anybody listens; after a while without listeners, leave."""
         channel, at = self._client.get_channel(room.channel), room.connection
         if at is None or not isinstance(channel, VoiceChannel):
             return

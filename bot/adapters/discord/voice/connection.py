@@ -1,6 +1,6 @@
-"""The connection to one voice channel: nothing leaves it that is not encrypted from end to end.
+"""The connection to one voice channel. Everything it sends is end-to-end encrypted.
 
-Knows no queue. discord.py has a thread that takes a frame every 20 ms, encodes and sends it.
+Independent of queues. A thread of discord.py takes a frame every 20 ms, encodes it and sends it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 
 CONNECT_S: Final = 20.0
 AGAIN_S: Final = 5.0
-"""How long the library tries by itself to go on with a connection that was lost; then we connect anew."""
+"""Seconds for which the library itself tries to resume a lost connection; after that we make a new one."""
 PRIVACY_S: Final = 10.0
-"""How long the members of a channel may take to agree on their keys."""
+"""Seconds that the members of a channel may take to agree on their keys."""
 ASK_S: Final = 0.5
-"""How long a voice server may take to say from where our packets come, before it is asked again."""
+"""Seconds that a voice server may take to report our packets' address before it is asked again."""
 DISCOVERY_BYTES: Final = 74
 LOOK_S: Final = 0.02
 
 CUT: Final = 1006
 CRASHED: Final = 4015
 ENDED: Final = (4014, 4022)
-"""Close codes: none came; the voice gateway asks for a RESUME; the call is over here, and perhaps goes on elsewhere
-(Discord's documentation, "Voice Close Event Codes")."""
+"""Close codes: none was sent; the voice gateway asks for a RESUME; the call has ended here and perhaps continues
+elsewhere (Discord's documentation, "Voice Close Event Codes").
+"""
 
 SENT_AWAY: Final = "voice.sent_away"
 REPLACED: Final = "voice.replaced"
@@ -47,13 +48,14 @@ VoiceChannel = discord.VoiceChannel | discord.StageChannel
 
 
 class NotEncrypted(Exception):
-    """Nobody but the members of the channel may hear it, and their keys are not there."""
+    """The keys of the channel's members, who alone may hear the bot, are missing."""
 
 
 class ResumedState(VoiceConnectionState):
-    """The library's, with a RESUME that succeeds; a connection that was cut is resumed, too.
+    """The library's connection state with a RESUME that succeeds, also after a cut connection.
 
-    Its own RESUME asks for the channel first, which ends the session, and waits for a key that comes once per session.
+    The library's own RESUME asks for the channel first, which ends the session, and waits for a key that arrives once
+    per session.
     """
 
     async def _connect(
@@ -82,7 +84,7 @@ class ResumedState(VoiceConnectionState):
                 while not resumed.is_set():
                     await self.ws.poll_event()
         except (discord.ConnectionClosed, aiohttp.ClientError, OSError) as fault:
-            raise TimeoutError from fault  # at which the library disconnects
+            raise TimeoutError from fault  # on this error the library disconnects
         self.ws.secret_key = before.secret_key
         self.state = ConnectionFlowState.connected
 
@@ -101,7 +103,7 @@ class ResumedState(VoiceConnectionState):
     async def _voice_disconnect(self) -> None:
         connection = self.voice_client
         if isinstance(connection, VoiceConnection) and connection.replaced:
-            self.state = ConnectionFlowState.disconnected  # whoever is there by now is not sent away
+            self.state = ConnectionFlowState.disconnected  # a newer process there is not disconnected
         else:
             await super()._voice_disconnect()
 
@@ -124,9 +126,10 @@ class ResumedState(VoiceConnectionState):
         return socket
 
     async def _discover_ip(self) -> tuple[str, int]:
-        """The address from which our packets come, as the voice server sees it (Discord's documentation of voice).
+        """Our packets' address as the voice server sees it (Discord's documentation of voice).
 
-        The library asks once, and only then listens: its question or the answer may be lost, or come before that.
+        The library asks once and only then listens; but the question or the answer may be lost, or the answer may
+        arrive before that.
         """
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[bytes] = loop.create_future()
@@ -152,9 +155,12 @@ class ResumedState(VoiceConnectionState):
 
 
 class VoiceConnection(discord.VoiceClient):
-    """`changed` is called when the bot was moved, muted, or let speak; `gone` once, when it has left the channel, with
-    why, the name of a sentence of the catalogue, "" where the connection was lost. `again` has the source give the last
-    frames once more: nobody knows which of them the server before has passed on. It is called in the player's thread.
+    """A connection with three callbacks.
+
+    `changed` is called when the bot was moved, muted or allowed to speak. `gone` is called once, when the bot has left
+    the channel, with the catalogue key of the reason, "" for a lost connection. `again` makes the source repeat the
+    last frames, because nobody knows which of them the previous server has passed on; it is called in the player's
+    thread.
     """
 
     def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
@@ -164,11 +170,11 @@ class VoiceConnection(discord.VoiceClient):
         self.again: Callable[[], None] = lambda: None
         self.suppressed = self.muted = self.alone = False
         self.moving = False
-        """What is sent now goes to a server that is no more."""
+        """Whether the present server has gone, so that what is sent now is lost."""
         self.anew = False
-        """In mid-play another server has taken over."""
+        """Whether another server has taken over during playback."""
         self.session = ""
-        """Of the gateway, by which it is in the channel; the library's is anybody's of whom it was told last."""
+        """The gateway session with which the bot is in the channel; the library's attribute may hold another's."""
         self._gone_why = ""
         self._over = False
 
@@ -205,7 +211,7 @@ class VoiceConnection(discord.VoiceClient):
         return "" if self.encrypted else "voice.lacks_encryption"
 
     def is_connected(self) -> bool:
-        """Whether somebody can hear it: the library's thread holds a frame back until then."""
+        """Whether somebody can hear the bot; until then the library's thread holds a frame back."""
         return not self.lacks()
 
     def wait_until_connected(self, timeout: float | None = 30.0) -> bool:
@@ -217,7 +223,7 @@ class VoiceConnection(discord.VoiceClient):
         return True
 
     def _get_voice_packet(self, data: bytes) -> bytes:
-        if not self.encrypted:  # the library would send it as it is
+        if not self.encrypted:  # the library would send it unencrypted
             raise NotEncrypted
         packet: bytes = super()._get_voice_packet(data)
         return packet
@@ -225,7 +231,7 @@ class VoiceConnection(discord.VoiceClient):
     def send_audio_packet(self, data: bytes, *, encode: bool = True) -> None:
         if self.anew and encode:
             self.anew = False
-            self.again()  # this frame among them
+            self.again()  # including this frame
             return
         try:
             super().send_audio_packet(data, encode=encode)
@@ -246,7 +252,7 @@ class VoiceConnection(discord.VoiceClient):
         self.changed()
 
     async def on_voice_server_update(self, data: Any) -> None:
-        """Without an endpoint the server is gone, and another one is named later."""
+        """Handle a server update. Without an endpoint the server is gone, and another is named later."""
         self.moving = True
         await super().on_voice_server_update(data)
 
@@ -258,10 +264,10 @@ class VoiceConnection(discord.VoiceClient):
 
 
 async def connect(channel: VoiceChannel) -> VoiceConnection:
-    """Enter the channel, and wait until whoever is there can hear the bot. Raises UserError."""
+    """Enter the channel, and wait until the people there can hear the bot. Raises UserError."""
     await asyncio.to_thread(load_opus)
     try:
-        # Without the library's way to connect again: its thread that reads from the lost socket may hang for 30 s.
+        # Without the library's own reconnect, because its thread that reads from the lost socket may hang for 30 s.
         connection = await channel.connect(
             timeout=CONNECT_S, reconnect=False, self_deaf=True, cls=VoiceConnection
         )
@@ -279,7 +285,7 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
 
 
 def listeners(channel: VoiceChannel) -> list[int]:
-    """The ids of the people in the channel, bots left out."""
+    """The ids of the people in the channel, without bots."""
     members = {member.id: member for member in channel.members}
     return [
         user
@@ -289,7 +295,7 @@ def listeners(channel: VoiceChannel) -> list[int]:
 
 
 def closed(channel: VoiceChannel, say: Words) -> UserError | None:
-    """Why the bot cannot enter the channel or speak there; None if it can."""
+    """The reason why the bot cannot enter the channel or speak there; None if it can."""
     me = channel.guild.me
     may = channel.permissions_for(me)
     needed = ["view_channel", "connect"]
@@ -308,7 +314,7 @@ def closed(channel: VoiceChannel, say: Words) -> UserError | None:
 
 
 async def ask_to_speak(channel: VoiceChannel) -> bool:
-    """On a stage: speak, where the bot may by itself; else ask for it, and return True."""
+    """Speak on a stage, where the bot may; otherwise ask for it and return True."""
     if not isinstance(channel, discord.StageChannel):
         return False
     me = channel.guild.me
@@ -323,7 +329,7 @@ async def ask_to_speak(channel: VoiceChannel) -> bool:
 
 
 def load_opus() -> None:
-    """discord.py brings no libopus on Linux. Raises UserError where it is not there."""
+    """Load libopus, which discord.py does not bring on Linux. Raises UserError if it is missing."""
     if discord.opus.is_loaded():
         return
     spec = find_spec("opuslib_next")
