@@ -1,4 +1,4 @@
-"""The present content of one stage of a run, which renderers turn into messages."""
+"""The present content of one stage of a run, from which renderers make messages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from bot.words import Words
 
 @dataclass(slots=True)
 class StageContent:
-    """What one Stage has shown so far. `first_choice` is the number of choices that the run offered before this stage.
+    """The content that one stage has shown so far. `first_choice` is the number of choices that the run offered before
+    this stage.
 
     `counts` are votes, by the number of the choice. At each offset of `cuts` the text continues in another message.
-    `growing` is True until the next stage opens or the run ends; until then its `status` is shown, and that it
-    `replaces` what a crash interrupted. `citations` are by their numbers. `links` are lines in the platform's own
-    Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls`
-    are the ids of mentioned people. `meanwhile` are the custom_id and the label of the button under it while it grows.
-    `answer`: people can rate it. `spoiler` are the lines below the text that are hidden until a reader opens them.
+    `growing` is True until the next stage opens or the run ends; until then its `status` is shown, and a note if it
+    `replaces` what a crash interrupted. `citations` are keyed by number. `links` are lines in the platform's own
+    Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of the whole stage, None for the bot.
+    `calls` are the ids of mentioned people. `meanwhile` are the custom_id and the label of the button under it while it
+    grows. `answer`: people can rate it. `spoiler` are the lines below the text that are hidden until a reader opens
+    them.
     """
 
     key: str
@@ -44,13 +46,12 @@ class StageContent:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What a page depends on besides its stage.
+    """The context of a page apart from its stage.
 
-    `last`: no stage follows this one. `ended`: "" while the run goes on, else how it ended. `private`: only the asker
-    sees it, so it can be shared; `share` is the key of that button's label. `further`: whether a window for the
-    next question is offered. `retry`: whether it offers to ask again.
-    `feedback`: whether an answer asks for a rating. `hint`: a line on how to continue, or "". `no_files`: the missing
-    permission without which no file can be sent, or "".
+    `last`: no stage follows this one. `ended`: "" while the run is active, else how it ended. `private`: only the asker
+    sees it, so it can be shared; `share` is the key of that button's label. `further`: whether a window for the next
+    question is offered. `retry`: whether it offers to ask again. `feedback`: whether an answer asks for a rating.
+    `hint`: a line on how to continue, or "". `no_files`: the permission that is missing to send files, or "".
     """
 
     run: str

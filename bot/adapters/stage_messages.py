@@ -1,7 +1,7 @@
 """The messages of a run's stages: made, queued at their channel's writer, and awaited.
 
-Each makes its page when its turn comes, so that all changes until then go into one edit. Knows no event, no work and no
-platform.
+Each makes its page when its turn comes, so that all changes until then go into one edit. Independent of events, works
+and platforms.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox, OutboxRow
 
 FIRST = "first"
-"""The outbox's key of a message from before the first stage, or of one message for all stages."""
+"""The outbox key of a message from before the first stage, or of one message for all stages."""
 
 ALONE = "alone"
-"""The outbox's key of a message that goes to the asker alone, in place of one to everybody."""
+"""The outbox key of a message to the asker alone in place of one to everybody."""
 
 OVERDUE_S = 15.0
-"""How long to wait for the end of a line before a text whose message has grown old continues in another."""
+"""Seconds to wait for the end of a line before a text in an old message continues in another."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect(Generic[AnyPage]):
-    """How a platform shows a run.
+    """A platform's way of showing a run.
 
-    `pages` makes the pages of a stage, one per message, at least one. `folded`, where given, makes one page of all
-    stages, for a single message. `adapt` converts a work's Markdown to the platform's. After `roll_after_s` a growing
-    text continues in another message. `own_keys` are the outbox's keys of the adapter's own messages.
+    `pages` makes the pages of a stage, one per message, at least one. `folded`, if given, makes one page of all stages,
+    for a single message. `adapt` converts a work's Markdown to the platform's. After `roll_after_s` a growing text
+    continues in another message. `own_keys` are the outbox keys of the adapter's own messages.
     """
 
     pages: Callable[[StageContent, PageContext], Sequence[AnyPage]]
@@ -58,7 +58,7 @@ class Dialect(Generic[AnyPage]):
 class ShownStage(Generic[AnyPage]):
     """A stage with its messages and its last pages.
 
-    `worded`: it has had text to show. `fresh`: no process before this one has shown any of it.
+    `worded`: it has had text to show. `fresh`: no earlier process has shown any of it.
     """
 
     content: StageContent
@@ -73,7 +73,7 @@ class StageMessages(Generic[AnyPage]):
     """The messages of one run. `context` gives the PageContext of the last stage (True) or of an earlier one.
 
     `opening` opens the home; once that is `placed`, messages can be written. `in_place`: they are only edited, never
-    posted. `unhurried`: nobody waits for the first words, so that a short stage is posted once, when it is whole.
+    posted. `unhurried`: nobody waits for the first words, so a short stage is posted once, when it is complete.
     """
 
     run: str
@@ -95,7 +95,7 @@ class StageMessages(Generic[AnyPage]):
         return [staged.content for staged in self.stages]
 
     def begin(self, content: StageContent, row: OutboxRow | None = None) -> ShownStage[AnyPage]:
-        """Add a stage. `row` is the outbox's, if it was claimed."""
+        """Add a stage. `row` is the outbox's row if the stage was claimed."""
         staged = ShownStage[AnyPage](content, fresh=row is not None and row.fresh)
         if self.dialect.folded is None:
             before = FIRST if row is not None and not self.stages else ""
@@ -105,7 +105,7 @@ class StageMessages(Generic[AnyPage]):
         else:
             staged.messages.append(self._message(staged, 0, FIRST))
         self.stages.append(staged)
-        for stage in self.stages[-2:]:  # the one before loses the buttons, which only the last stage has
+        for stage in self.stages[-2:]:  # the previous stage loses the buttons, which only the last stage has
             self.changed(stage)
         return staged
 
@@ -118,11 +118,11 @@ class StageMessages(Generic[AnyPage]):
         self.changed(staged)
 
     def grow(self, staged: ShownStage[AnyPage], text: str) -> None:
-        """Add text; in another message, if the last one has grown too old."""
+        """Add text, in another message if the last one has grown too old."""
         content, posted = staged.content, staged.messages[-1].posted
         roll_after_s = self.dialect.roll_after_s
         age = self.writers.clock.time() - posted if posted is not None else 0.0
-        # One cut, one message: no further cut before the message after the last cut exists.
+        # One message per cut: no further cut until the message after the last cut exists.
         if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(content.cuts):
             at = roll_offset(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
             if at is not None and at > max(content.cuts, default=0):
@@ -130,13 +130,13 @@ class StageMessages(Generic[AnyPage]):
         content.text += text
 
     def open(self) -> None:
-        """Begin to open the home, where all messages are queued then."""
+        """Start opening the home; all messages are queued once it is open."""
         if self.opening is None:
             self.opening = asyncio.create_task(self._opened())
 
     async def _opened(self) -> None:
         try:
-            # Again where the database was away for a moment: as after a crash, it finds what was made.
+            # Tried again if the database was briefly away; as after a crash, it finds what was made.
             await patiently(self.home.open)
         except Exception as fault:  # then the home's present surface is used
             _log.error("run %s: its place could not be opened: %s", self.run, type_and_trace(fault))
@@ -145,7 +145,7 @@ class StageMessages(Generic[AnyPage]):
             self.changed(staged)
 
     def changed(self, staged: ShownStage[AnyPage], *, titled: bool = False) -> None:
-        """Queue the messages of a changed stage, once the home is open. `titled`: its title has changed, too."""
+        """Queue the messages of a changed stage once the home is open. `titled`: its title has changed too."""
         staged.pages = None
         if not self.placed:
             return
@@ -189,7 +189,9 @@ class StageMessages(Generic[AnyPage]):
         )
 
     def _page(self, staged: ShownStage[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
-        """The present page of a message of the stage, and whether it is final; None where it has none any more."""
+        """The present page of a message of the stage, and whether it is final; None if the message has no page any
+        more.
+        """
         if self.dialect.folded is not None:
             context = self.context(True)
             return self.dialect.folded(self.contents, context), bool(context.ended)
@@ -204,14 +206,14 @@ class StageMessages(Generic[AnyPage]):
         return staged.pages
 
     def _add_messages(self, staged: ShownStage[AnyPage]) -> None:
-        """Make messages for pages that have none."""
+        """Create messages for pages that have none."""
         for part in range(len(staged.messages), len(self._pages(staged))):
             message = self._message(staged, part, f"{staged.content.key}#{part + 1}")
             staged.messages.append(message)
             self._write(message, Rank.PASSING if staged.content.growing else Rank.FINAL)
 
     async def written(self) -> None:
-        """Wait until the home is open, and everything is written there, or given up."""
+        """Wait until the home is open and everything is written there or given up."""
         if self.opening is not None:
             await asyncio.shield(self.opening)  # it continues if the waiting is cancelled
         while self._put:
@@ -220,7 +222,7 @@ class StageMessages(Generic[AnyPage]):
                 await self._settled(message, writer)
         if self.dialect.folded is not None:
             return
-        for staged in self.stages:  # delete messages that only the longer text of before a crash needed
+        for staged in self.stages:  # delete messages that only the longer text before a crash needed
             part = len(self._pages(staged)) + 1
             if staged.fresh and len(staged.messages) < part:
                 continue
@@ -233,7 +235,7 @@ class StageMessages(Generic[AnyPage]):
                 part += 1
 
     async def take_back(self) -> None:
-        """Delete what was posted, and write nothing more."""
+        """Delete what was posted; write nothing more."""
         self.drop()
         for message in self.posted():
             try:
@@ -242,7 +244,7 @@ class StageMessages(Generic[AnyPage]):
                 _log.info("run %s: a message stays that says it waits: %s", self.run, fault)
 
     def posted(self) -> list[str]:
-        """The ids of the messages that are there."""
+        """The ids of the posted messages."""
         return [message.id for staged in self.stages for message in staged.messages if message.exists]
 
     def drop(self) -> None:
@@ -259,7 +261,7 @@ class StageMessages(Generic[AnyPage]):
             await asyncio.shield(message.recording)
 
     async def amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
-        """See home.Amend."""
+        """See `home.Amend`."""
         editable = [
             (message, staged.content, part)
             for staged in self.stages
@@ -271,13 +273,15 @@ class StageMessages(Generic[AnyPage]):
         message, content, part = editable[-1]
         message.show_finally(page(content, part))
         self._write(message, Rank.FINAL)
-        # Only for this one: what the outbox holds of the others may be out of reach.
+        # Only for this one, because the outbox rows of the others may be out of reach.
         await self._settled(message, self._put.pop(message))
         return not (message.gone or message.unshown)
 
     async def tell_asker(self, instead: str = "") -> bool:
-        """Show all of it, or how it ended, to the asker alone; False if that is impossible. Needs no open home.
-        `instead`: the outbox's key, where the stage's is that of a message which everybody sees.
+        """Show everything, or how it ended, to the asker alone. Returns False if that is impossible. Needs no open
+        home.
+
+        `instead` is the outbox key to use if the stage's key belongs to a message that everybody sees.
         """
         response = self.home.response
         if response is None or (self.home.private and not self.home.ephemeral):
@@ -291,7 +295,7 @@ class StageMessages(Generic[AnyPage]):
                 for part, page in enumerate(self._pages(staged), 1)
             ]
         if not response.files and any(page.files for _, page in pages):
-            return False  # else one half would be here, and the other elsewhere
+            return False  # otherwise one half would be here and the other elsewhere
         try:
             for key, page in pages:
                 row = await self.outbox.claim(self.space, self.run, key)

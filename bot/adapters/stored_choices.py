@@ -1,7 +1,7 @@
-"""Choices as they are stored behind their buttons, so that a press works after a restart; and the votes on buttons.
+"""Choices as they are stored for their buttons, so that a press works after a restart; and the votes on buttons.
 
 Votes are shown by the channel's writer, one edit at a time, at its pace. Each edit reads the votes when it is made, so
-the last one shows the last count. Knows no platform and no work.
+the last one shows the last count. Independent of platforms and works.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from storage.buttons import Offers, Votes
 
 KIND = "choice"
-"""The kind of the storage's offers that hold a run's choices, numbered through all its stages."""
+"""The kind of stored offers that holds a run's choices, numbered through all its stages."""
 MEANWHILE = "meanwhile"
-"""The kind of those that stand under its stages while these grow, numbered by themselves."""
+"""The kind of stored offers that holds the choices shown under stages while these grow; they have their own numbers."""
 MOST = 1_000
-"""The most messages with votes in memory; an older one is updated by its next press."""
+"""The most messages whose votes are kept in memory; an older one is updated by its next press."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
-    """See `bot.events.Choice`; `only` is its group's. `over`: one of its group has been taken. `group` is the number of
-    the group's first one. `stage` is the key of its stage, "" for those of earlier releases; `under` is None for them.
+    """A stored choice; see `bot.events.Choice`. `only` is its group's. `over`: one of its group has been taken. `group`
+    is the number of the group's first choice. `stage` is the key of its stage, "" for choices of earlier releases;
+    `under` is None for those.
     """
 
     label: str
@@ -57,7 +58,7 @@ class StoredChoice:
 
 
 def from_json(text: str) -> StoredChoice:
-    """Reads `StoredChoice.to_json`. Raises ValueError or TypeError for anything else."""
+    """Read `StoredChoice.to_json`. Raises ValueError or TypeError for anything else."""
     return StoredChoice(**json.loads(text))
 
 
@@ -85,7 +86,9 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
 
 
 def index(choices: Sequence[Choice], stored: Sequence[str], stage: str) -> int:
-    """The number of the first of a stage's choices among the run's: the end, unless they are stored already."""
+    """The number of the first of a stage's choices among the run's: the end of the list, unless they are already
+    stored.
+    """
     before = [
         (old.stage or stage, old.label, old.command, old.asks, old.under or "")
         for old in map(from_json, stored)
@@ -105,7 +108,7 @@ class VoteCounts:
         self._messages: OrderedDict[Hashable, _Counted] = OrderedDict()
 
     def changed(self, channel: Hashable, message: str, edit: Callable[[], Awaitable[None]]) -> None:
-        """After a vote in the message: have `edit` called soon, which updates it. It may raise a surface's faults.
+        """After a vote in the message: have `edit`, which updates it, called soon. It may raise a surface's faults.
 
         `channel` is the key of the channel's writer.
         """
@@ -132,7 +135,7 @@ class _Counted:
             await self.edit()
         except Unavailable:
             raise
-        except SurfaceFault as fault:  # the vote is stored all the same
+        except SurfaceFault as fault:  # the vote is stored in any case
             _log.info("a count could not be shown: %s", fault)
         return True
 
@@ -140,7 +143,7 @@ class _Counted:
 async def labels(
     offers: Offers, votes: Votes, space: str, run: str, most: int, size: Size
 ) -> Mapping[str, str]:
-    """The labels with votes, by custom_id, of the run's buttons that still take votes."""
+    """The labels with votes, keyed by custom_id, of the run's buttons that still accept votes."""
     groups: dict[int, dict[int, str]] = {}
     for n, choice in enumerate(map(from_json, await offers.all(space, run, KIND))):
         if choice.votes and not choice.over:

@@ -1,6 +1,6 @@
-"""A surface: a channel, thread or response that takes messages, with its faults, common to all platforms.
+"""A surface: a channel, thread or response that accepts messages, and its faults; common to all platforms.
 
-Knows no run and no stage; each platform has its own surfaces and pages.
+Independent of runs and stages; each platform has its own surfaces and pages.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def bare(message: str) -> str:
 
 
 class SurfaceFault(Exception):
-    """A fault of a surface. Its text holds no secret."""
+    """A fault of a surface. Its text contains no secret."""
 
 
 class Gone(SurfaceFault):
-    """Deleted by a user; do not repost."""
+    """A user has deleted it; do not repost."""
 
 
 class NotEditable(SurfaceFault):
@@ -50,11 +50,11 @@ class Unavailable(SurfaceFault):
 
 
 class NotSent(Unavailable):
-    """A temporary fault before anything was sent."""
+    """A temporary fault that occurred before anything was sent."""
 
 
 class MessageStyle(IntEnum):
-    """How a message is sent; each style needs less of the platform than the one before."""
+    """How a message is sent; each style needs less from the platform than the previous one."""
 
     LAYOUT = 0
     PLAIN = 1
@@ -64,7 +64,7 @@ class MessageStyle(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """Identifies a message of a run on the platform, also where its id was not stored.
+    """Identifies a message of a run on the platform, even if its id was not stored.
 
     `turn` counts the messages that have replaced one another.
     """
@@ -89,7 +89,7 @@ class Page(Protocol):
 
     @property
     def wordless(self) -> bool:
-        """Whether it shows no text yet, though its stage has some."""
+        """Whether it shows no text yet although its stage has some."""
         ...
 
 
@@ -98,8 +98,8 @@ PutPage = TypeVar("PutPage", bound=Page, contravariant=True)
 
 
 class Surface(Protocol[PutPage]):
-    """Messages are identified by the platform's ids, as texts. The ids of those under another name than the bot's begin
-    with OWN, so that they are edited the way they were posted, also after a crash.
+    """A place for messages. They are identified by the platform's ids, as texts. The ids of messages under another name
+    than the bot's begin with OWN, so that they are edited the way they were posted, even after a crash.
     """
 
     @property
@@ -108,21 +108,21 @@ class Surface(Protocol[PutPage]):
         ...
 
     async def post(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
-        """Post a new message; its id."""
+        """Post a new message. Returns its id."""
         ...
 
     async def edit(
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
-        """Edit a message. `files`: its files have changed. `reset`: its style may have been another."""
+        """Edit a message. `files`: its files have changed. `reset`: its style may have been different."""
         ...
 
     def renames(self, message: str, page: PutPage) -> bool:
-        """Whether the page needs another sender's name than the message has, which no edit can change."""
+        """Whether the page needs another sender's name than the message has; no edit can change that."""
         ...
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """The message of this ref that was posted since then, and is none of the known ones."""
+        """The message of this ref that was posted since `since` and is not among the known ones."""
         ...
 
     async def delete(self, message: str) -> None: ...

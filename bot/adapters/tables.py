@@ -1,7 +1,7 @@
 """A Markdown table for platforms without tables: aligned columns in a code block, or a list of records.
 
-Pure; knows no platform. A long table is divided into parts, each laid out by its own rows alone, so that a table
-which grows leaves its full parts unchanged.
+Pure; independent of platforms. A long table is divided into parts. The layout of each depends only on its own rows, so
+that the full parts of a growing table do not change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WIDTH = 60
 GAP = "  "
 
 SHORT = 140
-"""Characters of a record on one line; a longer one has a line for each cell."""
+"""The most characters of a record on one line; a longer one has a line for each cell."""
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FENCE_MARKS = "```"
@@ -28,7 +28,7 @@ Cell = Callable[[str], str]
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row, without the pipes at its ends; `\\|` is a pipe of the text."""
+    """The cells of a row, without the pipes at its ends; `\\|` is a pipe in the text."""
     bare = line.strip().removeprefix("|")
     if bare.endswith("|") and not bare.endswith("\\|"):
         bare = bare[:-1]
@@ -36,14 +36,14 @@ def cells(line: str) -> list[str]:
 
 
 def width_of(text: str) -> int:
-    """Columns that the text takes in a fixed-width font."""
+    """The number of columns that the text takes in a fixed-width font."""
     if text.isascii():
         return len(text)
     return max(wcswidth(text), 0)
 
 
 def tables(source: str, limit: int, size: Callable[[str], int], *, code: Cell, prose: Cell) -> list[str]:
-    """The table in parts of at most `limit` where a single row allows it.
+    """The table in parts of at most `limit`, unless a single row is longer.
 
     `code` shows a cell inside a code block, `prose` in a list.
     """
@@ -68,7 +68,7 @@ class _Shape:
 
 @dataclass(slots=True)
 class _Part:
-    """Some rows of a table. Their length is computed row by row, before they are laid out."""
+    """Some rows of a table. Their length is computed row by row before they are laid out."""
 
     shape: _Shape
     size: Callable[[str], int]
@@ -124,11 +124,11 @@ class _Part:
         return GAP.join(padded).rstrip()
 
     def _named(self) -> str:
-        """The names of the columns, above the records: the first column's name is shown nowhere else."""
+        """The column names for the line above the records, because the first column's name is shown nowhere else."""
         return "-# " + " · ".join(self.prose(name) for name in self.shape.header if name)
 
     def _record(self, row: list[str]) -> str:
-        """A row as an item of a list, its first cell the heading of the others."""
+        """A row as a list item, with its first cell as the heading of the others."""
         fields = [
             (self.prose(self.shape.header[at]) if at < len(self.shape.header) else "", self.prose(cell))
             for at, cell in enumerate(row)

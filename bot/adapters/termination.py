@@ -1,7 +1,7 @@
 """Runs a command's coroutine so that SIGTERM ends it in order, as Ctrl-C does.
 
-Knows no command. Without it SIGTERM would end the process like a kill, and would not end a container's first process
-at all.
+Independent of commands. Without this, SIGTERM would end the process like a kill, and would not end a container's first
+process at all.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 def run(command: Coroutine[Any, Any, T], *, within_s: float | None = None) -> T:
     """Like asyncio.run, but SIGTERM cancels the command, and the process exits with 143.
 
-    Where the command has not ended `within_s` seconds later, the process ends all the same, like one that is killed:
-    something hangs that cannot be cancelled, such as a thread in a system call.
+    If the command has not ended `within_s` seconds later, the process ends as if killed: something hangs that cannot be
+    cancelled, such as a thread in a system call.
     """
     terminated = False
 
@@ -57,6 +57,6 @@ def run(command: Coroutine[Any, Any, T], *, within_s: float | None = None) -> T:
 
 
 def _end(within_s: float) -> None:
-    """In a thread of its own."""
+    """End the process after `within_s` seconds. Runs in its own thread."""
     _log.error("not everything has ended %g seconds after SIGTERM: leaving as it is", within_s)
     os._exit(TERMINATED)

@@ -1,8 +1,8 @@
-"""Schedules the writing of a channel's messages: in order, no faster than the platform allows, the last state always;
-and what is done beside them, with the same urgency and pauses.
+"""Schedules the writing of a channel's messages: in order, no faster than the platform allows, and always with the last
+state. It also runs side tasks with the same urgency and pauses.
 
-Knows neither platform nor run: a message writes its present state when its turn comes, so that all changes until then
-go into one edit.
+Independent of platforms and runs: a message writes its present state when its turn comes, so that all changes until
+then go into one edit.
 """
 
 from __future__ import annotations
@@ -26,34 +26,40 @@ T = TypeVar("T")
 Sure = Callable[[], Awaitable[None]]
 
 MARGIN_S = 0.25
-"""Added to the time between posts, because the platform counts them when they arrive."""
+"""Seconds added to the time between posts, because the platform counts them when they arrive."""
 HOLD_S = 0.15
-"""A message without text waits this long: a quick stage is then posted once, at its end."""
+"""Seconds that a message without text waits, so that a quick stage is posted once, at its end."""
 WORDS_S = 0.04
-"""First words wait this long: often the stage ends with them, and is then written only once."""
+"""Seconds that first words wait, because the stage often ends with them and is then written only once."""
 BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 10.0)
-"""The pause before each further try; the last one is repeated. What ended in an outage is shown soon after it."""
+"""The pauses in seconds before each further try; the last one is repeated. What failed in an outage is shown soon after
+its end.
+"""
 TRIES = 9
-"""How often `with_retries` tries again: a bit more than a minute."""
+"""How often `with_retries` tries again, which takes a little more than a minute."""
 PASSING_TRIES_S = 120.0
-"""How long to retry a passing state while the platform is unavailable."""
+"""Seconds for which a passing state is retried while the platform is unavailable."""
 FINAL_TRIES_S = 86_400.0
-"""How long to retry a final one that the platform fails to take while it takes others; in an outage there is no end."""
+"""Seconds for which a final state is retried that the platform refuses while it accepts others; in an outage there is
+no limit.
+"""
 
 ORDER_S = 150.0
-"""How long a new message waits for an earlier one that the platform could not take."""
+"""Seconds that a new message waits for an earlier one that the platform could not accept."""
 OUTAGE, OUTAGE_S = 3, 5.0
-"""Failures in a row, in all channels, and seconds, after which the first success means that the platform is back."""
+"""Consecutive failures, in all channels, and seconds, after which the first success means that the platform is back."""
 
 urgency: ContextVar[int] = ContextVar("urgency", default=0)
-"""The urgency of this task's requests to the platform: the smallest goes first."""
+"""The urgency of this task's requests to the platform; the smallest goes first."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A platform's limits in a channel: seconds between two edits, and `posts` new messages in `posts_in_s` seconds."""
+    """A platform's limits in a channel: seconds between two edits, and `posts` new messages per
+    `posts_in_s` seconds.
+    """
 
     edit_every_s: float
     posts: int
@@ -61,14 +67,14 @@ class Pace:
 
 
 class Rank(IntEnum):
-    """The order of messages that wait."""
+    """The order of waiting messages; the smallest goes first."""
 
     FINAL = 0
     FIRST = 1
     """The first words of a stage, which people wait for."""
     PASSING = 2
     MARK = 3
-    """Which sentence is heard now."""
+    """The mark on the sentence that is being heard."""
 
 
 class Writable(Protocol):
@@ -78,9 +84,9 @@ class Writable(Protocol):
         ...
 
     async def write(self) -> bool | None:
-        """Post or edit the message; False if there was nothing to write. Raises Unavailable.
+        """Post or edit the message. Returns False if there was nothing to write. Raises Unavailable.
 
-        None: it turned out to exist, so that writing it is an edit, which has to wait for its turn.
+        None: it turned out to exist, so writing it is an edit, which must wait for its turn.
         """
         ...
 
@@ -89,7 +95,7 @@ class Clock(Protocol):
     def time(self) -> float: ...
 
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
-        """Wait until the event is set, or so many seconds have passed."""
+        """Wait until the event is set, or `seconds` seconds have passed."""
         ...
 
 
@@ -106,7 +112,7 @@ class LoopClock:
 
 @dataclass(slots=True)
 class _Due:
-    """A message that waits. `empty`: it has no text yet; `worded`: since when it has. `since`: when it first failed."""
+    """A waiting message. `empty`: it has no text yet. `worded`: when it got text. `since`: when it first failed."""
 
     group: str
     put: float
@@ -119,12 +125,12 @@ class _Due:
     since: float | None = None
     tries: int = 0
     unavailable: bool = False
-    """Whether the platform has failed to take it."""
+    """Whether the platform failed to accept it."""
 
 
 @dataclass(slots=True)
 class _Health:
-    """What all writers of a platform know of it. `back` is called once it is available again."""
+    """A platform's availability, shared by all its writers. `back` is called once it is available again."""
 
     succeeded: float = float("-inf")
     failures: int = 0
@@ -141,7 +147,9 @@ Lane = Literal["post", "edit"]
 
 
 class Writer:
-    """The writer of one channel. Posts and edits have a lane each: an edit that hangs does not delay new messages."""
+    """The writer of one channel. Posts and edits have separate lanes, so that a hanging edit does not delay new
+    messages.
+    """
 
     def __init__(
         self, pace: Pace, clock: Clock, health: _Health | None = None, sure: Sure | None = None
@@ -160,14 +168,14 @@ class Writer:
     def put(
         self, message: Writable, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
     ) -> None:
-        """Queue a message that has changed. New messages of one group are posted in the order of these calls."""
+        """Queue a changed message. New messages of one group are posted in the order of these calls."""
         due, now = self._due.get(message), self._clock.time()
         if due is None:
             self._due[message] = _Due(group, now, rank, empty, now)
         else:
             due.again = due.writing
             if rank >= due.rank and empty == due.empty:
-                return  # it waits as before: most pieces of a growing text find it so
+                return  # it keeps waiting, which is the case for most pieces of a growing text
             due.worded = now if due.empty and not empty else due.worded
             if rank < due.rank:
                 due.not_before = 0.0  # a more urgent state does not wait for the retry of an earlier one
@@ -182,7 +190,7 @@ class Writer:
             await self._written.wait()
 
     def close(self) -> None:
-        """Write no more: the process ends, and what is missing is shown at the next start."""
+        """Write no more: the process ends, and the next start shows what is missing."""
         for task in self._tasks.values():
             task.cancel()
 
@@ -195,7 +203,7 @@ class Writer:
 
     @property
     def idle(self) -> bool:
-        """Whether it has nothing to write, and no recent write that counts for the platform's limits."""
+        """Whether it has nothing to write, and no recent write counts for the platform's limits."""
         now = self._clock.time()
         free = self._posted[-1] + self._pace.posts_in_s if self._posted else now
         return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
@@ -219,13 +227,13 @@ class Writer:
                     await self._write(message, lane)
         finally:
             del self._tasks[lane]
-        self._wake()  # a message that has changed lanes meanwhile is the other lane's
+        self._wake()  # a message that has changed lanes now belongs to the other lane
 
     def _next_post(self) -> tuple[Writable, float] | None:
         """The new message to post next, and when.
 
-        One that only says that its run waits does not go before an earlier message that had no room yet: the answers
-        take these places.
+        A message that only says that its run waits does not go before an earlier message that had no room yet, because
+        the answers take these places.
         """
         full = len(self._posted) == self._pace.posts
         slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
@@ -248,7 +256,7 @@ class Writer:
         return best
 
     def _keeps_order(self, due: _Due) -> bool:
-        """Whether later messages wait for this one: not where the platform takes others, but never this one."""
+        """Whether later messages wait for this one. They do not if the platform accepts others but never this one."""
         if not due.unavailable or due.since is None or due.since < self._health.succeeded:
             return False
         return self._clock.time() < due.since + ORDER_S
@@ -256,8 +264,8 @@ class Writer:
     def _held_until(self, due: _Due, *, posted: bool = False) -> float:
         """The earliest time to write a message in its present state, apart from the channel's pace.
 
-        A message without text is posted when an edit could follow at once, or else after a while. One that exists is
-        not edited at once without text: its first words would then wait for the next edit.
+        A message without text is posted when an edit could follow at once, or else after a while. An existing message
+        without text is not edited at once, because its first words would then wait for the next edit.
         """
         if due.rank is Rank.FINAL:
             return 0.0
@@ -266,12 +274,12 @@ class Writer:
         if posted:
             return due.put + self._pace.edit_every_s
         latest = due.put + 2 * self._pace.edit_every_s
-        taken = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is on its way
+        taken = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is being sent
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
         return max(due.put + HOLD_S, free)
 
     def _next_edit(self) -> tuple[Writable, float] | None:
-        """The edit to make next, and when: of equal rank, the one that waits longest."""
+        """The edit to make next, and when: among equal ranks, the one that has waited longest."""
         slot = self._edited + self._pace.edit_every_s
         best: tuple[tuple[bool, Rank, float], Writable, float] | None = None
         now = self._clock.time()
@@ -301,7 +309,7 @@ class Writer:
                 self._health.success(self._clock.time())
         except Unavailable as fault:
             later = self._later(due, rank, fault)
-            wrote = not isinstance(fault, NotSent)  # the platform has counted all but these
+            wrote = not isinstance(fault, NotSent)  # the platform has counted all except these
         except Exception as fault:  # it must not stop the channel's other messages
             _log.error("a message could not be written: %s", type_and_trace(fault))
         due.writing = False
@@ -311,7 +319,7 @@ class Writer:
         elif wrote:
             self._edited = now  # at its end, so that the platform sees at least the pause between two
         if later:
-            if due.rank < rank:  # a more urgent state was put during the write: do not delay it
+            if due.rank < rank:  # a more urgent state was queued during the write, so do not delay it
                 due.not_before = 0.0
             due.rank = min(due.rank, rank)
         else:
@@ -322,7 +330,7 @@ class Writer:
         self._wake()
 
     def _later(self, due: _Due, rank: Rank, fault: Unavailable) -> bool:
-        """Plan another try; False if the message is given up."""
+        """Schedule another try. Returns False if the message is given up."""
         now = self._clock.time()
         due.since = now if due.since is None else due.since
         longest_s = PASSING_TRIES_S
@@ -343,14 +351,14 @@ class Writers:
     """The writers of all channels; idle ones are dropped."""
 
     def __init__(self, pace: Pace, clock: Clock | None = None, *, sure: Sure | None = None) -> None:
-        """`sure` returns once it is sure that the runs are this process's, and is awaited before each write."""
+        """`sure` returns once it is certain that the runs belong to this process; it is awaited before each write."""
         self._pace = pace
         self._sure = sure
         self.clock = clock or LoopClock()
         self._writers: dict[Hashable, Writer] = {}
         self._health = _Health(back=self._try_again)
         self.side_tasks: set[asyncio.Task[None]] = set()
-        """Of all runs: see SideTasks."""
+        """The side tasks of all runs; see `SideTasks`."""
 
     def _try_again(self) -> None:
         for writer in self._writers.values():
@@ -360,11 +368,11 @@ class Writers:
         return len(self._writers)
 
     def at(self, key: Hashable) -> Writer:
-        """The writer of the channel, which all its runs share."""
+        """The channel's writer, which all its runs share."""
         writer = self._writers.pop(key, None) or Writer(self._pace, self.clock, self._health, self._sure)
         for old, other in list(self._writers.items())[
             :2
-        ]:  # the longest unused; two a call are enough for one new writer
+        ]:  # the longest unused; two per call are enough for one new writer
             del self._writers[old]
             if not other.idle:
                 self._writers[old] = other
@@ -380,9 +388,9 @@ class Writers:
 
 @dataclass(frozen=True, slots=True)
 class SideTasks:
-    """Tasks of one run beside its answer, which does not depend on them: their faults only go to the log.
+    """Tasks of one run next to its answer, which does not depend on them; their faults only go to the log.
 
-    `rank` is the urgency of their requests, for platforms with an order of urgency. `tasks` are those of all runs; the
+    `rank` is the urgency of their requests, on platforms with an order of urgency. `tasks` are those of all runs; the
     writers' `close` cancels them.
     """
 

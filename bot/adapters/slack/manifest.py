@@ -1,7 +1,7 @@
 """The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml; and commands as people type them.
 
-The `bare` verbs are words of /sutradhar; in a thread Slack has no commands at all, so there all are written without the
-slash. Knows the table's names, no request.
+The `bare` verbs are words of /sutradhar. Slack has no commands in threads, so there all are written without the slash.
+It uses the table's names but depends on no request.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BOT_SCOPES: Final = (
     "im:write",
     "users:read",
 )
-"""The scopes that are all needed."""
+"""The scopes that the app cannot work without."""
 
 CUSTOMIZE: Final = "chat:write.customize"
-"""Optional: characters speak under their own names, where that is switched on."""
+"""Optional: characters speak under their own names, if that is switched on."""
 PUBLIC: Final = "chat:write.public"
 """Optional: the bot also answers in channels that it was not invited to."""
 GROUP_DMS: Final = ("mpim:history", "mpim:read")
-"""Optional: the bot also answers in direct messages of several people."""
+"""Optional: the bot also answers in group direct messages."""
 USER_GROUPS: Final = "usergroups:read"
 """Optional: rules and budgets can name user groups."""
 PINS: Final = "pins:read"
@@ -65,16 +65,16 @@ EVENTS: Final = (
 
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
-"""The word for the checklist, as Discord's /setup; it is no verb of the table."""
+"""The word for the checklist, like /setup on Discord; it is no verb of the table."""
 _BARE_VERBS: Final = frozenset({SETUP, *BARE})
 COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"
 """The message shortcut's callback id."""
 ASK: Final = "ask"
-"""The global shortcut's."""
+"""The global shortcut's callback id."""
 MENU: Final = {f"{row.work}_{row.name}": row for row in TABLE if row.menu}
-"""Verbs that are message shortcuts, too, by their callback ids."""
+"""Verbs that are also message shortcuts, by their callback ids."""
 SHORTCUTS: Final = (ASK_ABOUT, ASK, *MENU)
 
 

@@ -1,7 +1,7 @@
 """The location of an event on Slack, its conversation, and the place of its answer.
 
-Decides by plain values alone, without the network or the storage. The payloads' shapes are in Slack's documentation,
-"Events API", "Slash commands" and "Interaction payloads".
+Its decisions use plain values only, neither the network nor the storage. The payloads' shapes are in Slack's
+documentation, "Events API", "Slash commands" and "Interaction payloads".
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
-"""How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
+"""Seconds for which a response_url is valid, for five messages (Slack's documentation, "Handling user interaction")."""
 
 AnswerPlace = Literal["thread", "here", "channel", "alone", "direct", "there"]
 """The place of a run's messages.
 
-"thread": the thread under a root message that is posted for it and says who asked what. "here": the thread `thread`.
-"channel": the channel itself. "alone": shown to the asker alone, after the run's end. "direct": the asker's direct
-conversation with the bot, under a root message. "there": the thread of the request's place, where no person has
-written, as for a schedule.
+"thread": the thread under a root message that is posted for the run and says who asked what. "here": the thread
+`thread`. "channel": the channel itself. "alone": shown to the asker alone, after the run's end. "direct": the asker's
+direct conversation with the bot, under a root message. "there": the thread of the request's place, for a run without a
+person's message, such as a scheduled one.
 """
 Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The location of a person.
+    """A person's location.
 
-    `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" where only the
+    `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" if only the
     `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write. `outside`: they
-    belong to another workspace or organisation (Slack Connect); None where the event does not tell.
+    belong to another workspace or organisation (Slack Connect); None if the event does not say.
     """
 
     user: str
@@ -50,17 +50,17 @@ class Location:
 
     @property
     def space(self) -> str:
-        """The tenant: the workspace, or the enterprise where Slack names no workspace."""
+        """The tenant: the workspace, or the enterprise if Slack names no workspace."""
         return self.team or self.enterprise
 
     @property
     def direct(self) -> bool:
-        """A conversation with the bot alone; Slack's ids of those begin with D."""
+        """Whether this is a conversation with the bot alone; Slack's ids for those begin with D."""
         return self.channel.startswith("D")
 
     @property
     def real(self) -> str:
-        """The thread's id in `storage.sessions`, "" where there is none."""
+        """The thread's id in `storage.sessions`; "" if there is none."""
         return f"{self.channel}:{self.thread}" if self.thread else ""
 
 
@@ -68,12 +68,12 @@ class Location:
 class Origin:
     """Where a request came from, stored with the request as JSON.
 
-    Deliberately plain values, so that an interrupted run finds its messages after a restart.
+    It holds plain values only, so that an interrupted run finds its messages after a restart.
 
     `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press. `team` is the
     workspace whose installation was used, "" for that of a whole `enterprise`. `response_url` can only answer this one
     action; it expires at `until` (seconds since the epoch). `earlier`: the thread existed before the bot was called
-    into it. `title` is the conversation's title; `asked` is the question as it is shown.
+    into it. `title` is the conversation's title; `asked` is the question as shown.
     """
 
     home: AnswerPlace
@@ -99,15 +99,14 @@ class Origin:
 
 
 def origin_of(stored: str) -> Origin:
-    """Reads `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
+    """Read `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
     return Origin(**json.loads(stored))
 
 
 def origin_at(place: Place) -> str:
-    """The origin of an answer to no message: the bot posts it in the place by itself.
+    """The origin of an answer that responds to no message: the bot posts it in the place on its own.
 
-    Where an organisation has installed the app as a whole, the place does not name the workspace, so nothing can be
-    posted.
+    If a whole organisation has installed the app, the place does not name the workspace, so nothing can be posted.
     """
     user = place.channel.removeprefix("@") if place.channel.startswith("@") else ""
     organisation = place.space.startswith("E")
@@ -144,7 +143,7 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
 
 
 def for_one(stored: str) -> bool:
-    """Whether only the asker sees the answer: in private, or in their direct conversation with the bot."""
+    """Whether only the asker sees the answer, in private or in their direct conversation with the bot."""
     origin = origin_of(stored)
     return origin.private or origin.channel.startswith("D")
 
@@ -159,8 +158,8 @@ def home(location: Location, *, ordered: bool, private: bool = False) -> AnswerP
 
 
 def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: ThreadRow | None = None) -> Place:
-    """The conversation. `event` names one whose thread does not exist yet; `thread_row` is the row of the bot's
-    thread.
+    """The conversation's place. `event` names a conversation whose thread does not exist yet; `thread_row` is the row
+    of the bot's thread.
     """
     if goes == "direct":
         return Place(PLATFORM, location.space, f"@{location.user}", event)
@@ -172,15 +171,15 @@ def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: Thre
 
 
 def parted(real: str) -> tuple[str, str]:
-    """The channel and the ts of a thread out of its id in `storage.sessions`: a ts is unique only in its channel."""
+    """The channel and the ts of a thread, from its id in `storage.sessions`; a ts is unique only within its channel."""
     channel, _, thread = real.partition(":")
     return channel, thread
 
 
 def location_of_event(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """The location of a message or another event in a channel; `team` and `enterprise` are Bolt's.
+    """The location of a message or another event in a channel; `team` and `enterprise` come from Bolt.
 
-    For an app that a whole organisation has installed, Slack's authorizations name no workspace.
+    If a whole organisation has installed the app, Slack's authorizations name no workspace.
     """
     event = body.get("event") or {}
     thread, message = text_of(event, "thread_ts"), text_of(event, "ts")
@@ -189,7 +188,7 @@ def location_of_event(body: Body, team: str | None, enterprise: str | None) -> L
         team=team or _workspace(body, enterprise),
         channel=text_of(event, "channel"),
         enterprise=enterprise or "",
-        thread="" if thread == message else thread,  # a root that has replies names itself as its thread
+        thread="" if thread == message else thread,  # a root with replies names itself as its thread
         message=message,
         outside=_outside(text_of(event, "user_team") or text_of(event, "team"), team or "", enterprise or "")
         if body.get("is_ext_shared_channel") is True
@@ -198,10 +197,11 @@ def location_of_event(body: Body, team: str | None, enterprise: str | None) -> L
 
 
 def location_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """The location of an interaction; `team` and `enterprise` are Bolt's, read from each kind of payload.
+    """The location of an interaction; `team` and `enterprise` come from Bolt, which reads them from each kind of
+    payload.
 
-    It has no channel for a press in the Home tab or in a window. Where a whole organisation has installed the app, a
-    window's team may be the organisation's id: then the person's own team is used.
+    A press in the Home tab or in a window has no channel. If a whole organisation has installed the app, a window's
+    team may be the organisation's id; then the person's own team is used.
     """
     return Location(
         user=text_of(body, "user", "id"),
@@ -214,7 +214,7 @@ def location_of_interaction(body: Body, team: str | None, enterprise: str | None
 
 
 def action_of(body: Body) -> Mapping[str, Any]:
-    """The pressed action; {} where the payload has none."""
+    """The pressed action; {} if the payload has none."""
     actions = body.get("actions")
     first = actions[0] if isinstance(actions, list) and actions else {}
     return first if isinstance(first, dict) else {}
@@ -226,13 +226,13 @@ def message_of(body: Body) -> str:
 
 
 def alone(body: Body) -> bool:
-    """Whether the message is shown to the presser alone. Slack does not send its text then."""
+    """Whether the message is shown to the presser alone; Slack then does not send its text."""
     container = body.get("container")
     return isinstance(container, dict) and bool(container.get("is_ephemeral"))
 
 
 def files_of(event: Body) -> tuple[File, ...]:
-    """The files of a request, at addresses that need the workspace's token; works refuse unreadable ones."""
+    """The files of a request. Their addresses need the workspace's token; works refuse unreadable ones."""
     files = event.get("files")
     attached = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
     return tuple(
@@ -258,8 +258,8 @@ def text_of(body: Body, *path: str) -> str:
 def _outside(own: str, team: str, enterprise: str) -> bool | None:
     """Whether `own`, the person's workspace or organisation, is neither the app's workspace nor its organisation.
 
-    None where it is not known, or may be another workspace of the same organisation. A mention in a shared channel has
-    the person's in "user_team", a message in "team" (tests/slack_bolt/request/test_internals.py of bolt-python).
+    None if it is unknown, or may be another workspace of the same organisation. In a shared channel a mention has the
+    person's workspace in "user_team", a message in "team" (tests/slack_bolt/request/test_internals.py of bolt-python).
     """
     if own and own in (team, enterprise):
         return False

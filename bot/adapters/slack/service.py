@@ -1,6 +1,6 @@
-"""The adapter of Slack for `run`: wires clients, workspaces, listeners and views. One per process.
+"""The adapter of Slack for `run`: connects clients, workspaces, listeners and views. One per process.
 
-Knows no event and no block: those belong to the listeners and the view.
+Independent of events and blocks, which belong to the listeners and the view.
 """
 
 from __future__ import annotations
@@ -63,11 +63,13 @@ if TYPE_CHECKING:
 
 ANY: Final = re.compile(".*", re.DOTALL)
 NAME_S: Final = 2.0
-"""How long to wait for a channel's name."""
+"""Seconds to wait for a channel's name."""
 
 
 class Slack:
-    """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
+    """The Slack adapter. Call `prepare`, then `App.start`, then `run`. Create it in the event loop; `close` it, even if
+    it was never prepared.
+    """
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class Slack:
         self._say = say
         self._credentials = credentials
         self.clients = Clients(settings, sure=app.sure)
-        # In "socket" mode, too: events of workspaces that installed over HTTP earlier come to every socket.
+        # Needed in "socket" mode too: events of workspaces that installed over HTTP earlier arrive at every socket.
         database, pair = app.records.database, (credentials.client_id, credentials.client_secret)
         self.store = Store(database, *pair, self.clients.bare()) if credentials.client_id else None
         self._expiring = None
@@ -124,7 +126,9 @@ class Slack:
         return Http(self.bolt, self.settings, flow, operating)
 
     async def prepare(self) -> None:
-        """Ask Slack whose the tokens are, and attach the views. Raises UserError ("slack_run.…")."""
+        """Ask Slack which workspace and bot the tokens belong to, and attach the views. Raises UserError
+        ("slack_run.…").
+        """
         if self._credentials.bot:
             await self.workspaces.learn()
         if isinstance(self._source, Sockets):
@@ -168,7 +172,7 @@ class Slack:
         )
 
     async def _channel_name(self, place: Place) -> str:
-        """Asks Slack, which may take a moment or not know the channel any more."""
+        """The channel's name. Asks Slack, which may take a moment, or may no longer know the channel."""
         origin = origin_of(origin_at(place))
         try:
             async with asyncio.timeout(NAME_S):
@@ -180,7 +184,7 @@ class Slack:
         return f"#{clean(name)}" if name else ""
 
     async def _person_name(self, place: Place, person: str) -> str:
-        """Asks Slack, for a moment, for a person who is not cached."""
+        """The person's name. Asks Slack briefly about a person who is not cached."""
         origin = origin_of(origin_at(place))
         location = Location(person, origin.team, place.channel, origin.enterprise)
         return (await self.people.of(location)).name
@@ -193,7 +197,7 @@ class Slack:
         return Standing(theirs, seen.admin)
 
     async def _knows(self, place: Place, kind: str, id: str) -> bool:
-        """Asks Slack; what it does not tell is not there."""
+        """Whether the id exists there, according to Slack; without an answer the result is False."""
         match kind:
             case "channel":
                 return await self._channel_name(replace(place, channel=id)) != ""
@@ -213,7 +217,7 @@ class Slack:
         return (found[0].id, found[0].name) if len(found) == 1 else None
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises UserError when it cannot continue."""
         if isinstance(self._source, Http):
             await self._source.start()
             self._ready()
@@ -245,7 +249,7 @@ class Slack:
         )
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:
-        with suppress(PlaceClosed):  # revoked already
+        with suppress(PlaceClosed):  # already revoked
             await setup.install(await self.workspaces.client(team, enterprise), user)
 
     def _ready(self) -> None:
@@ -266,7 +270,7 @@ class Slack:
 
 
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
-    """Register all listeners, and last those that acknowledge everything else, which Slack would send again."""
+    """Register all listeners; the last ones acknowledge everything else, which Slack would otherwise send again."""
     setup.listen(bolt, intake, store)
     for module in (messages, commands, presses, windows, home_tab):
         module.listen(bolt, intake)

@@ -1,6 +1,6 @@
 """`chat` in a terminal: a prompt for a person, plain text for a pipe, JSON lines for a program.
 
-Chooses between the three; imports the heavy parts only once the prompt is on the screen.
+Chooses one of the three; imports the heavy parts only once the prompt is on the screen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def log_to(config: Config) -> None:
         handler: logging.Handler = logging.FileHandler(
             config.data_dir / "sutradhar.log", encoding="utf-8", delay=True
         )
-    except OSError:  # opening the app tells the person
+    except OSError:  # the person is told when the app opens
         handler = logging.NullHandler()
     handler.setFormatter(formatter(config.operate.log_format))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -41,7 +41,7 @@ def log_to(config: Config) -> None:
 
 
 async def open_app(config: Config) -> Application:
-    """The application, its imports made in a thread so that the prompt goes on reading keys."""
+    """The application. Its imports run in a thread, so that the prompt keeps reading keys."""
     import importlib
 
     log_to(config)
@@ -54,7 +54,7 @@ async def open_app(config: Config) -> Application:
 
 
 def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open_app) -> int:
-    """Run the chat until its input ends; the exit code."""
+    """Run the chat until its input ends. Returns the exit code."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         return termination.run(_person(config, locale, thread, opened))
     return termination.run(_pipe(config, locale, thread, opened))
@@ -83,7 +83,7 @@ async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -
 def chat_json(
     config: Config, locale: str, thread: str | None, out: BinaryIO, *, opened: Open = open_app
 ) -> int:
-    """The same for a program: one JSON line per event on `out`."""
+    """Run the same chat for a program, with one JSON line per event on `out`."""
     return termination.run(_program(config, locale, thread, out, opened))
 
 
@@ -96,5 +96,7 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
 
 
 def welcome(colour: bool) -> list[str]:
-    """The greeting. What to try and which model answers follow once the app is open: they depend on what it keeps."""
+    """The greeting. Suggestions and the name of the answering model follow once the app is open, because they depend on
+    stored data.
+    """
     return [Ink(colour)("Sutradhar", BOLD, CYAN), ""]

@@ -1,6 +1,6 @@
 """Completions for the Tab key: verbs, options, names from the library, files.
 
-Knows the table of verbs and asks the app for names; draws nothing.
+Uses the table of verbs and asks the app for names; draws nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bot.verb import Verb
 from bot.words import Words
 
 Names = Callable[[str, str, str | None], Awaitable[list[str]]]
-"""(kind, prefix, shelf) → names, as App.complete gives them."""
+"""Maps (kind, prefix, shelf) to names, as App.complete does."""
 
 
 class LineCompleter(Completer):
     def __init__(self, names: Names, say: Callable[[], Words]) -> None:
-        """`say` gives the words in the language that is set now."""
+        """`say` gives the words in the present language."""
         self._names = names
         self._say = say
 
@@ -56,7 +56,7 @@ class LineCompleter(Completer):
                 )
 
     async def _after(self, verb: Verb, line: str) -> list[Completion]:
-        """Options by their dashes; else the value of the option before the cursor, or the argument."""
+        """Options after dashes; otherwise values for the option before the cursor, or for the argument."""
         words = tokens(line)
         word = words[-1].value if not line[-1].isspace() else ""
         typed = line[words[-1].start :] if word else ""
@@ -108,7 +108,7 @@ class LineCompleter(Completer):
 
 
 def verb_of(line: str) -> Verb | None:
-    """The verb that the line already names, with a space after it."""
+    """The verb that the line already names, followed by a space."""
     for verb in TABLE:
         if re.match(r"/" + verb.path.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
             return verb
@@ -118,7 +118,7 @@ def verb_of(line: str) -> Verb | None:
 
 
 def argument(verb: Verb, line: str, words: list[Token]) -> str:
-    """The text typed so far for a verb whose argument is the rest of the line, options left out."""
+    """The text typed so far for a verb whose argument is the rest of the line, without options."""
     start = (
         words[len(verb.path.split()) - 1].end
         if line[1:].lower().startswith(verb.path.split()[0])
@@ -133,7 +133,7 @@ def argument(verb: Verb, line: str, words: list[Token]) -> str:
 
 
 def paths(prefix: str) -> list[str]:
-    """Files and folders that begin with `prefix`, spaces escaped, hidden ones only if it begins with a dot."""
+    """Files and folders that begin with `prefix`, with spaces escaped; hidden ones only if it begins with a dot."""
     folder, name = os.path.split(prefix)
     completions = []
     try:
@@ -142,7 +142,7 @@ def paths(prefix: str) -> list[str]:
                 if entry.name.startswith(name) and (name.startswith(".") or not entry.name.startswith(".")):
                     path = str(Path(folder) / entry.name) if folder else entry.name
                     completions.append(escaped(path) + ("/" if entry.is_dir() else ""))
-    except OSError:  # no such folder, or not ours to read: nothing to offer
+    except OSError:  # no such folder, or no permission to read it
         return []
     return sorted(completions)[:200]
 

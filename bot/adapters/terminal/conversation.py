@@ -1,6 +1,6 @@
-"""From a typed line to a request: the same for the prompt, for pipes and for JSON.
+"""Turns a typed line into a request; shared by the prompt, pipes and JSON.
 
-Knows the verbs of the conversation itself (help, stop, new) and the app, but not how anything is shown.
+Handles the verbs of the conversation itself (help, stop, new) and uses the app; independent of how anything is shown.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Application(Protocol):
 
 
 async def only_adults(place: Place) -> bool:
-    """Whoever sits at the terminal decides."""
+    """Whether only adults use the place; in a terminal the answer is always the same."""
     return True
 
 
@@ -93,7 +93,7 @@ MOST_OFFERED = 200
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A parsed line; `answers` is the run whose choice it is, "" for none."""
+    """A parsed line. `answers` is the run whose choice it is, "" for none."""
 
     parsed: Parsed
     answers: str = ""
@@ -101,7 +101,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LocalVerb:
-    """A verb that the adapter answers itself: "help", which needs no app, or "stop", which overtakes other lines."""
+    """A verb that the adapter answers itself: "help", which needs no app, or "stop", which is handled before waiting
+    lines.
+    """
 
     verb: str
     text: str = ""
@@ -115,16 +117,16 @@ def new_id() -> str:
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
-    """A new thread with a name that a person can type; it shows nothing before they open it."""
+    """A new thread with a name that a person can type; it shows nothing until they open it."""
     name = "-".join(re.findall(r"\w+", title.casefold()))[:THREAD_CHARS].strip("-")
     return replace(request.place, thread=f"{name}-{id[-4:]}".lstrip("-")), ""
 
 
 def author() -> Author:
-    """The user of the operating system, who is admin in their own terminal."""
+    """The user of the operating system, who is an admin in their own terminal."""
     try:
         name = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container's user need not have a name
+    except (OSError, KeyError, ImportError):  # a container's user may have no name
         name = "local"
     return Author(name, name, admin=True)
 
@@ -132,8 +134,8 @@ def author() -> Author:
 class Conversation:
     """One thread of one terminal.
 
-    What a crash cut off in another thread is shown here, too: to a `person` who has named no thread it is the thread
-    that goes on here, as long as nothing else was asked; else, and in a `pipe`, it says of which thread it is.
+    It also shows what a crash cut off in another thread. A `person` who has named no thread continues that thread here,
+    as long as nothing else was asked; otherwise, and in a `pipe`, the output names the thread that it belongs to.
     """
 
     def __init__(
@@ -148,7 +150,7 @@ class Conversation:
         self._settled = thread is not None or reader != "person"
         self.locale = locale
         self.say: Words = words(locale)
-        """In the language that the person has set: see `follow_language`."""
+        """The words in the language that the person has set; see `follow_language`."""
         self.place = Place("terminal", space, "terminal", thread or new_id())
         self.author = author()
         self._offered: OrderedDict[str, tuple[str, Choice]] = OrderedDict()
@@ -156,7 +158,7 @@ class Conversation:
         self._reported = False
 
     async def follow_language(self, app: Application) -> None:
-        """Speak the language that is set now, in what no run says."""
+        """Use the present language for what no run says."""
         self.say = words(await app.locale(self.place, self.author.id, self.locale))
 
     def watched(self, view: View, request: Request) -> View:
@@ -174,14 +176,16 @@ class Conversation:
         return _Resumed(view, request, self)
 
     def takes_up(self, place: Place) -> str:
-        """What stands behind the first title of what was cut off in that place, where this goes on if it can."""
+        """The text after the first title of what was cut off in that place. If possible, that place's thread continues
+        here.
+        """
         if self._settled and place != self.place:
             return self.say("terminal.of_thread", thread=place.thread)
         self.place, self._settled = place, True
         return self.say("terminal.goes_on")
 
     def offer(self, run: str, choices: Choices) -> None:
-        """Recognize these commands as choices when they are typed, until one of them is taken."""
+        """Recognize these commands as choices when they are typed, until one of them is chosen."""
         for choice in typable(choices.choices):
             if choices.taken is not None:
                 self._offered.pop(choice.command.strip(), None)
@@ -198,7 +202,7 @@ class Conversation:
     def read(self, line: str) -> Line | str:
         """The parsed line, or a text to print: the question of a choice, which the next line answers.
 
-        A line that begins with a slash is no answer: "/" alone only cancels the question. Raises UserError.
+        A line that begins with a slash is no answer; "/" alone only cancels the question. Raises UserError.
         """
         line = line.strip()
         asking, self._asking = self._asking, None
@@ -213,7 +217,7 @@ class Conversation:
         lacking = lacking_text(line)
         if lacking is not None and lacking.verb is not None and lacking.verb.missing(lacking.options):
             lacking = None  # a terminal asks for the text alone
-        # The command of a choice with a form may be complete by itself: then it is performed as it is.
+        # The command of a choice with a form may already be complete; then it is performed unchanged.
         if lacking is None and (choice is None or not choice.asks or choice.form):
             return Line(parse(line), run)
         self._asking = Line(lacking or parse(line, asks=True), run)
@@ -230,7 +234,7 @@ class Conversation:
         return help_text(self.say, topic)
 
     async def request(self, run: str, line: Line, app: Application) -> Request | LocalVerb:
-        """The request of a line; plain text goes to the session's work."""
+        """The request for a line; plain text goes to the session's work."""
         parsed, self._settled = line.parsed, True
         if parsed.verb is None:
             work, name = await app.plain(self.place, self.author.id, parsed.text)
@@ -255,14 +259,14 @@ class Conversation:
         )
 
     def stopped(self, n: int) -> str:
-        """The answer of /stop after stopping `n` runs."""
+        """The answer to /stop after stopping `n` runs."""
         return self.say("desk.stopped", n=n) if n else self.say("desk.nothing_to_stop")
 
     def sentence(self, error: UserError) -> str:
         return self.say(error.key, **error.values)
 
     def report(self, fault: Exception) -> None:
-        """Say once on standard error that answers can't be shown; not where the reader has gone."""
+        """Print once on standard error that answers cannot be shown, unless the reader has closed the pipe."""
         if not (self._reported or isinstance(fault, BrokenPipeError)):
             self._reported = True
             print(clean(self.say("terminal.unshown", reason=fault)), file=sys.stderr)
@@ -285,7 +289,7 @@ class Unseen:
 
 
 class _Reported:
-    """A view whose faults are reported to the person, beside the run's end."""
+    """A view whose faults are reported to the person in addition to the run's end."""
 
     def __init__(self, view: View, conversation: Conversation) -> None:
         self._view = view
@@ -306,7 +310,7 @@ class _Reported:
     async def _attempt(self, shown: Awaitable[None]) -> None:
         try:
             await shown
-        except (UserError, StorageFault):  # which the run tells
+        except (UserError, StorageFault):  # the run itself reports these
             raise
         except Exception as fault:
             self._conversation.report(fault)
@@ -335,9 +339,9 @@ class _Watched(_Reported):
 
 
 class _Resumed(_Watched):
-    """A view of what was cut off in another thread, which says so where it begins.
+    """A view of a run that was cut off in another thread; its first line says so.
 
-    What does not go on here is shown at once when it has ended: not between the lines of what does.
+    If the run does not continue here, it is shown in one block when it ends, not between the lines of runs that do.
     """
 
     def __init__(self, view: View, request: Request, conversation: Conversation) -> None:
@@ -350,8 +354,8 @@ class _Resumed(_Watched):
     async def show(self, event: Shown) -> None:
         if not self._told:
             self._told = self._conversation.takes_up(self._place)
-        if isinstance(event, Stage) and not self._begun:  # a status may stand before it
-            # No brackets: the view puts its own behind what it shows anew.
+        if isinstance(event, Stage) and not self._begun:  # a status may precede it
+            # No brackets, because the view adds its own after what it shows again.
             title = " · ".join(filter(None, (event.title, self._told)))
             event, self._begun = replace(event, title=title), True
         if self._conversation.place == self._place:

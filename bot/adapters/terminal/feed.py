@@ -1,6 +1,6 @@
-"""Lines from a pipe: each is run and waited for before the next; the end of input drains.
+"""Lines from a pipe: each run ends before the next line is read; at the end of input the remaining runs finish.
 
-Serves the plain and the JSON chat alike; how things are shown is the output's business.
+Serves the plain and the JSON chat; the output decides how things are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Output(Protocol):
     """The output of a feed's runs; each run ends with exactly one `done`.
 
-    `speak` takes spoken words, if it can use them; else `clip` is called with an audio file of them.
+    `speak` receives spoken words, if the output can use them; otherwise `clip` is called with an audio file of them.
     """
 
     @property
@@ -62,21 +62,21 @@ class _Line:
 
 
 async def lines(source: BinaryIO, otherwise: str = "utf-8") -> AsyncIterator[str]:
-    """The lines of a stream that may block, without blocking the loop or the process's end.
+    """The lines of a stream that may block, read without blocking the loop or the process's end.
 
-    A line that is not UTF-8 is read in the encoding `otherwise`, which is the terminal's.
+    A line that is not UTF-8 is decoded with `otherwise`, the terminal's encoding.
     """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 
     def pump() -> None:
-        # Leaving by a signal, the loop is closed while this thread still reads.
+        # After a signal the loop is closed while this thread still reads.
         with contextlib.suppress(RuntimeError):
             for line in _unlocked(source):
                 loop.call_soon_threadsafe(queue.put_nowait, line)
             loop.call_soon_threadsafe(queue.put_nowait, b"")
 
-    # A daemon, because nothing can interrupt a read that waits for a person.
+    # A daemon thread, because nothing can interrupt a read that waits for a person.
     threading.Thread(target=pump, name="stdin", daemon=True).start()
     while line := await queue.get():
         try:
@@ -88,7 +88,7 @@ async def lines(source: BinaryIO, otherwise: str = "utf-8") -> AsyncIterator[str
 def _unlocked(source: BinaryIO) -> Iterator[bytes]:
     """The lines of a stream, read below its buffer.
 
-    A buffer's lock, held by a thread that waits for input, would abort the interpreter at its end.
+    A thread that waits for input would hold the buffer's lock, which aborts the interpreter at its end.
     """
     raw = getattr(source, "raw", source)
     rest = b""
@@ -100,10 +100,10 @@ def _unlocked(source: BinaryIO) -> Iterator[bytes]:
 
 
 class Feed:
-    """Runs lines one by one. With `overtake`, /stop is looked for ahead of its turn.
+    """Runs lines one by one. With `overtake`, /stop is handled before its turn.
 
-    `elsewhere` shows what is not of this conversation, such as a run that an earlier process left unfinished; without
-    it the output does.
+    `elsewhere` shows what does not belong to this conversation, such as a run that an earlier process left unfinished;
+    without it the output does.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Feed:
         self._failed = False
 
     async def run(self, opening: Awaitable[Application], source: AsyncIterator[str]) -> int:
-        """0 if every line succeeded, else 1. If the app does not open, every line fails."""
+        """Run all lines. Returns 0 if every line succeeded, else 1. If the app does not open, every line fails."""
         say = self._conversation
         reading = asyncio.create_task(self._read(source))
         closed: UserError | None = None
@@ -157,10 +157,10 @@ class Feed:
                     await self._answer(line, self._app)
                 self._pending.remove(line)
             if self._app is not None and closed is None:
-                for request in resumed:  # received before, so only waited for
+                for request in resumed:  # received before, so only awaited
                     await (await self._app.perform(request)).wait()
                 if self._overtake:
-                    # A program reads every event. A person's pipe ends, and the next start goes on.
+                    # A program reads every event. A person's pipe ends, and the next start continues.
                     await self._app.idle()
                 if self._clips is not None:
                     await self._clips.settled()
@@ -188,7 +188,7 @@ class Feed:
         self._waiting.put_nowait(None)
 
     async def _stop(self) -> int:
-        """Stop what runs, and the lines that wait before this one; how many."""
+        """Stop the active run and the waiting lines before this one. Returns how many were stopped."""
         waiting = [before for before in self._pending if not before.stopped]
         for before in waiting:
             before.stopped = True
@@ -217,11 +217,11 @@ class Feed:
         except UserError as error:
             await self._finish(line, error)
             return
-        if self._overtaken(line):  # by a /stop that came while the request was on its way
+        if self._overtaken(line):  # a /stop arrived while the request was on its way
             await app.stop(self._conversation.place)
         status = await ticket.wait()
         await self._conversation.follow_language(app)
-        if self._clips is not None:  # a pipe's reader finds it behind its text
+        if self._clips is not None:  # a pipe's reader finds it after its text
             await self._clips.settled()
         self._failed |= status == "failed"
         await self._output.done(ticket.run, status)

@@ -1,6 +1,6 @@
-"""Markdown that arrives in pieces, as lines for a terminal: styled, wrapped at words, tables aligned.
+"""Markdown that arrives in pieces, as lines for a terminal: styled, wrapped at words, with aligned tables.
 
-Knows no prompt and no run. What is not whole yet is the tail, which the caller shows apart.
+Independent of prompts and runs. What is not complete yet is the tail, which the caller shows separately.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ RED, GREEN, YELLOW, BLUE, CYAN = "31", "32", "33", "34", "36"
 
 
 def coloured(tty: bool) -> bool:
-    """Colours for a person, unless they said NO_COLOR (https://no-color.org)."""
+    """Whether to use colours: for a person, unless NO_COLOR is set (https://no-color.org)."""
     return tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """How wide to write and whether in colour."""
+    """The width of the output, and whether it is coloured."""
 
     colour: bool
     width: int = 80
@@ -40,7 +40,7 @@ class Ink:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
 
     def inline(self, text: str) -> str:
-        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled, and \\* as the star that it means."""
+        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled, and \\* as a plain star."""
         return _INLINE.sub(self._inline, text) if self.colour else text
 
     def _inline(self, match: re.Match[str]) -> str:
@@ -52,11 +52,11 @@ class Ink:
         if bold:
             return self(bold, BOLD)
         if struck:
-            return self(struck.strip("*"), DIM, STRUCK)  # a dropped die may be bold, too
+            return self(struck.strip("*"), DIM, STRUCK)  # a dropped die may be bold too
         return self(italic, ITALIC) if italic else self(marker, GREEN)
 
     def wrap(self, text: str, first: str = "", rest: str = "") -> str:
-        """Styled text wrapped at spaces; the indents count, colour codes do not."""
+        """Styled text wrapped at spaces. Indents count towards the width, colour codes do not."""
         if "\n" in text:
             head, tail = text.split("\n", 1)
             return f"{self.wrap(head, first, rest)}\n{self.wrap(tail, rest, rest)}"
@@ -66,7 +66,7 @@ class Ink:
             size = width_of(word)
             if (
                 not word and used > self.width
-            ):  # a line of blanks, which would be looked through for each one more
+            ):  # a line of blanks, which would be searched again for each further one
                 continue
             if used + size > self.width and line.strip() and _MARK.sub("", line) != rest:
                 lines.append(line.rstrip(" ") + ("\x1b[0m" if open_code else ""))
@@ -79,18 +79,18 @@ class Ink:
 
 
 def width_of(text: str) -> int:
-    """Terminal cells that the text takes."""
+    """The number of terminal cells that the text takes."""
     bare = _MARK.sub("", text)
     if bare.isascii():
         return len(bare)
-    from wcwidth import wcswidth  # prompt_toolkit brings it; plain text does not need it
+    from wcwidth import wcswidth  # prompt_toolkit installs it; plain text does not need it
 
     return max(wcswidth(bare), 0)
 
 
 @dataclass(slots=True)
 class MarkdownStream:
-    """Takes pieces and returns finished lines; the open paragraph or table is kept."""
+    """Accepts pieces and returns finished lines; the open paragraph or table is kept."""
 
     ink: Ink
     _tail: str = ""
@@ -98,7 +98,7 @@ class MarkdownStream:
     _fenced: bool = False
 
     def feed(self, piece: str) -> list[str]:
-        """The lines that this piece has completed."""
+        """The lines that this piece completes."""
         *lines, self._tail = (self._tail + clean(piece)).split("\n")
         return [styled for line in lines for styled in self._line(line)]
 
@@ -142,7 +142,9 @@ class MarkdownStream:
         return ink.wrap(ink.inline(line))
 
     def _rows(self) -> list[str]:
-        """The finished table with aligned columns; one too wide for the screen as a list of its rows."""
+        """The finished table with aligned columns; a table that is too wide for the screen becomes a list
+        of its rows.
+        """
         rows = [cells_of(row) for row in self._table]
         raw, self._table = self._table, []
         if not rows:
@@ -170,7 +172,7 @@ class MarkdownStream:
         return lines
 
     def _records(self, header: list[str], rows: list[list[str]]) -> list[str]:
-        """Each row as an item: its first cell, then the others under the names of their columns."""
+        """Each row as an item: its first cell, then the others under their column names."""
         lines = []
         for title, *cells in rows:
             others_named = [

@@ -1,7 +1,7 @@
-"""`models list|pull|path`: what bot.models knows, shown; and `models test`: each model tried in every way.
+"""`models list|pull|path` shows what bot.models knows; `models test` tries each model in every way.
 
-A trial takes no lock and writes nothing, so that it may run beside the bot; hence what it pays stands in its
-table and not in the ledger.
+A trial takes no lock and writes nothing, so that it may run while the bot does; so its costs are in its own table
+rather than in the ledger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MARKS = {True: "✓", False: "✗", None: "–"}
 
 
 def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
-    """Run `list`, `path` or `pull`, whose progress bar goes to standard error; gives 0, or raises UserError."""
+    """Run `list`, `path` or `pull`, whose progress bar goes to standard error. Returns 0, or raises UserError."""
     folder = config.models_dir
     if verb == "list":
         for model in models.MODELS.values():
@@ -48,11 +48,11 @@ def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
 
 
 def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO | None) -> int:
-    """Try each model and print the results, as JSON lines on `out` if given; 1 if a way failed.
+    """Try each model and print the results, as JSON lines on `out` if given. Returns 1 if a way failed.
 
-    Raises UserError ("probe.…") for an invalid name, before any model is called.
+    Raises UserError ("probe.…") for an invalid name before any model is called.
     """
-    logging.getLogger().addHandler(logging.NullHandler())  # or warnings would be printed between the lines
+    logging.getLogger().addHandler(logging.NullHandler())  # else warnings would be printed between
     chosen = _chosen(config, names)
     return asyncio.run(_try_each(config, words(locale), chosen, out))
 
@@ -120,7 +120,7 @@ async def _try_each(
 
 
 class _Table:
-    """A block of lines for each model, each printed as soon as it is known; in a terminal also the present trial."""
+    """A block of lines for each model, printed as soon as it is known; a terminal also shows the present trial."""
 
     def __init__(self, say: Words) -> None:
         from bot.llm.models_probe import WAYS
@@ -136,7 +136,7 @@ class _Table:
         self._first = False
 
     def trying(self, number: int) -> None:
-        """Show which way is being tried, until its row takes that place."""
+        """Show which way is being tried until its row replaces this line."""
         if self._passing and number < len(self._ways):
             name = self._say(f"probe.way_{self._ways[number]}")
             print(f"  … {name}", end="\r", flush=True)

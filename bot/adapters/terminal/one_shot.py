@@ -1,6 +1,6 @@
-"""One verb of the table from the command line: run it, show it, leave with its exit code; and `eval library`.
+"""One verb of the table from the command line: run it, show it, and exit with its code; and `eval library`.
 
-Knows no prompt. Long verbs go through the durable engine; those that only look do without it.
+Independent of prompts. Long verbs use the durable engine; verbs that only read do not.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NAMED = 20
-"""The most failed questions that are named without `--all`."""
+"""The most failed questions that are listed without `--all`."""
 
 
 class Direct:
-    """A bot.events.Run without the engine, for verbs that only read or make one change: nothing to continue."""
+    """A bot.events.Run without the engine, for verbs that only read or make one change, so that there is nothing to
+    continue.
+    """
 
     alone = True
     hides = False
@@ -102,9 +104,9 @@ def perform(
     out: BinaryIO | None,
     space: str = "local",
 ) -> int:
-    """Perform a verb; 0 if it succeeded, else 1. With `out`, JSON lines go there.
+    """Perform a verb. Returns 0 if it succeeded, else 1. With `out`, JSON lines go there.
 
-    `space` is whose it is: this terminal's, or that of a server of a platform, by its id.
+    `space` is the space: this terminal's, or that of a platform's server, by its id.
 
     Raises UserError when the data folder cannot be used.
     """
@@ -138,9 +140,9 @@ async def _perform(
 
 
 async def _durable(app: App, request: Request, output: Output, conversation: Conversation) -> str:
-    """Perform it through the engine, which also continues interrupted runs, and wait for these, too.
+    """Perform it through the engine, which also continues interrupted runs, and wait for these too.
 
-    These are shown on standard error: the reader of the output has not asked for them.
+    The latter are shown on standard error, because the reader of the output did not ask for them.
     """
     elsewhere = plain_output(app.config.data_dir / "files", sys.stderr)
 
@@ -181,7 +183,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
 def evaluate(
     config: Config, file: str, shelf: str, say: Words, *, lookup: bool, every: bool, json: bool
 ) -> int:
-    """Ask every question of the file and print the figures, and the questions that failed (all, if `every`).
+    """Ask every question of the file, and print the figures and the failed questions (all, if `every`).
 
     Raises UserError ("eval.…") for a file that cannot be read.
     """
@@ -189,7 +191,7 @@ def evaluate(
 
 
 def show(report: Report, say: Words, *, every: bool, json: bool) -> int:
-    """Print a report; 0."""
+    """Print a report. Returns 0."""
     if json:
         failed = [asdict(case) for case in report.failures]
         print(json_module.dumps({**report.figures, "failed": failed}))
@@ -199,7 +201,7 @@ def show(report: Report, say: Words, *, every: bool, json: bool) -> int:
 
 
 def report_lines(report: Report, say: Words, limit: int | None) -> list[str]:
-    """The report in lines; at most `limit` failed questions are named, and the others counted."""
+    """The report in lines; at most `limit` failed questions are listed, and the others counted."""
     lines = [f"{name:<18} {value:.4g}" for name, value in report.figures.items()]
     failures = report.failures
     if failures:

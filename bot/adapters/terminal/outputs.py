@@ -1,6 +1,6 @@
-"""The output of a pipe: plain text as it comes, without colours; or every event as one line of JSON.
+"""The output of a pipe: plain text as it arrives, without colours; or every event as one line of JSON.
 
-docs/json.md describes the fields. Knows no prompt and no work.
+docs/json.md describes the fields. Independent of prompts and works.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.words import words
 if TYPE_CHECKING:
     from bot.speech.clips import Clip
 
-# JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
+# JSON allows them unescaped in a string, but some end lines for line readers, and others control a terminal.
 _BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
@@ -58,7 +58,7 @@ class PlainScreen:
 
 
 def plain_output(folder: Path, out: TextIO | None = None) -> PlainOutput:
-    """Writes to `out`, else to standard output; without wrapping where a program reads it."""
+    """The plain output to `out`, else to standard output; without wrapping if a program reads it."""
     out = out or sys.stdout
     tty = out.isatty()
     ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
@@ -66,10 +66,10 @@ def plain_output(folder: Path, out: TextIO | None = None) -> PlainOutput:
 
 
 class PlainOutput:
-    """What bot.adapters.terminal.feed shows through, for a pipe."""
+    """The output for a pipe that bot.adapters.terminal.feed uses."""
 
     speak = None
-    """What is said is kept as a file: see `clip`."""
+    """None: speech is kept as a file; see `clip`."""
 
     def __init__(self, screen: PlainScreen, folder: Path) -> None:
         self._screen = screen
@@ -93,7 +93,7 @@ class PlainOutput:
         self._screen.status(run, "")
 
     async def clip(self, request: Request, clip: Clip, key: str) -> None:
-        """Save what was narrated beside the files of answers, and tell of it."""
+        """Save a narration next to the files of answers, and print its name."""
         if clip.data:
             file = self._folder / clip.name
             await asyncio.to_thread(save, file, clip.data)
@@ -103,7 +103,7 @@ class PlainOutput:
 
 
 def event_fields(event: Event) -> dict[str, Any]:
-    """An event's name and fields, bytes as base64."""
+    """An event's name and fields, with bytes as base64."""
     return {"event": type(event).__name__.lower(), **_fields(event)}
 
 
@@ -120,10 +120,10 @@ def _plain(value: Any) -> Any:
 
 
 class JsonLines:
-    """Writes the events of every run to one stream of bytes, each input line ended by exactly one "done"."""
+    """Writes the events of every run to one stream of bytes; each input line ends with exactly one "done"."""
 
     clip = None
-    """Whoever reads the lines gives the words a voice."""
+    """None: the reader of the lines turns the words into speech."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -133,7 +133,7 @@ class JsonLines:
         return _JsonView(self, Stages(outbox, request.place.space, run))
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """Write words for a speech program; each once, also after a crash."""
+        """Write words for a speech program, each once, even after a crash."""
         self.write({"run": request.id, "stage": None, **event_fields(words_aloud)})
 
     async def say(self, run: str, text: str) -> None:
@@ -147,7 +147,7 @@ class JsonLines:
         self.write({"run": run, "stage": None, **event_fields(Failed(text))})
 
     async def done(self, run: str, status: str) -> None:
-        """End a run; again does nothing."""
+        """End a run. Calling it again has no effect."""
         if run not in self._done:
             self._done.add(run)
             self.write({"run": run, "event": "done", "status": status})

@@ -1,4 +1,4 @@
-"""Paths as people type and paste them in a terminal: unquoted, as an address, or with accents composed otherwise."""
+"""Paths as people type and paste them in a terminal: unquoted, as an address, or with differently composed accents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 
 def absolute(path: str) -> str:
-    """An absolute path, valid after a restart in another folder. Links stay links, because readers refuse them.
+    """An absolute path, which is valid after a restart in another folder. Links are kept, because readers refuse them.
 
-    A `file:` address is its path; a name that only exists with its accents composed otherwise is that one.
+    A `file:` address becomes its path; a name that exists only with differently composed accents becomes that name.
     """
     if path.lower().startswith("file:/"):
         path = of_address(path, windows=os.name == "nt")
@@ -32,7 +32,7 @@ def of_address(address: str, *, windows: bool) -> str:
 
 
 def absolutes(words: Sequence[str]) -> list[str]:
-    """The paths of typed words; blocking. Words that exist only together are a path whose blanks nobody has quoted."""
+    """The paths of typed words; blocking. Words that exist only together become one path with unquoted blanks."""
     paths: list[str] = []
     at = 0
     while at < len(words):

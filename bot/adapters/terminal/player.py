@@ -1,4 +1,4 @@
-"""Plays what was narrated with a program of this machine's. Knows no prompt."""
+"""Plays narrations with a program of this machine. Independent of prompts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Final
 
 PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
-"""Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
+"""Programs that play a WAV file and end: from PipeWire, PulseAudio, ALSA, macOS."""
 
 
 class Player:
-    """Plays one file after another, as they are given to it, until it is closed."""
+    """Plays files one after another, in the order given, until it is closed."""
 
     def __init__(self) -> None:
         self._playing: Process | None = None
         self._turn = asyncio.Lock()
 
     async def play(self, file: Path) -> None:
-        """Wait for those before, and until this one was heard; nothing where there is no player."""
+        """Wait for the earlier files, and until this one has been played. Does nothing without a player."""
         command = next((player for player in PLAYERS if shutil.which(player[0])), None)
         if command is None:
             return

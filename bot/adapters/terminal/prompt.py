@@ -1,7 +1,7 @@
 """The terminal with a person at it: a prompt that stays usable while answers and jobs run above it.
 
-Knows no work. The open paragraph of an answer grows in the prompt's own message and moves up into
-the scrollback, wrapped and styled, when it is whole.
+Independent of works. The open paragraph of an answer grows in the prompt's own message; when it is complete, it moves
+up into the scrollback, wrapped and styled.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ TRIES = (
     ("terminal.try_script", "terminal.lines_script"),
     ("terminal.try_story", "terminal.lines_story"),
 )
-"""What the keys 1, 2 and 3 do at first, and the lines that they run, as keys of the catalogue."""
+"""The initial actions of the keys 1, 2 and 3, and the lines that they run, as keys of the catalogue."""
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
-"""Columns: longer lines are hard to read, however wide the window."""
+"""The most columns used; longer lines are hard to read, however wide the window."""
 _log = logging.getLogger(__name__)
 
 _STYLE = Style.from_dict(
@@ -71,7 +71,7 @@ _STYLE = Style.from_dict(
 
 
 class Prompt:
-    """One person's session at the prompt; the Screen of every view."""
+    """One person's session at the prompt; it is the Screen of every view."""
 
     def __init__(
         self, conversation: Conversation, data: Path, welcome: Sequence[str], *, colour: bool
@@ -136,7 +136,7 @@ class Prompt:
     # The session.
 
     async def run(self, opening: Awaitable[Application]) -> int:
-        """Show the prompt at once, open the app behind it; 0, or 1 when it does not open."""
+        """Show the prompt at once and open the app in the background. Returns 0, or 1 if the app does not open."""
         code = 0
         with patch_stdout(raw=True):
             ticking = asyncio.create_task(self._tick())
@@ -189,7 +189,7 @@ class Prompt:
                 self._session.app.exit(exception=EOFError)
         finally:
             self._ready.set()
-            self._session.app.invalidate()  # "opening the library…" goes
+            self._session.app.invalidate()  # removes "opening the library…"
 
     async def _introduce(self, app: Application) -> None:
         """Say which model answers, and offer a model server that runs on this machine."""
@@ -213,7 +213,7 @@ class Prompt:
             await self._offer_examples()
 
     async def _offer_examples(self) -> None:
-        """Offer three things to try, at one key each, until the first line is typed."""
+        """Offer three things to try, with one key each, until the first line is typed."""
         say, examples = self.say, escaped(str(bundle.ROOT / "examples"))
         self._tries = {str(n): say(lines, examples=examples) for n, (_, lines) in enumerate(TRIES, 1)}
         offered = [f"  {self.ink(str(n), BOLD, CYAN)}  {say(label)}" for n, (label, _) in enumerate(TRIES, 1)]
@@ -250,7 +250,7 @@ class Prompt:
         await self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)])
 
     async def _lines(self, lines: list[str]) -> None:
-        """Run lines one by one: what was pasted, or a single one. To stop what runs leaves out the rest."""
+        """Run one or more pasted lines one by one. Stopping the active one skips the rest."""
         self._waiting.append(lines)
         while lines:
             await self._line(lines.pop(0))
@@ -260,7 +260,7 @@ class Prompt:
         run = new_id()
         read: Line | str | UserError
         try:
-            read = self.conversation.read(line)  # before anything else, so that lines are read in their order
+            read = self.conversation.read(line)  # first, so that lines are read in order
         except UserError as error:
             read = error
         await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
@@ -318,7 +318,7 @@ class Prompt:
         self._session.app.invalidate()
 
     async def _clip(self, request: Request, clip: Clip, key: str) -> None:
-        """Name the file of what was narrated, and play it beside whatever goes on."""
+        """Print the name of a narration's file, and play it while other runs continue."""
         file = self._data / "files" / clip.name
         if clip.data:
             await asyncio.to_thread(save, file, clip.data)
@@ -331,7 +331,7 @@ class Prompt:
         self.ink = Ink(self.ink.colour, min(shutil.get_terminal_size().columns, _WIDEST))
         stages = Stages(outbox, request.place.space, run)
         row = verb(request.work, request.verb)
-        # Only ordered runs stream: two texts that grew at once could not be told apart.
+        # Only ordered runs stream, because two texts that grow at once could not be told apart.
         view = TerminalView(self, stages, words(request.locale), self._data / "files", hold=not row.ordered)
         return self.conversation.watched(view, request)
 
@@ -343,7 +343,7 @@ class Prompt:
         typed = Typed(place.space, prefix, shelf, conversation.author.id, place)
         return await self._app.complete(kind, typed)
 
-    # What is drawn.
+    # The drawing.
 
     async def _tick(self) -> None:
         """Turn the spinner while something runs."""
@@ -375,7 +375,7 @@ class Prompt:
         parts = []
         for n, text in enumerate(
             [*passing, hint]
-        ):  # of many jobs as many as fit, and the keys where there is room
+        ):  # of many jobs as many as fit, and the keys if there is room
             size = len(text) + (4 if n < len(passing) else 0)
             if size <= room:
                 parts.append(f"{self._spinner()} {text}" if n < len(passing) else self.ink(hint, DIM))
@@ -392,7 +392,7 @@ class Prompt:
 
         @keys.add("tab", filter=Condition(lambda: self._sole_completion()))
         def _stay(event: KeyPressEvent) -> None:
-            """A sole completion stays, and what follows it is offered: by itself the library would take it back."""
+            """Keep a sole completion and offer what follows it; the library itself would take it back."""
             event.current_buffer.complete_state = None
             event.current_buffer.start_completion()
 
@@ -402,7 +402,7 @@ class Prompt:
             @keys.add(key, filter=Condition(partial(self._may_try, key)))
             def _try(event: KeyPressEvent) -> None:
                 lines = self._tries[event.data]
-                # The earlier ones go, too: after the last, a story, digits are what a player writes.
+                # The earlier ones are removed too: after the last, a story, a player types digits.
                 self._tries = {key: lines for key, lines in self._tries.items() if key > event.data}
                 self._spawn(self._lines(lines.split("\n")))
 
@@ -418,11 +418,11 @@ class Prompt:
         return keys
 
     def _may_try(self, key: str) -> bool:
-        """Whether the key, pressed now, starts an example."""
+        """Whether pressing the key now starts an example."""
         return key in self._tries and not (self._answers or self._jobs or self._session.default_buffer.text)
 
     def _sole_completion(self) -> bool:
-        """Whether the only completion there is has been put into the line."""
+        """Whether the only completion has been put into the line."""
         state = self._session.default_buffer.complete_state
         return state is not None and len(state.completions) == 1 and state.complete_index == 0
 
@@ -434,7 +434,7 @@ class Prompt:
 
 
 def _history(data: Path) -> History:
-    """The lines of earlier sessions; only in memory if the folder cannot be written."""
+    """The lines of earlier sessions; kept only in memory if the folder cannot be written."""
     try:
         data.mkdir(parents=True, exist_ok=True)
         file = data / "history"
@@ -450,5 +450,5 @@ class _History(FileHistory):
 
 
 def _readable(typed: str) -> str:
-    """What was typed, also in UTF-8 on a terminal that does not say so; bytes that are none as "�"."""
+    """The typed text, also if it is UTF-8 on a terminal that does not declare it; invalid bytes become "�"."""
     return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""How one run's events look in a terminal: stages as headed blocks, text as it comes, then the sources.
+"""How one run's events look in a terminal: stages as headed blocks, text as it arrives, then the sources.
 
-Knows no prompt and no work: a view writes to a Screen, which is a prompt's or a pipe's, and asks Stages whether a stage
-was shown before a crash.
+Independent of prompts and works: a view writes to the Screen of a prompt or a pipe, and asks Stages whether a stage was
+shown before a crash.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from bot.events import (
 from bot.words import PROGRAM, Words
 
 SEEN_S = 3.0
-"""Seconds until the time left is shown."""
+"""Seconds until the remaining time is shown."""
 _SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
 
 class Screen(Protocol):
-    """The output of views. `write` is lasting; tail and status are replaced."""
+    """The output of views. `write` is permanent; tail and status are replaced."""
 
     ink: Ink
 
     async def write(self, lines: Sequence[str]) -> None: ...
 
     def tail(self, run: str, text: str) -> None:
-        """The open block of the run that streams, or "" when there is none."""
+        """The open block of the run that streams; "" for none."""
         ...
 
     def status(self, run: str, text: str) -> None:
-        """The status line of a run, or "" when it is over."""
+        """The status line of a run; "" when it is over."""
         ...
 
 
@@ -86,8 +86,8 @@ class Claims(Protocol):
 class Stages:
     """Follows one run's events: which stage is being shown, and whether it was shown before a crash.
 
-    A view asks here when a stage opens and says here what it shows when it ends. `key` is the open stage, None before
-    the first.
+    A view asks it when a stage opens, and records here what it has shown when the stage ends. `key` is the open stage,
+    None before the first.
     """
 
     outbox: Claims
@@ -98,11 +98,11 @@ class Stages:
     _shown: list[str] = field(default_factory=list)
 
     def retitles(self, event: Shown) -> bool:
-        """Whether the event only gives the open stage another title."""
+        """Whether the event only changes the open stage's title."""
         return isinstance(event, Stage) and event.key == self.key
 
     async def enter(self, event: Shown) -> None:
-        """Take note of an event before it is shown; `replaces` is then set for it."""
+        """Note an event before it is shown; `replaces` is then set for it."""
         if isinstance(event, Stage) and not self.retitles(event):
             await self.leave()
             self.key = event.key
@@ -118,7 +118,7 @@ class Stages:
         self._shown.clear()
 
     async def changes(self, changed: Changed) -> bool:
-        """Whether the stage was shown with other contents; the new ones are then recorded as shown."""
+        """Whether the stage was shown with other contents. If so, the new contents are recorded as shown."""
         row, shown = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
         if row is None or row.shown in (None, shown):
             return False
@@ -131,7 +131,7 @@ def _hash(shown: Sequence[str]) -> str:
 
 
 def typable(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The choices that can be typed: of two with the same command, only the one that asks no question."""
+    """The choices that can be typed. If two have the same command, only the one that asks no question can."""
     asking_nothing = {choice.command.strip() for choice in choices if not choice.asks}
     return tuple(
         choice for choice in choices if not (choice.asks and choice.command.strip() in asking_nothing)
@@ -203,9 +203,9 @@ class TerminalView:
         return self._screen.ink(" ".join(clean(speaker.name).split()), BOLD)
 
     def _offered(self, group: Choices) -> list[str]:
-        """A line for each choice, or one for all where their commands are short.
+        """One line per choice, or a single line if their commands are short.
 
-        Once one is taken, no commands are shown.
+        Once a choice is taken, no commands are shown.
         """
         ink, lines = self._screen.ink, []
         choices = typable(group.choices) if group.taken is None else group.choices
@@ -284,7 +284,7 @@ class TerminalView:
         return letters(self._citations[n].quote) in "".join(self._said)
 
     async def _save(self, name: str, data: bytes) -> str:
-        """Save a file of the answer; the run's id distinguishes two of one name."""
+        """Save a file of the answer. The run's id distinguishes two files with one name."""
         name = f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
         file = self._folder / os.fsdecode(name.encode(sys.getfilesystemencoding(), errors="replace"))
         await asyncio.to_thread(save, file, data)
@@ -297,7 +297,7 @@ def save(file: Path, data: bytes) -> None:
 
 
 class Pace:
-    """How long something with a known total still takes, from what was done since it was first seen."""
+    """Estimates the remaining time of something with a known total, from its progress since it was first seen."""
 
     def __init__(self, say: Words, clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
@@ -305,7 +305,7 @@ class Pace:
         self._first: tuple[float, int, int] | None = None
 
     def left(self, status: Status) -> str:
-        """The time left in words; "" in the first few seconds."""
+        """The remaining time in words; "" in the first few seconds."""
         if status.done is None or not status.total:
             return ""
         now = self._clock()

@@ -1,1 +1,1 @@
-"""The installed app: tokens, clients and their limits, how events arrive, and the operator's checks."""
+"""The installed app: tokens, clients and their limits, how events arrive, and the checks for the operator."""

@@ -1,7 +1,7 @@
 """Clients of Slack's Web API: one session for all, rate limits and retries.
 
 Callers set the urgency of a call in `bot.adapters.writer.urgency`; the most urgent goes first. A method that a
-workspace does not offer is tried once a day. Knows no workspaces: the caller gives the token.
+workspace does not offer is tried once a day. Independent of workspaces: the caller gives the token.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 Renew = Callable[[str], Awaitable[str]]
 TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=10.0)
 LONGEST_S: Final = 60.0
-"""A call that Slack delays longer fails; the caller decides whether to make it again."""
+"""A call that Slack would delay for more seconds than this fails; the caller decides whether to make it again."""
 MOST_CACHED: Final = 1_000
 """The most clients in the cache."""
 
 PASSING_S: Final = 0.5
-"""How long a passing state waits for its turn: meanwhile it becomes old, and delays the message's end."""
+"""Seconds that a passing state waits for its turn; after that it would be out of date and delay the message's end."""
 
 REPEATABLE: Final = frozenset(
     (
@@ -68,11 +68,13 @@ REPEATABLE: Final = frozenset(
         "views.publish",
     )
 )
-"""Idempotent methods: they are tried again when the connection breaks."""
+"""Idempotent methods, which are tried again when the connection breaks."""
 AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
-"""Methods that are not tried again after a 429, because the same can be shown another way; nor are passing edits."""
+"""Methods that are not tried again after a 429, because the same content can be shown another way; passing edits are
+not tried again either.
+"""
 BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
-"""A 429 for these may concern one channel alone, and does not stop calls for others."""
+"""Methods whose 429 may concern a single channel, so that calls for other channels continue."""
 
 OPTIONAL: Final = frozenset(
     {
@@ -85,22 +87,25 @@ OPTIONAL: Final = frozenset(
 )
 """Methods that a workspace may not offer, because of its plan, settings or scopes. No answer depends on them."""
 REFUSED_S: Final = 86_400.0
-"""How long a refused method is not tried in the workspace: plans, settings and scopes seldom change."""
+"""Seconds for which a refused method is not tried in the workspace, because plans, settings and scopes
+seldom change.
+"""
 _OF_THE_CALL: Final = re.compile(
     r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
     r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
     r"|\w+_(?:channel_type|not_found|too_long|too_many)"
 )
-"""Refusals because of the arguments or the place: the workspace may still offer the method."""
+"""Refusals that concern the arguments or the place: the workspace may still offer the method."""
 
 PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
-"""Of one channel. New messages: Slack allows one a second, and short bursts (its documentation, "Rate limits").
+"""The pace of one channel. New messages: Slack allows one a second, and short bursts (its documentation, "Rate
+limits").
 
-Edits: chat.update is counted per workspace only, 50 a minute, and chat.appendStream 100.
+Edits: Slack counts chat.update per workspace only, 50 a minute, and chat.appendStream 100.
 """
 SPECIAL: Final = 300
-"""Calls a minute of methods without a tier: "several hundred" for chat.postMessage, which each channel's writer limits
-to one a second.
+"""Calls a minute for methods without a tier: Slack says "several hundred" for chat.postMessage, and each channel's
+writer keeps to one a second.
 """
 # Calls a minute (Slack's documentation, "Rate limits"): tiers 2, 3 and 4.
 _TIERS: Final = {
@@ -116,21 +121,21 @@ PER_MINUTE: Final = {method: figure for figure, methods in _TIERS.items() for me
 KEPT_BACK: Final = 0.25
 """The share of a bucket that is reserved for the ends of messages; passing states do not use it."""
 MOST_BUCKETS: Final = 5_000
-"""In memory."""
+"""The most buckets in memory."""
 
 
 class End:
-    """Room for one call that ends what has begun. It is kept as long as this object lives."""
+    """Room for one call that ends what has begun. It is reserved while this object exists."""
 
 
 class Bucket:
     """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly.
 
-    All that is kept of its level is when it will be full: a call puts that off until its own room is back.
+    Its level is stored only as the time when it will be full; each call moves that time back by its own share.
     """
 
     def __init__(self, per_minute: float, now: Callable[[], float] | None = None) -> None:
-        """`now`: see Limits."""
+        """`now`: see `Limits`."""
         self._a_call_s = 60 / per_minute
         self._holds = max(1.0, per_minute / 2)
         self._now = now or asyncio.get_running_loop().time
@@ -143,12 +148,12 @@ class Bucket:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits and it is full, like a new one."""
+        """Whether it is full, like a new bucket, and nothing waits."""
         used = self._waiting or self._promised or self._ends
         return not used and self._full_at <= self._now()
 
     def try_take(self) -> bool:
-        """Reserve room for the next call, if there is any at once."""
+        """Reserve room for the next call. Returns whether there was room at once."""
         if self._waiting or self._free_in(Rank.FINAL) > 0:
             return False
         self._full_at += self._a_call_s
@@ -156,8 +161,8 @@ class Bucket:
         return True
 
     def keep_end(self, calls: int = 1) -> End | None:
-        """Keep room for the end of what is begun now; None where there is none at once for so many `calls`, the end
-        among them.
+        """Reserve room for the call that will end what begins now. Returns None if there is no room at once for `calls`
+        calls, including that one.
         """
         if self._waiting or self._free_after(len(self._ends) + calls - 1) > 0:
             return None
@@ -182,11 +187,11 @@ class Bucket:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._full_at -= self._a_call_s  # its turn had come, and is not used
+                self._full_at -= self._a_call_s  # its turn had come but was not used
             raise
 
     def pause(self, seconds: float) -> None:
-        """After a 429: no calls for so long."""
+        """After a 429: make no calls for so many seconds."""
         self._full_at = max(self._full_at, self._now() + seconds + self._holds * self._a_call_s)
         self._set_alarm()
 
@@ -197,11 +202,11 @@ class Bucket:
         return self._free_after(max(self._holds * KEPT_BACK, len(self._ends)))
 
     def _free_after(self, others: float) -> float:
-        """Seconds until there is room for one call besides so many others."""
+        """Seconds until there is room for one call in addition to `others` others."""
         now = self._now()
         self._full_at = max(self._full_at, now)
         seconds = self._full_at - now - (self._holds - 1.0 - others) * self._a_call_s
-        return seconds if seconds > 1e-9 else 0.0  # the rest is rounding
+        return seconds if seconds > 1e-9 else 0.0  # smaller values are rounding errors
 
     def _set_alarm(self) -> None:
         if self._alarm is not None:
@@ -222,8 +227,8 @@ class Bucket:
 
 
 class Limits:
-    """The buckets of all workspaces and methods. `per_minute` replaces the documented figures, `now` the loop's
-    time.
+    """The buckets of all workspaces and methods. `per_minute` replaces the documented figures; `now` replaces the
+    loop's time.
     """
 
     def __init__(
@@ -246,8 +251,8 @@ class Limits:
 
 
 class Retries(AsyncRetryHandler):
-    """Tries again after a 429, when Slack says so, and delays other calls of the method until then. Once also after a
-    broken connection or a fault of Slack, if the method is idempotent or nothing was sent.
+    """Tries again after a 429 when Slack says so, and delays other calls of the method until then. It also tries once
+    more after a broken connection or a fault of Slack, if the method is idempotent or nothing was sent.
     """
 
     def __init__(self, limits: Limits | None = None, space: str = "") -> None:
@@ -305,7 +310,9 @@ OF_RUNS = (
     "agents.",
     "assistant.",
 )
-"""How the methods begin that change what is shown of a run; new messages are posted by the writers, who make sure."""
+"""The beginnings of the methods that change what is shown of a run. New messages are posted by the writers, which check
+the run's ownership themselves.
+"""
 
 
 class Client(AsyncWebClient):
@@ -320,18 +327,20 @@ class Client(AsyncWebClient):
         sure: Sure | None = None,
         **more: Any,
     ) -> None:
-        """`sure`: see Writers; it is awaited before what changes a message of a run, or what a thread shows of it."""
+        """`sure`: see `Writers`; it is awaited before each change of a run's message, or of what a thread shows about
+        the run.
+        """
         super().__init__(**more)
         self._sure = sure
         self.limits = limits
         self.space = space
         self._renew = renew
         self.refused: dict[str, float] = {}
-        """Methods that the workspace does not offer, and until when they are not tried, by the loop's time."""
+        """Methods that the workspace does not offer, with the loop's time until which they are not tried."""
 
     async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's, but raises a surface's faults: NotSent for a passing state without room soon, and Refused
-        without a call for a method that the workspace does not offer.
+        """Make a call as slack_sdk does, but raise a surface's faults. Raises NotSent for a passing state without room
+        soon, and Refused, without a call, for a method that the workspace does not offer.
         """
         if asyncio.get_running_loop().time() < self.refused.get(api_method, 0.0):
             raise Refused("not offered here")
@@ -354,8 +363,8 @@ class Client(AsyncWebClient):
             raise surface_fault(fault) from None
 
     async def _called(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """The call; once more with another token if this one has expired, for then nothing was done."""
-        used = str(self.token)  # a call beside this one may put another in its place meanwhile
+        """Make the call; if the token has expired, so that nothing was done, make it once more with another token."""
+        used = str(self.token)  # a simultaneous call may replace the token meanwhile
         try:
             return await super().api_call(api_method, **more)
         except SlackApiError as fault:
@@ -369,13 +378,13 @@ class Client(AsyncWebClient):
     def room(self, method: str) -> bool:
         """Whether the workspace offers the method and its budget has room for one more call at once.
 
-        If so, the room is kept for the next call made.
+        If so, the room is reserved for the next call.
         """
         offered = asyncio.get_running_loop().time() >= self.refused.get(method, 0.0)
         return offered and self.limits.at(self.space, method).try_take()
 
     def keep_end(self, method: str, calls: int = 1) -> End | None:
-        """See Bucket.keep_end."""
+        """See `Bucket.keep_end`."""
         return self.limits.at(self.space, method).keep_end(calls)
 
 
@@ -389,7 +398,7 @@ def _of_the_workspace(fault: Exception) -> bool:
 
 
 class Clients:
-    """One per process, made in the loop."""
+    """The clients of one process. Create it in the event loop."""
 
     def __init__(
         self, settings: SlackConfig, limits: Limits | None = None, *, sure: Sure | None = None
@@ -413,8 +422,8 @@ class Clients:
         return AsyncWebClient(token=token, retry_handlers=[Retries()], **self._common)
 
     def of(self, space: str, token: str, team: str = "", renew: Renew | None = None) -> Client:
-        """The client of a workspace. `team` names the workspace for a token that is valid in several; `renew` gives
-        another token for one that has expired, or "".
+        """The client of a workspace. `team` names the workspace if the token is valid in several; `renew` returns
+        another token for an expired one, or "".
         """
         client = self._cached.get((space, token))
         if client is None:
@@ -427,7 +436,7 @@ class Clients:
         return client
 
     def forget(self, space: str) -> None:
-        """Drop a workspace's clients after another installation, with the methods that it has refused."""
+        """Drop a workspace's clients after a new installation, along with the methods that it has refused."""
         for key in [key_cached for key_cached in self._cached if key_cached[0] == space]:
             del self._cached[key]
 

@@ -1,4 +1,6 @@
-"""The operator's credentials for Slack, and what is missing. Makes no call; imports nothing of Slack's."""
+"""The operator's credentials for Slack, and which of them are missing. Makes no call and imports nothing from Slack's
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials of one app; "" for a missing one. Without a bot token only OAuth installations are served."""
+    """The credentials of one app, "" for a missing one. Without a bot token only OAuth installations are served."""
 
     bot: str = field(default="", repr=False)
     app: str = field(default="", repr=False)
@@ -35,7 +37,7 @@ class Credentials:
 
 
 def configured(config: Config) -> Credentials:
-    """The configured credentials. Raises UserError for one that cannot be right."""
+    """The configured credentials. Raises UserError for one that has the wrong form."""
     slack = config.slack
     variables = (
         slack.bot_token_env,
@@ -59,7 +61,7 @@ def configured(config: Config) -> Credentials:
 
 
 def needed(config: Config) -> Credentials | None:
-    """The credentials that the mode needs, None if none are set. Raises UserError ("slack_run.…") for missing ones."""
+    """The credentials that the mode needs; None if none are set. Raises UserError ("slack_run.…") for missing ones."""
     slack, credentials = config.slack, configured(config)
     if credentials.bot and credentials.refresh and not credentials.installs:
         raise UserError(

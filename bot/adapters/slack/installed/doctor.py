@@ -1,4 +1,4 @@
-"""The Slack part of `doctor`: checks the app on Slack, and says what to click for each fault.
+"""The Slack part of `doctor`: checks the app on Slack, and says how to mend each fault.
 
 Changes nothing there, and opens no socket, because the bot may be running.
 """
@@ -33,7 +33,7 @@ _NOBODY: Final = "slack_run.unreachable"
 
 
 async def examine(config: Config, credentials: Credentials, say: Words) -> list[Check]:
-    """Do all checks that these credentials permit."""
+    """Run all checks that these credentials permit."""
     clients = Clients(config.slack)
     checks: list[Check] = []
     try:
@@ -55,7 +55,7 @@ async def examine(config: Config, credentials: Credentials, say: Words) -> list[
 
 
 async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
-    """The bot's token, its scopes, and Slack's latency."""
+    """Check the bot's token, its scopes, and Slack's latency."""
     settings = clients.settings
     if not credentials.bot:
         return
@@ -94,7 +94,7 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
 
 
 def _scopes(granted: str, say: Words) -> list[Check]:
-    """`granted` is the header with the scopes of any response."""
+    """Check the scopes. `granted` is the header that lists them in any response."""
     granted_scopes = {name.strip() for name in granted.split(",")}
     if lacking := [name for name in BOT_SCOPES if name not in granted_scopes]:
         return [Check(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
@@ -111,7 +111,7 @@ def _scopes(granted: str, say: Words) -> list[Check]:
 
 
 async def _way_in(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
-    """How events arrive."""
+    """Check how events arrive."""
     settings = clients.settings
     if settings.mode == "http":
         yield _signed(settings, credentials, say)
@@ -133,7 +133,7 @@ def _signed(settings: SlackConfig, credentials: Credentials, say: Words) -> Chec
 
 
 async def _health(clients: Clients, say: Words) -> Check:
-    """Whether a bot's server answers on this machine."""
+    """Check whether a bot's server answers on this machine."""
     settings = clients.settings
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.http_host, settings.http_host)
     url = f"http://{host}:{settings.http_port}{HEALTH}"
@@ -149,7 +149,7 @@ async def _health(clients: Clients, say: Words) -> Check:
 
 
 async def _installs(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
-    """Whether workspaces can install the app; Slack has no call to verify these two."""
+    """Check whether workspaces can install the app. Slack has no call to verify the client id and secret."""
     settings = clients.settings
     names = {"id": settings.client_id_env, "secret": settings.client_secret_env}
     if bool(credentials.client_id) != bool(credentials.client_secret):

@@ -1,6 +1,6 @@
-"""Slack's faults as a sentence for the operator, or as a fault of `bot.adapters.surface`.
+"""Turns Slack's faults into a sentence for the operator, or into a fault of `bot.adapters.surface`.
 
-Slack's error codes are on each method's page of its documentation. Knows no run and no message.
+Slack documents error codes on each method's page. Independent of runs and messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.config import SlackConfig
 
 EXPIRED: Final = "token_expired"
-# Slack's documentation, "auth.test" and "apps.connections.open", errors: permanent ones.
+# The permanent errors of "auth.test" and "apps.connections.open" in Slack's documentation.
 _SENTENCES: Final = {
     "invalid_auth": "slack_run.token_refused",
     "not_authed": "slack_run.token_refused",
@@ -36,9 +36,9 @@ _SENTENCES: Final = {
     "user_removed_from_team": "slack_run.removed",
 }
 NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
-"""The bot has to be invited; of a private channel without the bot, Slack says that there is none."""
+"""The bot must be invited. For a private channel without the bot, Slack answers that the channel does not exist."""
 LOST = frozenset({"channel_not_found", "is_archived"})
-"""The channel is deleted or archived, or it is private and the bot was put out of it."""
+"""The channel is deleted or archived, or it is private and the bot was removed from it."""
 NOWHERE = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "not_installed", EXPIRED, "token_revoked"}
 )
@@ -81,15 +81,15 @@ CALL_FAULTS = (SlackClientError, aiohttp.ClientError, OSError, TimeoutError)
 
 
 class Unsure(Unavailable):
-    """Whether the call has succeeded is unknown."""
+    """It is unknown whether the call has succeeded."""
 
 
 class Conflict(NotEditable):
-    """The message is still being streamed, or is not any more."""
+    """The message is still being streamed, or is no longer being streamed."""
 
 
 def code_of(fault: SlackApiError) -> str:
-    """Slack's error code; "" if the response was none of Slack's."""
+    """Slack's error code; "" if the response did not come from Slack."""
     response = fault.response
     data = response if isinstance(response, dict) else getattr(response, "data", None)
     code = data.get("error") if isinstance(data, dict) else ""
@@ -97,13 +97,13 @@ def code_of(fault: SlackApiError) -> str:
 
 
 def final(fault: SlackApiError) -> bool:
-    """Whether no later try with the same token can succeed."""
+    """Whether every later try with the same token will fail too."""
     return code_of(fault) in _SENTENCES
 
 
 @contextmanager
 def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
-    """Turn faults of slack_sdk and the network into UserError; `variable` is the token's environment variable."""
+    """Turn faults of slack_sdk and the network into UserError. `variable` is the token's environment variable."""
     try:
         yield
     except SlackApiError as fault:
@@ -126,7 +126,7 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
 def surface_fault(fault: Exception) -> SurfaceFault:
     """The surface's fault for one of CALL_FAULTS.
 
-    It is raised without its cause, which may contain an address, and such an address may be a secret.
+    Raise it without its cause: that may contain an address, and an address may be a secret.
     """
     if isinstance(fault, SlackApiError):
         return fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault))
@@ -138,7 +138,7 @@ def surface_fault(fault: Exception) -> SurfaceFault:
 
 
 def fault_of(status: int, error: str) -> SurfaceFault:
-    """The surface's fault for a response; `error` is Slack's code, "" where it gave none."""
+    """The surface's fault for a response. `error` is Slack's code, "" if the response has none."""
     if error in _LATER or status == 429:
         return Unavailable(error or f"HTTP {status}")
     if error in _PERHAPS_DONE or status >= 500 or (not error and status == 200):

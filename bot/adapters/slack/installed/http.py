@@ -1,6 +1,6 @@
 """Mode "http": a server for Slack's signed requests, the pages for installing the app, and a health check.
 
-Knows no event. It is meant to run behind a proxy or load balancer that terminates TLS.
+Independent of events. Run it behind a proxy or load balancer that terminates TLS.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ HEALTH: Final = "/health"
 
 _SIGNED: Final = ("Request-Timestamp", "Signature")
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Of a request; Slack's own are far smaller."""
+"""The most bytes of a request; Slack's own are far smaller."""
 LEAVE_S: Final = 3.0
-"""How long `stop_receiving` waits for requests being answered; Slack gives up after as long."""
+"""Seconds that `stop_receiving` waits for requests in progress; Slack gives up after the same time."""
 
 TELL_S: Final = 60.0
 
@@ -71,7 +71,7 @@ class Http:
         oauth: AsyncOAuthFlow | None = None,
         operating: Operating | None = None,
     ) -> None:
-        """`operating` says whether the process is ready; where it has the same address, its routes are here."""
+        """`operating` says whether the process is ready. If it has the same address, its routes are served here."""
         self._bolt = bolt
         self._operating = operating
         self._settings = settings
@@ -82,7 +82,7 @@ class Http:
         self._logged_at = -TELL_S
 
     async def start(self) -> None:
-        """Start listening. Raises UserError where the address is in use or not this machine's."""
+        """Start listening. Raises UserError if the address is in use or does not belong to this machine."""
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_post(EVENTS, self._event)
         if self._operating is not None and self._operating.shared:
@@ -115,7 +115,7 @@ class Http:
         await self._leaving.wait()
 
     async def stop_receiving(self) -> None:
-        """Receive nothing more; requests that have come are still answered."""
+        """Receive nothing more; requests already received are still answered."""
         self._leaving.set()
         if self._runner is not None:
             runner, self._runner = self._runner, None
@@ -137,11 +137,13 @@ class Http:
         metrics.EVENTS.add("Slack")
         metrics.ACKNOWLEDGED.observe("Slack", seconds=time.monotonic() - began)
         if answer.status == 404:
-            return web.Response()  # no listener; acknowledged, so that it does not come again
+            return web.Response()  # no listener; acknowledged, so that Slack does not send it again
         return await to_aiohttp_response(answer)
 
     def _refused(self) -> web.Response:
-        """The response to a request without a valid signature. Logged only now and then: anybody can call here."""
+        """The response to a request without a valid signature. It is logged only now and then, because anybody can send
+        requests.
+        """
         if time.monotonic() - self._logged_at > TELL_S:
             self._logged_at = time.monotonic()
             _log.warning("a request was refused: it was not signed with our secret, or its time is not ours")
@@ -164,7 +166,9 @@ class Http:
 
 
 class Flow(AsyncOAuthFlow):
-    """The pages of an installation. `installed` is called with the workspace, its enterprise and who did it."""
+    """The pages of an installation. `installed` is called with the workspace, its enterprise and the person who
+    installed.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Token rotation: bot tokens that expire are renewed with their refresh tokens, and stored.
+"""Token rotation: renews expiring bot tokens with their refresh tokens, and stores them.
 
-Slack's documentation, "Using token rotation": a token lives twelve hours, and a refresh token is good once.
+Slack's documentation, "Using token rotation": a token is valid for twelve hours, and a refresh token can be used once.
 """
 
 from __future__ import annotations
@@ -25,36 +25,38 @@ if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
 EARLY_S: Final = 2 * 3_600
-"""How long before its end a token is renewed, as Bolt does it."""
+"""Seconds before its expiry at which a token is renewed; Bolt does the same."""
 AT_ONCE_MIN: Final = 24 * 60
-"""More minutes than a token lives: the rotator renews it now."""
+"""More minutes than any token is valid, so that the rotator renews it now."""
 PAUSE_S: Final = 60.0
-"""How long after a failure nothing is tried again."""
+"""Seconds after a failure during which nothing is tried again."""
 NO_LOGIN: Final = frozenset(
     {"bad_client_secret", "invalid_client_id", "invalid_grant", "invalid_refresh_token", "token_revoked"}
 )
-"""Refusals that no later try can change (its documentation, "oauth.v2.access")."""
+"""Refusals that no later try can change (Slack's documentation, "oauth.v2.access")."""
 
 _log = logging.getLogger(__name__)
 
 
 class Rotation:
-    """Finds the installations of a store, and renews their tokens: one try at a time for each workspace."""
+    """Finds the installations of a store and renews their tokens, with one try at a time for each workspace."""
 
     def __init__(
         self, store: AsyncSQLAlchemyInstallationStore, pair: tuple[str, str], client: AsyncWebClient | None
     ) -> None:
-        """`pair` are the app's client id and secret; without a secret nothing can be renewed."""
+        """`pair` holds the app's client id and secret; without a secret nothing can be renewed."""
         self._store = store
         self._rotator = AsyncTokenRotator(client_id=pair[0], client_secret=pair[1], client=client)
         self._can = bool(pair[1])
         self._renewing: dict[tuple[str, str], asyncio.Task[Bot | None]] = {}
         self._paused_until: dict[tuple[str, str], float] = {}
         self._unsaved: dict[tuple[str, str], Bot] = {}
-        """Those that were renewed and could not be stored yet: no refresh token is good twice."""
+        """Renewed installations that are not stored yet; they must not be lost, because a refresh token can be used
+        only once.
+        """
 
     async def find(self, team: str, enterprise: str, *, org: bool = False, refused: str = "") -> Bot | None:
-        """The installation, renewed if its token is about to expire, or is the one that Slack has `refused`."""
+        """The installation. It is renewed if its token is about to expire, or is the one that Slack has `refused`."""
         bot = await self._stored(team, enterprise, org=org)
         if bot is None or not _due(bot, refused):
             return bot
@@ -64,7 +66,7 @@ class Rotation:
         if (renewing := self._renewing.get(key)) is None:
             renewing = self._renewing[key] = asyncio.create_task(self._renew(key, org, refused))
             renewing.add_done_callback(lambda _: self._renewing.pop(key, None))
-        # Who waits may give up, but a refresh token that has been used must not be lost.
+        # A waiting caller may give up, but a refresh token that has been used must not be lost.
         return await asyncio.shield(renewing)
 
     async def close(self) -> None:
@@ -98,7 +100,7 @@ class Rotation:
         return await self._stored(*key, org=org)
 
     async def _stored(self, team: str, enterprise: str, *, org: bool) -> Bot | None:
-        """Raises StorageFault; what was renewed is then stored by the next call."""
+        """The stored installation. Raises StorageFault; the next call then stores what was renewed."""
         if (renewed := self._unsaved.get((team, enterprise))) is not None:
             await self._store.async_save_bot(renewed)
             self._unsaved.pop((team, enterprise), None)
@@ -108,7 +110,7 @@ class Rotation:
 
 
 class ConfiguredToken:
-    """The configured token and its refresh token. What they become is stored under the digest of the latter."""
+    """The configured token and its refresh token. Their successors are stored under the digest of the latter."""
 
     def __init__(
         self,
@@ -117,13 +119,15 @@ class ConfiguredToken:
         client: AsyncWebClient,
         tokens: tuple[str, str],
     ) -> None:
-        """`tokens` are the bot token and its refresh token; `store` is that of the latter's `lineage`."""
+        """`tokens` are the bot token and its refresh token; `store` belongs to the `lineage` of the latter."""
         self._store = store
         self._rotation = Rotation(store, pair, client)
         self._tokens = tokens
 
     async def token(self, refused: str = "") -> str:
-        """The token that is good now. How long the configured one lives is unknown, so it is renewed at once."""
+        """The token that is valid now. It is unknown how long the configured one is valid, so that one is renewed at
+        once.
+        """
         bot = await self._rotation.find("", "", refused=refused)
         if bot is None:
             now, (token, refresh) = time.time(), self._tokens
@@ -162,7 +166,7 @@ def _name(bot: Bot) -> str:
 
 
 def _complain(bot: Bot, code: str, *, lasting: bool) -> None:
-    """Tell the operator; the installation stays, so that nothing there is lost."""
+    """Report the failure to the operator. The installation stays, so that nothing is lost."""
     until = f"{datetime.fromtimestamp(bot.bot_token_expires_at or 0, UTC):%Y-%m-%d %H:%M} UTC"
     if not lasting:
         _log.warning(

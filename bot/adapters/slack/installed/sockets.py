@@ -1,8 +1,8 @@
 """Socket Mode: several connections at once, each renewed when Slack says so; their envelopes go to Bolt.
 
-Knows no event: Bolt's response to an envelope goes back on the same connection. It replaces slack_sdk's loop, which
-retries a refused token and a used address for ever, closes a connection before there is another, and leaves tasks
-behind.
+Independent of events: Bolt's response to an envelope goes back on the same connection. This module replaces slack_sdk's
+loop, which retries a refused token and a used address for ever, closes a connection before it has another, and leaves
+tasks behind.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from bot.config import SlackConfig
 
 HEARTBEAT_S: Final = 10.0
-"""The interval of pings; a connection that does not answer one within half of it is dead."""
+"""Seconds between pings. A connection that does not answer one within half of that is dead."""
 BACKOFF_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 LIVED_S: Final = 5.0
-"""A connection that lasted so long resets the backoff."""
+"""A connection that lasted this many seconds resets the backoff."""
 FRESH_S: Final = 20.0
-"""How long an unused address stays valid; it can be used once (apps.connections.open)."""
+"""Seconds for which an unused address stays valid; it can be used once (apps.connections.open)."""
 LINGER_S: Final = 30.0
-"""How long a replaced connection is still read: Slack closes it after some ten seconds."""
+"""Seconds for which a replaced connection is still read; Slack closes it after some ten."""
 LEAVE_S: Final = 3.0
-"""How long `stop_receiving` waits for envelopes that have just come."""
+"""Seconds that `stop_receiving` waits for envelopes that have just arrived."""
 
 _ENVELOPE: Final = "envelope"
 _log = logging.getLogger(__name__)
@@ -77,13 +77,13 @@ class Sockets:
             self._address = (await self._open(), time.monotonic())
 
     def connections(self) -> Connections:
-        """The sockets; one is enough, as Slack sends each event to one of them."""
+        """The sockets. One is enough, because Slack sends each event to one of them."""
         n = sum(not socket.closed for socket in self._greeted)
         states = {f"socket {number}": number <= n for number in range(1, self._settings.connections + 1)}
         return Connections(n > 0, states)
 
     async def run(self) -> None:
-        """Hold the connections until `stop_receiving`. Raises UserError when Slack refuses them for good."""
+        """Hold the connections until `stop_receiving`. Raises UserError when Slack permanently refuses them."""
         self._lines = [asyncio.create_task(self._line()) for _ in range(self._settings.connections)]
         try:
             await asyncio.gather(*self._lines)
@@ -91,7 +91,7 @@ class Sockets:
             await _cancelled(self._lines)
 
     async def stop_receiving(self) -> None:
-        """Receive nothing more; envelopes that have come are still acknowledged."""
+        """Receive nothing more; envelopes already received are still acknowledged."""
         self._leaving.set()
         await _cancelled(self._lines)
         if come := [task for task in self._tasks if task.get_name() == _ENVELOPE]:
@@ -110,7 +110,7 @@ class Sockets:
         return address if address and time.monotonic() - at < FRESH_S else await self._open()
 
     async def _line(self) -> None:
-        """One connection after the other."""
+        """Hold one connection after another."""
         failed = 0
         while not self._leaving.is_set():
             began, renewed, reason = time.monotonic(), False, "it closed"
@@ -122,7 +122,7 @@ class Sockets:
                         raise
                 reason = code_of(fault) or "no answer of Slack's"
             except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:
-                reason = type(fault).__name__  # not its text: the address holds a ticket
+                reason = type(fault).__name__  # not its text, because the address holds a ticket
             if time.monotonic() - began > LIVED_S:
                 failed = 0
             if not renewed or failed:
@@ -132,7 +132,9 @@ class Sockets:
             failed += 1
 
     async def _connection(self) -> bool:
-        """Read a new connection until it ends; whether Slack wants it replaced, so that the next may follow at once."""
+        """Read a new connection until it ends. Returns whether Slack wants it replaced, so that the next may follow at
+        once.
+        """
         assert self._client.session is not None
         socket = await self._client.session.ws_connect(
             await self._next_address(),
@@ -159,7 +161,7 @@ class Sockets:
         return False
 
     def _renewed(self, socket: Socket, reason: str, greeted: bool) -> bool:
-        """Handle Slack's request for another connection; until it closes the old one, it may still send on it."""
+        """Handle Slack's request for another connection. Slack may still send on the old one until it closes it."""
         _log.info("Slack renews a socket (%s)", reason)
         self._begin(self._linger(socket), "lingering")
         if reason == "link_disabled":
@@ -179,7 +181,7 @@ class Sockets:
             await socket.close()
 
     def _begin(self, doing: Any, name: str) -> None:
-        """Handle it in a task, so that a slow envelope does not delay others."""
+        """Handle an envelope in a task, so that a slow one does not delay others."""
         task = asyncio.create_task(doing, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -197,7 +199,7 @@ class Sockets:
             _log.error("an envelope could not be read: %s", type_and_trace(fault))
             return
         if response.status not in (200, 404):
-            return  # not acknowledged: it comes again
+            return  # not acknowledged, so Slack sends it again
         answer: dict[str, Any] = {"envelope_id": request.envelope_id}
         if request.accepts_response_payload and response.status == 200 and response.body:
             kind = response.headers.get("content-type", [""])[0]

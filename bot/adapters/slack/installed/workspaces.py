@@ -1,7 +1,7 @@
-"""The workspaces of the app: their tokens, the bot's identity, the authorization of events, and calls of one run.
+"""The workspaces of the app: their tokens, the bot's identity, the authorization of events, and the calls of one run.
 
-Knows no event and no listener. The configured token has one workspace; all others are in the installation store, which
-is slack_sdk's on our own database, with our transactions, so that they wait for their turn.
+Independent of events and listeners. The configured token has one workspace; all others are in the installation store.
+That is slack_sdk's store on our own database with our transactions, so that they wait for their turn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from storage.db import Database
 
 CACHED_S: Final = 60.0
-"""How long a workspace's installation is cached."""
+"""Seconds for which a workspace's installation is cached."""
 SHARED_S: Final = 0.5
 """The same where other processes may install and remove the app."""
 MOST: Final = 1_000
@@ -42,19 +42,22 @@ MOST: Final = 1_000
 NAME: Final = "Sutradhar"
 """The bot's name where only its ids are known."""
 STATE_S: Final = 600
-"""How long a person may take to agree to an installation."""
+"""Seconds that a person may take to agree to an installation."""
 NAMELESS_S: Final = 600.0
-"""How long no speaker's name is used in a workspace that has refused one."""
+"""Seconds for which no speaker's name is tried in a workspace that has refused one."""
 LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
 PREFIX: Final = "SLACK_"
-"""The prefix of variables that Bolt reads itself; with a client id and secret it would store installations in files."""
+"""The prefix of variables that Bolt reads itself. With a client id and secret from there it would store installations
+in files.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installation of the app, with the bot's user id, bot id and name. `org`: in every workspace of the enterprise.
+    """An installation of the app, with the bot's user id, bot id and name. `org`: it covers every workspace of the
+    enterprise.
 
     `place` is the workspace's name.
     """
@@ -76,12 +79,16 @@ class Installations(Protocol):
     """The installations by OAuth."""
 
     async def find(self, team: str, enterprise: str, *, refused: str = "") -> Installed | None:
-        """`refused` is a token that has expired: then another one, if there is any."""
+        """The installation of a workspace. `refused` is an expired token; then another one is returned, if there is
+        one.
+        """
         ...
 
 
 class Workspaces:
-    """One per process. `expiring`: the configured token is renewed. `shared`: other processes use the database, too."""
+    """The workspaces of one process. `expiring`: the configured token is renewed. `shared`: other processes also use
+    the database.
+    """
 
     def __init__(
         self,
@@ -136,7 +143,7 @@ class Workspaces:
             return await self._clients.bare(self._token).auth_test()
 
     async def client(self, team: str, enterprise: str = "") -> Client:
-        """The client of this workspace, within its limits. Raises PlaceClosed where the app is not installed."""
+        """The client of this workspace, within its limits. Raises PlaceClosed if the app is not installed."""
         installation = await self.installed(team, enterprise)
         renew = partial(self._renewed, team, enterprise)
         return self._clients.of(
@@ -148,20 +155,22 @@ class Workspaces:
         return time.monotonic() >= self._nameless.get(space, 0.0)
 
     def nameless(self, space: str) -> bool:
-        """Take note that they may not: for a while none is tried. Whether this is the first time since the start."""
+        """Note that messages may not be posted there under speakers' names; for a while none is tried. Returns whether
+        this is the first time since the start.
+        """
         new = space not in self._nameless
         self._nameless[space] = time.monotonic() + NAMELESS_S
         return new
 
     def note(self, team: str, enterprise: str, user: str) -> None:
-        """Store the bot's user id in a workspace of an organisation's installation, as an event names it."""
+        """Store the bot's user id, taken from an event, for a workspace of an organisation's installation."""
         self._users.pop((team, enterprise), None)
         self._users[team, enterprise] = user
         if len(self._users) > MOST:
             del self._users[next(iter(self._users))]
 
     async def installed(self, team: str, enterprise: str = "") -> Installed:
-        """The installation for a workspace, with the bot's user id there. Raises PlaceClosed where the app is not
+        """The installation for a workspace, with the bot's user id there. Raises PlaceClosed if the app is not
         installed, and StorageFault.
         """
         key, now = (team, enterprise), time.monotonic()
@@ -183,7 +192,7 @@ class Workspaces:
         return replace(installation, user=user) if user else installation
 
     async def _renewed(self, team: str, enterprise: str, refused: str) -> str:
-        """A workspace's token in place of one that has expired; "" if there is none."""
+        """A new token for a workspace whose token has expired; "" if there is none."""
         found = None
         if not self._is_own(team, enterprise):
             if self._installations is not None:
@@ -200,13 +209,15 @@ class Workspaces:
         return self.own
 
     def _is_own(self, team: str, enterprise: str) -> bool:
-        """Whether the configured token is that of this workspace."""
+        """Whether the configured token belongs to this workspace."""
         if (own := self.own) is None:
             return False
         return enterprise == own.enterprise != "" if own.org else team == own.team != ""
 
     def forget(self, team: str, enterprise: str = "") -> None:
-        """Drop the cache of a workspace after a removal or a new installation; without team that of the enterprise."""
+        """Drop the cache of a workspace after a removal or a new installation; without `team`, that of
+        the enterprise.
+        """
         for cache in (self._cached, self._users):
             for key in list(cache):
                 if (key[0] == team and team) or (not team and key[1] == enterprise):
@@ -216,9 +227,9 @@ class Workspaces:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace for one run: the client is looked up at each call, because tokens may change during the run.
+    """A workspace for one run. The client is looked up at each call, because tokens may change during the run.
 
-    `team` is "" where only the enterprise is known.
+    `team` is "" if only the enterprise is known.
     """
 
     workspaces: Workspaces
@@ -238,7 +249,7 @@ class Workspace:
         return await self.workspaces.installed(self.team, self.enterprise)
 
     async def permalink(self, channel: str, ts: str) -> str:
-        """A message's address; "" if there is none, as for a deleted message."""
+        """A message's address; "" if it has none, such as a deleted message."""
         try:
             client = await self.client()
             answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
@@ -259,8 +270,8 @@ class States(AsyncSQLAlchemyOAuthStateStore):
 
 
 def _turns(database: Database) -> Any:
-    """The part of an engine that slack_sdk's stores use. With an engine of their own, transactions on SQLite would
-    poll for the write lock, even to read.
+    """The part of an engine that slack_sdk's stores use. With their own engine, transactions on SQLite would poll for
+    the write lock, even to read.
     """
     LIBRARY.setLevel(logging.INFO)  # at its default level it would format lines with tokens
     return SimpleNamespace(begin=database.write, connect=database.read)
@@ -271,7 +282,7 @@ def installation_store(database: Database, client_id: str) -> AsyncSQLAlchemyIns
 
 
 class Store:
-    """The store of installations by OAuth. Raises StorageFault where the database cannot be used.
+    """The store of OAuth installations. Raises StorageFault if the database cannot be used.
 
     `client` renews their tokens, with the app's client id and `secret`.
     """
@@ -284,7 +295,7 @@ class Store:
         self.states = States(STATE_S, _turns(database), logger=LIBRARY)
 
     async def find(self, team: str, enterprise: str, *, refused: str = "") -> Installed | None:
-        """The workspace's own installation, else that of its organisation."""
+        """The workspace's own installation, or else that of its organisation."""
         places = [(team, False)] if team else []
         for workspace, org in [*places, ("", True)] if enterprise else places:
             installation = await self.rotation.find(workspace, enterprise, org=org, refused=refused)
@@ -312,16 +323,16 @@ class Store:
 def bolt_app(
     workspaces: Workspaces, client: AsyncWebClient, signing_secret: str, *, uninstalled: str = ""
 ) -> AsyncApp:
-    """An app without listeners. `client` provides address and session for the clients of requests.
+    """An app without listeners. `client` provides the address and session for the clients of requests.
 
     `uninstalled` is the answer to commands from a workspace without an installation.
     """
     logger = logging.getLogger("slack_bolt")
-    # At a lower level it would log the content of refused requests, and the decision of every listener.
+    # At a lower level it would log the content of refused requests and the decision of every listener.
     logger.setLevel(logging.WARNING)
 
     async def note(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> None:
-        """Take note of the bot's user id, which in an organisation's installation is another in each workspace."""
+        """Note the bot's user id, which differs between the workspaces of an organisation's installation."""
         match body:
             case {
                 "authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as authorization, *_]
@@ -333,7 +344,7 @@ def bolt_app(
     async def authorize(
         enterprise_id: str | None, team_id: str | None, user_id: str | None
     ) -> AuthorizeResult | None:
-        """Authorize events of workspaces with an installation; makes no call, because each event waits for this."""
+        """Authorize events of workspaces with an installation. It makes no call, because each event waits for it."""
         try:
             installation = await workspaces.installed(team_id or "", enterprise_id or "")
         except PlaceClosed:
@@ -355,9 +366,9 @@ def bolt_app(
             before_authorize=note,
             authorize=cast(Any, authorize),  # its type does not say that None is allowed
             signing_secret=signing_secret,
-            # The acknowledgement comes after the listener, that is once the request is stored.
+            # The acknowledgement follows the listener, that is, once the request is stored.
             process_before_response=True,
-            # The deletion of its own messages concerns the bot; the listeners ignore its own words.
+            # The bot needs events about the deletion of its own messages; the listeners ignore what it posts itself.
             ignoring_self_events_enabled=False,
             user_facing_authorize_error_message=uninstalled or None,
             attaching_function_token_enabled=False,
@@ -367,7 +378,7 @@ def bolt_app(
 
 @contextmanager
 def _unread(prefix: str) -> Generator[None]:
-    """Hide these environment variables meanwhile. Nothing else runs in between, because nothing is awaited."""
+    """Hide these environment variables inside the block. Nothing else runs meanwhile, because nothing is awaited."""
     values = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(prefix)}
     try:
         yield

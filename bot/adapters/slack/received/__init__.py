@@ -1,1 +1,1 @@
-"""What comes in from Slack: events, commands, presses and windows, each to a request or to what else it asks for."""
+"""Input from Slack: events, commands, presses and windows, and the requests or other actions that they become."""

@@ -1,7 +1,8 @@
-"""The messages that a message to the bot brings along: those that it shares or links. Their words and files become part
-of the question, and where they are from is shown under the answer.
+"""The messages that come with a message to the bot: those that it shares or links. Their words and files become part of
+the question, and their origin is shown under the answer.
 
-A linked message is read only where the person who links it is a member: the bot may be in more conversations.
+A linked message is read only if the person who links it is a member of its conversation, because the bot may be in more
+conversations.
 """
 
 from __future__ import annotations
@@ -34,18 +35,20 @@ LINK: Final = re.compile(
 )
 """A message's address: its conversation, its ts without the dot, and its thread."""
 MESSAGES: Final = 3
-"""Messages that one question brings along."""
+"""The most messages that come with one question."""
 FETCH_S: Final = 1.5
-"""How long linked messages may take to be fetched, as Slack waits three seconds. The question goes on without them."""
+"""Seconds that fetching linked messages may take, because Slack waits three. Then the question continues
+without them.
+"""
 
 NAME_S: Final = 0.7
-"""How long the name of a channel may take."""
+"""Seconds that fetching a channel's name may take."""
 
 _log = logging.getLogger(__name__)
 
 
 async def linked(intake: Intake, location: Location, text: str) -> Brought:
-    """What the links in the text of a command bring along."""
+    """The messages that the links in a command's text refer to."""
     if not LINK.search(text):
         return NOTHING
     me = await intake.workspaces.installed(location.team, location.enterprise)
@@ -53,7 +56,7 @@ async def linked(intake: Intake, location: Location, text: str) -> Brought:
 
 
 async def brought(intake: Intake, location: Location, event: Body, me: Installed) -> Brought:
-    """What this message brings along. The bot's own messages are left out, which it knows."""
+    """The messages that come with this message. The bot's own messages are left out, because it knows them."""
     shared = {(text_of(each, "channel_id"), text_of(each, "ts")): each for each in _shared(event)}
     links = {
         (channel, f"{seconds}.{rest}"): thread
@@ -81,7 +84,7 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
         files += attached
         quoted.append(await _source(where, message, name, now))
     for where, (channel, message) in zip(names, messages, strict=True):
-        if message.get("reply_count"):  # as of a root; the run reads its replies
+        if message.get("reply_count"):  # the message is a root; the run reads its replies
             quoted.append(Quoted(where, thread=f"{channel}:{text_of(message, 'ts')}"))
     quoted += [Quoted(refused=key) for key in refused]
     return Brought("\n\n".join(filter(None, quotes)), tuple(files), quoted=tuple(quoted))
@@ -90,7 +93,7 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
 async def source_of(
     intake: Intake, location: Location, channel: str, message: Mapping[str, Any], asked_at: str
 ) -> Quoted:
-    """Where a message of the channel is from, for a question that is answered at `location`; `asked_at` is a ts."""
+    """The source of a message in the channel, for a question that is answered at `location`; `asked_at` is a ts."""
     where = await _channel_name(intake, location, channel)
     return await _source(where, message, partial(intake.people.name, location), _time(asked_at))
 
@@ -106,7 +109,7 @@ async def _source(
 def _time(ts: str) -> datetime:
     try:
         return datetime.fromtimestamp(float(ts), UTC)
-    except (ValueError, OverflowError, OSError):  # no message's ts
+    except (ValueError, OverflowError, OSError):  # not the ts of a message
         return datetime.fromtimestamp(0, UTC)
 
 
@@ -121,7 +124,9 @@ def _shared(event: Body) -> list[Mapping[str, Any]]:
 
 
 async def _channel_name(intake: Intake, location: Location, channel: str) -> str:
-    """The channel's name such as "#rules", "" for the question's own, a private one, and where Slack does not say."""
+    """The channel's name, such as "#rules"; "" for the question's own channel, a private one, or if Slack does not
+    answer.
+    """
     if channel == location.channel or not channel.startswith("C"):
         return ""
     try:
@@ -137,7 +142,7 @@ async def _channel_name(intake: Intake, location: Location, channel: str) -> str
 async def _fetched(
     intake: Intake, location: Location, channel: str, ts: str, thread: str
 ) -> Mapping[str, Any] | str:
-    """A linked message, if the person may read it; else the key of the sentence that says why it is not read."""
+    """A linked message if the person may read it, else the key of the sentence that says why not."""
     try:
         async with asyncio.timeout(FETCH_S):
             client = await intake.workspaces.client(location.team, location.enterprise)

@@ -1,8 +1,8 @@
 """Slash commands and shortcuts of Slack.
 
-/sutradhar is a command for any verb, and there is one for each work. Slack has no options and no completions for
-commands: the text is a line as in the terminal. The shortcuts: "Ask about this message", whose text becomes part of the
-question, and one for a question from anywhere, which is answered in the asker's direct conversation with the bot.
+/sutradhar works for any verb, and each work has its own command. Slack has no options and no completions for commands:
+the text is a line as in the terminal. There are two shortcuts: "Ask about this message" makes the message's text part
+of the question, and a global one asks from anywhere and is answered in the asker's direct conversation with the bot.
 """
 
 from __future__ import annotations
@@ -42,15 +42,19 @@ if TYPE_CHECKING:
     from bot.adapters.slack.text.page import Block
 
 ACK_S: Final = 2.5
-"""Slack waits half a second longer, and then tells the person that the command has failed."""
+"""Seconds until the acknowledgement. Slack waits half a second longer, and then shows the person that the command has
+failed.
+"""
 _HELP: Final = "help"
 
 WORK, SHELF = "work", "shelf"
-"""The block_id and action_id of each menu of the window."""
+"""The block_id and action_id of the two menus of the window."""
 OPTIONS, VALUE_CHARS = 100, 150
-"""Of a menu, and the characters of an option's value (Slack's documentation, "Select menu element")."""
+"""The most options of a menu, and the most characters of an option's value (Slack's documentation, "Select menu
+element").
+"""
 WAIT_S = 1.5
-"""How long to wait for Slack, which itself waits three seconds for an acknowledgement."""
+"""Seconds to wait for Slack, which itself waits three for an acknowledgement."""
 MOST = 8_192
 """The most direct conversations in memory."""
 
@@ -58,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
-    # One listener for all: Bolt tries listeners one after another, which takes most of the time.
+    # One listener for all, because Bolt tries listeners one after another, which takes most of the time.
     bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(intake).on_command)
     doing = Shortcuts(intake)
 
@@ -91,7 +95,9 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
 
 
 class Invoked:
-    """Handles commands; one per process. Slack sends a command once, so it is acknowledged in time, stored or not."""
+    """Handles commands; one per process. Slack sends a command only once, so it is acknowledged in time,
+    stored or not.
+    """
 
     def __init__(self, intake: Intake, *, ack_s: float = ACK_S) -> None:
         self._intake = intake
@@ -106,7 +112,7 @@ class Invoked:
         await ack()
 
     async def take(self, location: Location, body: Body, ack: Ack) -> None:
-        """Handle a command; returns when its request is stored, or refused."""
+        """Handle a command. Returns when its request is stored or refused."""
         intake, url = self._intake, text_of(body, "response_url")
         trigger = text_of(body, "trigger_id")
         event = f"command:{trigger}"
@@ -120,7 +126,7 @@ class Invoked:
             row = parsed.verb
             assert row is not None, "the line has a slash"
             if row.rewords:
-                lacking = len(parsed.text.split()) == 1  # only the name
+                lacking = len(parsed.text.split()) == 1  # the text is only the name
             else:
                 textless = row.argument is not None and row.argument.required and not parsed.text
                 lacking = textless or row.missing(parsed.options) != []
@@ -144,7 +150,7 @@ class Invoked:
 
 
 def line_of(command: str, text: str) -> str:
-    """The line of the terminal that stands for a command and its text."""
+    """The terminal's line that a command and its text correspond to."""
     text = text.strip()
     if command == COMMAND:
         return f"/{text.removeprefix('/').lstrip()}" if text else f"/{_HELP}"
@@ -155,7 +161,7 @@ def line_of(command: str, text: str) -> str:
 
 
 def _parsed(line: str) -> Parsed:
-    """The parsed line, also where only the text is missing. Raises UserError."""
+    """The parsed line, even if only the text is missing. Raises UserError."""
     try:
         parsed = parse(line)
     except UserError as error:
@@ -165,7 +171,7 @@ def _parsed(line: str) -> Parsed:
             parsed = parse(line, asks=True)
         except UserError:
             try:
-                parsed = parse(f"{line} …")  # where files are missing, which no window asks for
+                parsed = parse(f"{line} …")  # files are missing, which no window asks for
             except UserError:
                 raise error from None
         if parsed.verb is None or parsed.verb.rewords:
@@ -234,10 +240,10 @@ class Shortcuts:
         intake = self._intake
         async with intake.reporting_faults(location):
             await open_ask(intake, location, str(body.get("trigger_id") or ""))
-            await self._direct(location)  # in memory by the time that it is needed
+            await self._direct(location)  # cached before it is needed
 
     async def asked(self, body: Body, location: Location, ack: AsyncAck) -> None:
-        """Handle the submitted window; it stays open and shows what is wrong with it, if anything."""
+        """Handle the submitted window; if something is wrong, the window stays open and shows it."""
         say = await self._intake.words(location)
         values = body["view"]["state"]["values"]
         work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
@@ -276,7 +282,7 @@ class Shortcuts:
         return channel
 
     async def _within(self, location: Location) -> bool:
-        """Whether the bot is in the channel that `location` is in; also if Slack does not say in time."""
+        """Whether the bot is in the channel of `location`; True if Slack does not answer in time."""
         try:
             async with asyncio.timeout(WAIT_S):
                 client = await self._intake.workspaces.client(location.team, location.enterprise)
@@ -320,7 +326,7 @@ def ask_window(say: Words, shelves: list[str]) -> Block:
 
 
 def asking_works() -> list[str]:
-    """The works that a window offers for a question from anywhere."""
+    """The works that the window for a question from anywhere offers."""
     return [
         row.work
         for row in TABLE

@@ -1,8 +1,8 @@
-"""What is fetched from Slack when a work asks for it: files that people shared, with the token of the workspace they
-are in, and what was said in a thread before the bot was called into it, once.
+"""Data fetched from Slack when a work asks for it: files that people shared, with the token of their workspace, and the
+earlier messages of a thread that the bot was called into.
 
-Everything said after that is in our own storage. Knows no work and no document: which kinds are of use, and what the
-words are good for, is for whoever asks to say.
+Everything said after that is in our own storage. Independent of works and documents: callers decide which kinds of
+files they can use, and what they use the words for.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("files.slack.com", "slack-files.com")
 SLACK: Final = ("slack.com", "slack-gov.com")
-"""Hosts of Slack's API and pages, which have no files."""
+"""Hosts of Slack's API and pages, which hold no files."""
 _LOCKED: Final = "slack_files.locked"
 _UNREACHABLE: Final = "slack_files.unreachable"
 
 MESSAGES: Final = 50
-"""The newest messages of a thread; the core cuts their text to what a question has room for."""
+"""How many of a thread's newest messages are read; the core cuts their text to the room in a question."""
 NAMES: Final = 30
-"""The most people of a thread who are shown by name, because calls per minute are limited."""
+"""The most people in a thread who are shown by name, because calls per minute are limited."""
 PAGE: Final = 200
-"""Messages of one call, where all of a thread is read: as many as Slack recommends at most."""
+"""Messages per call when a whole thread is read; the most that Slack recommends."""
 TITLE_CHARS: Final = 100
 _log = logging.getLogger(__name__)
 
 
 class Files:
-    """Downloads files, and sends the token to no host but Slack's."""
+    """Downloads files; sends the token to no hosts except Slack's."""
 
     def __init__(self, workspaces: Workspaces, settings: SlackConfig, *, pause_s: float = 1.0) -> None:
         self._workspaces = workspaces
         self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
-        # A proxy or a replacement of Slack's API has files, too; a Slack of another domain has its own host of files.
+        # A proxy or a replacement of Slack's API has files too; a Slack on another domain has its own file host.
         api = URL(settings.api_base)
         self._own = api.origin()
         self._api = f"{api.path.rstrip('/')}/"
@@ -72,7 +72,7 @@ class Files:
         await self._downloads.fetch(url, file, path, limit, {"Authorization": f"Bearer {token}"})
 
     async def transcript(self, request: Request, id: str) -> Transcript | None:
-        """What Slack has heard in a clip of this id; None while it listens, or where Slack does not answer."""
+        """Slack's transcript of the clip with this id; None while Slack is transcribing, or if it does not answer."""
         origin = origin_of(request.origin)
         try:
             client = await self._workspaces.client(origin.team, origin.enterprise)
@@ -83,17 +83,17 @@ class Files:
         return transcript_of(answer["file"])
 
     def _url_of_slack(self, address: str) -> URL | None:
-        """The address as URL, if it is one of Slack's files; no other host may get the token."""
+        """The address as a URL if it is one of Slack's files; no other host may get the token."""
         try:
             url = URL(address)
             slacks_host = url.scheme == "https" and url.port == 443 and url.host in self._hosts
             return url if slacks_host or self._beside_api(url) else None
-        except ValueError:  # no address at all
+        except ValueError:  # not an address
             return None
 
     def _beside_api(self, url: URL) -> bool:
-        """Whether it is a file on the host of a configured API. Another app's file may have any address, also that of a
-        method of the API, which would then be called with our token.
+        """Whether the URL is a file on the host of a configured API. Another app's file may have any address, including
+        that of an API method, which would then be called with our token.
         """
         if url.origin() != self._own or self._own.host in SLACK:
             return False
@@ -109,7 +109,7 @@ class Files:
 
 
 def transcript_of(file: Body) -> Transcript | None:
-    """Of a clip (Slack's documentation, "File object"); None while Slack listens."""
+    """The transcript of a clip (Slack's documentation, "File object"); None while Slack is transcribing."""
     transcription = file.get("transcription")
     if not isinstance(transcription, dict):
         return Transcript("")
@@ -120,11 +120,13 @@ def transcript_of(file: Body) -> Transcript | None:
 
 
 def _refusal(answer: ClientResponse, name: str) -> str:
-    """The refusal of a response. Without permission Slack redirects to a sign-in page, which must not get the token."""
+    """The key of the refusal for a response. Without permission Slack redirects to a sign-in page, which must not get
+    the token.
+    """
     status = answer.status
     if status == 200:
         page = answer.content_type == "text/html" and not name.lower().endswith((".html", ".htm"))
-        return _LOCKED if page else ""  # the page where people sign in
+        return _LOCKED if page else ""  # the sign-in page
     if status in (401, 403) or 300 <= status < 400:
         return _LOCKED
     return _UNREACHABLE if status >= 500 or status == 429 else "slack_files.gone"
@@ -138,7 +140,7 @@ class ThreadReader:
         self._people = people
 
     async def __call__(self, request: Request) -> str:
-        """Lines "Name: words", oldest first; "" if there are none, or if Slack does not give them."""
+        """Lines "Name: words", oldest first; "" if there are none, or if Slack does not return them."""
         origin = origin_of(request.origin)
         if not (origin.earlier and origin.thread):
             return ""
@@ -147,7 +149,7 @@ class ThreadReader:
         )
         try:
             messages = await self._messages_before(location, origin)
-        except (SurfaceFault, StorageFault) as fault:  # the question can be answered without
+        except (SurfaceFault, StorageFault) as fault:  # the question can be answered without it
             _log.warning("run %s: its thread could not be read: %s", request.id, fault)
             return ""
         name = self._limited_names(location)
@@ -184,7 +186,7 @@ class ThreadReader:
         )
 
     async def whole(self, request: Request) -> WholeThread | None:
-        """All of the request's thread before its own message."""
+        """The whole thread of the request before the request's own message."""
         origin = origin_of(request.origin)
         if not origin.thread or origin.private:
             return None
@@ -214,7 +216,7 @@ class ThreadReader:
         return WholeThread(starter, title, said())
 
     async def last(self, request: Request, most: int) -> list[ThreadMessage]:
-        """The newest messages of the request's thread, or else of its channel, before it."""
+        """The newest messages before the request, from its thread or else its channel."""
         origin = origin_of(request.origin)
         location = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
@@ -292,7 +294,7 @@ class ThreadReader:
 
 
 def _counts(me: Installed, message: Mapping[str, Any]) -> bool:
-    """Whether it has words, and another has written it."""
+    """Whether the message has words and somebody else wrote it."""
     return words_of(message) != "" and not (message.get("hidden") or _is_ours(message, me))
 
 
@@ -301,7 +303,7 @@ def _is_ours(message: Mapping[str, Any], me: Installed) -> bool:
 
 
 async def _said(message: Mapping[str, Any], name: Name, text: str = "") -> ThreadMessage:
-    """`text` is what counts of it, in Slack's markup, if not its own text alone."""
+    """The message as a ThreadMessage. `text`, in Slack's markup, replaces the message's own text."""
     ts, user = text_of(message, "ts"), "" if text_of(message, "bot_id") else text_of(message, "user")
     words = await text_without_mention(text or text_of(message, "text"), "", name)
     return ThreadMessage(ts, user, await _who(message, name), words, datetime.fromtimestamp(float(ts), UTC))

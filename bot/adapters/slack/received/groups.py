@@ -1,4 +1,4 @@
-"""The user groups of a workspace and who is in them, as Slack lists them; kept for a few minutes."""
+"""The user groups of a workspace and their members, as Slack lists them; cached for a few minutes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
 
 CACHED_S: Final = 300.0
-"""How long a list of groups is kept."""
+"""Seconds for which a list of groups is cached."""
 WAIT_S: Final = 2.0
-"""How long to wait for Slack, which itself waits three seconds for an acknowledgement."""
+"""Seconds to wait for Slack, which itself waits three for an acknowledgement."""
 MOST: Final = 512
 """The most workspaces in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`handle` is what is typed behind the @; `members` are ids of people."""
+    """A user group. `handle` is what is typed after the @; `members` are ids of people."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class Group:
 
 
 class Groups:
-    """One per process. Needs the scope usergroups:read."""
+    """The user groups of all workspaces; one per process. Needs the scope usergroups:read."""
 
     def __init__(self, workspaces: Workspaces, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._workspaces = workspaces
@@ -45,8 +45,9 @@ class Groups:
         self._asking: dict[str, asyncio.Task[Mapping[str, Group]]] = {}
 
     async def of(self, place: Place) -> Mapping[str, Group]:
-        """The groups of the place's workspace, by their ids. Raises UserError ("slack.groups") where Slack does not
-        tell."""
+        """The groups of the place's workspace by their ids. Raises UserError ("slack.groups") if Slack does not return
+        them.
+        """
         since, groups = self._cached.get(place.space, (0.0, None))
         if groups is not None and self._clock() - since < CACHED_S:
             return groups

@@ -1,4 +1,4 @@
-"""The Home tab: a person's conversations, usage and the workspace's settings; its buttons; and suggested prompts.
+"""The Home tab with a person's conversations and usage, the workspace's settings and buttons; and suggested prompts.
 
 The action ids of its buttons begin with "home:", unlike those under answers.
 """
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from storage.sessions import SessionRow
 
 MOST = 8_192
-"""The most people with suggested prompts, and the most links, in memory."""
+"""The most people with suggested prompts, and the most links, that are kept in memory."""
 ASK, REFRESH = "home:ask", "home:refresh"
 OPEN, RESUME, ARCHIVE = "home:open:", "home:resume:", "home:archive:"
-"""Followed by the session's id."""
+"""The prefixes of action ids; the session's id follows."""
 SHOWN = 10
-"""Conversations; each takes two of the 100 blocks of a Home tab (Slack's documentation, "Views")."""
+"""Conversations shown; each takes two of the 100 blocks of a Home tab (Slack's documentation, "Views")."""
 TITLE_CHARS = 100
 ROLES = ("answerer", "writer", "extractor", "researcher", "chair", "transcriber")
 _TS = re.compile(r"\d+\.\d+")
 
 
 class HomeTab:
-    """One per process."""
+    """The Home tab; one per process."""
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
@@ -76,9 +76,9 @@ class HomeTab:
         await client.views_publish(user_id=location.user, view=tab)
 
     async def _link(self, location: Location, row: SessionRow) -> str:
-        """The link to its thread, "" if there is none.
+        """The link to the conversation's thread; "" if there is none.
 
-        A message's address stays the same: one that is shown often is asked for once, "" again.
+        A message's address never changes, so a link is asked for once; "" is asked for again.
         """
         real = await self._intake.app.records.threads.real(row.space, row.channel, row.thread)
         if real is None and _TS.fullmatch(row.thread):
@@ -153,7 +153,7 @@ class HomeTab:
 
 
 async def _usage(app: App, location: Location, say: Words, *, admin: bool) -> list[str]:
-    """The person's own usage; for an admin everybody's, too, and the ratings of answers."""
+    """The person's own usage; for an admin also everybody's, and the ratings of answers."""
     own = await app.accounts.report(location.space, location.user)
     lines = [_spent("slack_home.own", own, say)]
     if admin:
@@ -185,9 +185,9 @@ async def _settings(app: App, space: str, say: Words, *, admin: bool) -> AsyncIt
     yield _answerer(app.config, roles, say)
     for role in ROLES if admin else ():
         chain = roles.chain(role)
-        if role == "transcriber" and app.config.speech.transcriber:  # it listens first
+        if role == "transcriber" and app.config.speech.transcriber:  # speech is transcribed first
             chain = (say("slack_home.ears", model=app.config.speech.transcriber), *chain)
-        if chain:  # with who steps in
+        if chain:  # with the models that step in
             yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
     async for line in app.overview(space, say, lambda name: literal(name, TITLE_CHARS)):
         yield line
@@ -213,8 +213,8 @@ def view(
     settings: Sequence[str],
     say: Words,
 ) -> Block:
-    """As views.publish takes it. Each of the conversations comes with the link to its thread, "" where there is none to
-    go to; there are `more` of them. `usage` and `settings` are lines of mrkdwn that calls nobody.
+    """The view for views.publish. Each conversation comes with the link to its thread, "" for none; `more` counts those
+    that are not shown. `usage` and `settings` are lines of mrkdwn that mention nobody.
     """
     listed = [block for row, link in conversations[:SHOWN] for block in _conversation(row, link, say)]
     if more := more + len(conversations[SHOWN:]):

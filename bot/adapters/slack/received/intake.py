@@ -1,7 +1,7 @@
-"""From an event, a command or a press on Slack to a request for App.
+"""Turns an event, a command or a press on Slack into a request for App.
 
-Every refusal and every fault ends here, as one sentence to the person alone. A caller may return, and so acknowledge,
-as soon as these methods do: then the request is stored. Knows neither how an answer looks nor how events do.
+Every refusal and every fault ends here as one sentence to the person alone. When these methods return, the request is
+stored, so the caller may return too and so acknowledge. Independent of the look of answers and events.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
 MOST: Final = 8_192
-"""The most events in memory: more than come within the five minutes in which Slack sends one again."""
+"""The most events in memory: more than arrive within the five minutes in which Slack repeats one."""
 LEAVE_S: Final = 5.0
-"""How long `close` waits for sentences that are not sent yet."""
+"""Seconds that `close` waits for sentences that are not sent yet."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ _log = logging.getLogger(__name__)
 class Begun:
     """An event that is being handled, and the run that it has begun.
 
-    Bolt responds with the content of the last acknowledgement, so there must be one only. `response_url` is a secret.
+    Bolt responds with the content of the last acknowledgement, so there must be only one. `response_url` is a secret.
     """
 
     location: Location
@@ -75,7 +75,9 @@ class Begun:
 
 
 class Intake(intake.Intake):
-    """One per process. `turns`, by channel and root, keeps messages in the order in which Slack sends them."""
+    """Handles what people send; one per process. `turns`, by channel and root, keeps messages in the order in which
+    Slack sends them.
+    """
 
     counts: VoteCounts
 
@@ -87,10 +89,10 @@ class Intake(intake.Intake):
         self.turns = KeyedLocks()
         self._taking = KeyedLocks()
         self._runs_of_events: OrderedDict[str, str] = OrderedDict()
-        """The runs that events have begun, "" for none, by the id of the run that each would begin.
+        """The runs that events have begun, "" for none, keyed by the id of the run that each event would begin.
 
-        Only those of this process; earlier ones are known to the inbox. Without this a refusal would be shown twice,
-        and a mention, which comes as two events, would count twice against the limit.
+        It holds only events of this process; the inbox knows earlier ones. Without it a refusal would be shown twice,
+        and a mention, which arrives as two events, would count twice against the limit.
         """
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -104,7 +106,7 @@ class Intake(intake.Intake):
         files: tuple[File, ...] = (),
         along: Brought = NOTHING,
     ) -> None:
-        """Perform a line: a command, also without its slash, or plain text. `along` becomes part of a question."""
+        """Perform a line: a command, with or without its slash, or plain text. `along` becomes part of a question."""
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
@@ -118,7 +120,7 @@ class Intake(intake.Intake):
         await self.perform(location, event, asked, ack)
 
     async def hint(self, location: Location, event: str, key: str, **values: object) -> None:
-        """Show a sentence of the catalogue to the person alone, once, unless they have got too many."""
+        """Show a sentence of the catalogue to the person alone, once, unless they have already had too many."""
 
         async def tell() -> None:
             await self.tell(location, (await self.words(location))(key, **values))
@@ -128,7 +130,7 @@ class Intake(intake.Intake):
     async def aside(
         self, location: Location, event: str, label: str, do: Callable[[], Coroutine[Any, Any, Any]]
     ) -> None:
-        """Do something without a run, once per event, unless the person has got too many of these."""
+        """Run `do` without a run, once per event, unless the person has already had too many of these."""
         run = event_id(PLATFORM, location.space, f"{label}:{event}")
         async with self._taking.of(run):
             if run not in self._runs_of_events and not self.too_many_hints(location):
@@ -136,7 +138,7 @@ class Intake(intake.Intake):
                 self.later(do())
 
     def first(self, location: Location, event: str) -> bool:
-        """Whether no window has been opened for the event yet, which Slack may send more than once."""
+        """Whether no window has been opened yet for the event, which Slack may send more than once."""
         run = event_id(PLATFORM, location.space, f"window:{event}")
         if run in self._runs_of_events:
             return False
@@ -144,7 +146,7 @@ class Intake(intake.Intake):
         return True
 
     def never(self, location: Location, event: str) -> None:
-        """Ignore the event, if Slack sends it later or again."""
+        """Ignore the event if Slack sends it later or again."""
         self._remember(event_id(PLATFORM, location.space, event), "")
 
     def _remember(self, run: str, became: str) -> None:
@@ -153,7 +155,7 @@ class Intake(intake.Intake):
             self._runs_of_events.popitem(last=False)
 
     async def words(self, location: Location) -> Words:
-        """In the language that is set here, else that of the person's Slack."""
+        """The words in the language that is set here, else that of the person's Slack."""
         person, place = await self.people.of(location), placing.place(location, event="", goes="here")
         return words(self.app.settings.known_locale(place, location.user, person.locale))
 
@@ -162,7 +164,7 @@ class Intake(intake.Intake):
         await tell(self.workspaces, location, text, response_url)
 
     async def holds(self, location: Location) -> bool:
-        """Whether the bot takes part in this thread already, or is about to. Raises StorageFault."""
+        """Whether the bot already takes part in this thread, or is about to. Raises StorageFault."""
         if not location.thread:
             return False
         if await self.app.records.threads.held(location.space, location.real) is not None:
@@ -174,7 +176,9 @@ class Intake(intake.Intake):
     async def reporting_faults(
         self, location: Location, *, response_url: str = ""
     ) -> AsyncGenerator[Begun, None]:
-        """Show any fault of the body to the person, without waiting, so that the acknowledgement is not delayed."""
+        """Show any fault of the body to the person, without waiting for that, so that the acknowledgement is not
+        delayed.
+        """
         begun = Begun(location, response_url)
         try:
             yield begun
@@ -182,7 +186,7 @@ class Intake(intake.Intake):
             self.later(self._tell_of(begun, error))
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run something in a task, which no acknowledgement waits for."""
+        """Run something in a task that no acknowledgement waits for."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -199,7 +203,7 @@ class Intake(intake.Intake):
         await self.people.close()
 
     async def check(self, location: Location, invocation: Invocation) -> None:
-        """Raises UserError where the run of this invocation would refuse what was typed into its window."""
+        """Raise UserError if the run of this invocation would refuse what was typed into its window."""
         row = invocation.row
         person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
         thread_row = await self.app.records.threads.held(location.space, location.real)
@@ -214,22 +218,22 @@ class Intake(intake.Intake):
         *,
         response_url: str = "",
     ) -> str:
-        """Perform an event's invocation once, also if Slack sends the event more than once. Returns the run's id, "" if
-        it was refused, which the person is told.
+        """Perform an event's invocation once, even if Slack sends the event more than once. Returns the run's id; "" if
+        it was refused, which is shown to the person.
 
-        `event` is the event's own id, the same for each delivery, also where Slack sends two events for one message. A
-        message's has its channel and ts, under which a mention arrives twice; a command's its trigger_id; an action's
-        its channel, message, action_ts and user; a window's its view id.
+        `event` is the event's own id, the same for each delivery, even if Slack sends two events for one message. A
+        message's id has its channel and ts, under which a mention arrives twice; a command's its trigger_id; an
+        action's its channel, message, action_ts and user; a window's its view id.
         """
         run = event_id(PLATFORM, location.space, event)
         acknowledged = False
-        async with self._taking.of(run):  # a second delivery waits for the first one
+        async with self._taking.of(run):  # a second delivery waits for the first
             if (became := self._runs_of_events.get(run)) is None:
                 async with self.reporting_faults(location, response_url=response_url) as begun:
                     invocation = asked if isinstance(asked, Invocation) else await asked()
                     await self._take(begun, run, invocation, ack)
                 became, acknowledged = begun.run, begun.acknowledged
-                # Of refused events, only messages come twice; a window may be sent once more.
+                # Among refused events only messages arrive twice; a window may be submitted again.
                 if became or location.message:
                     self._remember(run, became)
         if not acknowledged:
@@ -237,18 +241,18 @@ class Intake(intake.Intake):
         return became
 
     async def _take(self, begun: Begun, run: str, invocation: Invocation, ack: Ack) -> None:
-        """Begin the run of an invocation; returns once it is stored and acknowledged."""
+        """Begin the run of an invocation. Returns once it is stored and acknowledged."""
         location, response_url = begun.location, begun.response_url
         row = invocation.row
         if row.secret and invocation.text and location.message and not location.direct:
-            # Everybody can read the message: none of its words are stored.
+            # Everybody can read the message, so none of its words are stored.
             invocation = replace(invocation, text="", options={TYPED: True})
         self.count(location, invocation)
         if row.at_once:
-            # Answered at once, to the person alone, without a run: nothing in it has to be stored.
+            # Answered at once, to the person alone, without a run: nothing has to be stored.
             self.later(self._help(location, invocation.text, response_url))
             return
-        # For what only admins may do Slack is asked again whether the person is one.
+        # For admins' verbs, Slack is asked again whether the person is an admin.
         fresh = row.for_admins(invocation.text, invocation.options)
         person = await self.people.of(location, fresh=fresh)
         if not person.name:
@@ -300,7 +304,9 @@ class Intake(intake.Intake):
 
 
 def called_in(past: Request, location: Location) -> str:
-    """Of a repeated request in its thread, the ts of the message that called the bot into an existing thread, or ""."""
+    """For a repeated request in its thread, the ts of the message that called the bot into an existing thread;
+    otherwise "".
+    """
     if not past.origin:
         return ""
     origin = origin_of(past.origin)
@@ -318,22 +324,22 @@ def request_of(
     earlier: bool = False,
     response_url: str = "",
 ) -> Request:
-    """`thread_row` is the row of this thread, if it is the bot's; `earlier`: the thread existed before the bot was
-    called.
+    """The request. `thread_row` is the row of this thread if it is the bot's; `earlier`: the thread existed before the
+    bot was called.
 
-    `response_url` is a secret, "" where there is none.
+    `response_url` is a secret, "" for none.
     """
     row = invocation.row
     before = called_in(invocation.again, location) if invocation.again is not None else ""
     earlier = earlier or before != ""
     personal = row.personal and not invocation.options.get(SHARE.name)
     private = bool(invocation.options.get("private")) or personal
-    # A private answer about what all play is shown where they play; another one opens a conversation of its own.
+    # A private answer about shared play is shown where the play is; any other opens its own conversation.
     apart = row.ordered and not (private and commands.KINDS[row.work].shared)
     goes = placing.home(location, ordered=apart, private=private)
     place = placing.place(location, event=run, goes=goes, thread_row=thread_row)
     if row.stops and not location.thread:
-        # The message is at the channel's root: as a command does, it stops what its author has begun in the channel.
+        # The message is at the channel's root. Like a command, it stops what its author has begun in the channel.
         place = replace(place, thread="")
     origin = Origin(
         home=goes,
@@ -358,7 +364,7 @@ def request_of(
 
 
 async def unattended(label: str, doing: Coroutine[Any, Any, None]) -> None:
-    """Do something that nobody waits for: a fault is logged in a line that begins with `label`."""
+    """Run something that nobody waits for. A fault is logged in a line that begins with `label`."""
     try:
         await doing
     except (SurfaceFault, StorageFault) as fault:

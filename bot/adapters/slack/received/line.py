@@ -1,7 +1,7 @@
 """The text of a message as the person sees it, and the command that it stands for.
 
 Slack escapes three characters and wraps mentions and links (its documentation, "Formatting message text"). A command
-may have no slash; everything else is plain text. Knows the parser of the table and no request.
+may have no slash; everything else is plain text. It uses the table's parser and depends on no request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bot.verb import Verb
 from bot.words import LOCALES, words
 
 NAMES: Final = 20
-"""The most people of one message who are shown by name; the others keep their ids."""
+"""The most people in one message who are shown by name; the others keep their ids."""
 
 _MARKED = re.compile(r"<([^<>]*)>")
 _PERSON = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
@@ -37,7 +37,7 @@ Name = Callable[[str], Awaitable[str]]
 
 async def text_without_mention(text: str, me: str, name: Name) -> str:
     """The message without the mention of `me`, and with names for other mentions."""
-    # The blanks before it only from their first on: a match from each of many blanks would take seconds.
+    # The preceding blanks match only from their first on; trying a match from each of many blanks would take seconds.
     mine = re.compile(rf"(?:(?<![ \t])[ \t]+)?<@{re.escape(me)}(?:\|[^<>]*)?>[ \t]*")
     unmentioned = mine.sub(" ", text) if me else text
     people = list(dict.fromkeys(_PERSON.findall(unmentioned)))[:NAMES]
@@ -55,7 +55,7 @@ def mentions(text: str, user: str) -> bool:
 
 
 def calls_others(text: str, me: str) -> bool:
-    """Whether a person other than `me` is mentioned, or a group, or everybody."""
+    """Whether a person other than `me`, a group or everybody is mentioned."""
     return any(mention[1] is None or mention[1] != me for mention in _OTHERS.finditer(text))
 
 
@@ -68,7 +68,9 @@ def unwrapped(text: str, names: Mapping[str, str]) -> str:
 
 
 def _words(inside: str, names: Mapping[str, str]) -> str:
-    """The text for the part between < and >. Names are escaped like everything else, as they may contain such signs."""
+    """The text for the part between < and >. Names are escaped like everything else, because they may contain such
+    signs.
+    """
     target, _, label = inside.partition("|")
     match target[:1]:
         case "@":
@@ -90,7 +92,7 @@ def _escaped(text: str) -> str:
 
 
 def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
-    """The parsed message; attached files take the place of a missing list of files. Raises UserError."""
+    """The parsed message; attached files replace a missing list of files. Raises UserError."""
     text = text.strip()
     if len(text) > MAX_LINE:
         raise UserError("commands.too_long", length=len(text), limit=MAX_LINE)
@@ -100,17 +102,17 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     try:
         return invocation.parsed_of(line, files)
     except UserError as error:
-        # A verb for files needs them attached; the table's example with paths would be misleading.
+        # A verb for files needs them attached; the table's example with paths would mislead.
         if error.key == "commands.missing" and error.values["verb"] in NAME_FILES:
             raise UserError("slack.attach", verb=error.values["verb"]) from None
         raise
 
 
 def command_of(text: str) -> str | None:
-    """The line with a slash that the text stands for, None for plain text."""
+    """The line with a slash that the text stands for; None for plain text."""
     if code := _CODE.fullmatch(text):  # as people copy it from our own sentences
         text = code[2].strip()
-    if text.startswith("/"):  # `/sutradhar rules ask` is `/rules ask`, also in a message
+    if text.startswith("/"):  # `/sutradhar rules ask` is `/rules ask` in a message too
         name, _, rest = text.partition(" ")
         return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else text
     if resources := _resources(text):
@@ -137,7 +139,7 @@ def _resources(text: str) -> str | None:
 
 
 def _means(row: Verb, text: str) -> bool:
-    """Whether the verb is meant: a verb without an argument is not, if other words follow it."""
+    """Whether the verb is meant. A verb without an argument is not meant if other words follow it."""
     if row.argument is not None:
         return True
     try:
@@ -149,7 +151,7 @@ def _means(row: Verb, text: str) -> bool:
 
 @cache
 def _house_names() -> dict[str, str]:
-    """The `bare` verbs by their names in each language."""
+    """The `bare` verbs keyed by their names in each language."""
     localized = {words(locale)(f"names.{name}").lower(): name for locale in LOCALES for name in BARE}
     return localized | {name: name for name in BARE}
 
@@ -160,8 +162,8 @@ def _topics() -> frozenset[str]:
 
 
 def words_of(message: Body) -> str:
-    """All text of a message in Slack's markup: its own, that of messages that it shares, and that of attachments, as
-    programs write them.
+    """All text of a message in Slack's markup: its own, that of shared messages, and that of attachments, which
+    programs write.
     """
     attachments = message.get("attachments")
     texts = [text_of(message, "text")]

@@ -1,6 +1,6 @@
 """Messages on Slack: those for the bot, edited and deleted ones, and Slack's stop button.
 
-Passes them to the intake; knows no command and no work.
+Passes them to the intake; independent of commands and works.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ SPOKEN: Final = (None, "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote (Slack's documentation, "message")."""
 
 TWIN_S: Final = 1.0
-"""How much earlier a mention may come than the message event, which alone is sure to list the files."""
+"""Seconds that a mention may arrive before the message event; only the latter always lists the files."""
 CLIP: Final = "slack_audio"
 """The subtype of a file that was recorded in Slack."""
 GONE: Final = re.compile(r"\A(channel|group)_(deleted|archive|left)\Z")
-"""Events after which the bot cannot read a channel any more."""
+"""Events after which the bot can no longer read a channel."""
 WAIT_S: Final = 1.0
-"""How long an event waits for its run to end; Slack waits three seconds for us."""
+"""Seconds that an event waits for its run to end; Slack waits three seconds for us."""
 _REMAINS: Final = "tombstone"
 """The subtype of a deleted message that has replies."""
 
@@ -74,7 +74,7 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
 
 
 class Listener:
-    """Handles messages; one per process. A mention comes as two events, and either may come first."""
+    """Handles messages; one per process. A mention arrives as two events, in either order."""
 
     def __init__(self, intake: Intake, *, twin_s: float = TWIN_S) -> None:
         self._intake = intake
@@ -97,14 +97,14 @@ class Listener:
             return
         meant = await self._meant(location, text, me)
         if meant:
-            # Requested before their turn comes, so that the answers for many people arrive together.
+            # Requested before their turn, so that the answers for many people arrive together.
             for user in (location.user, *people_in(text)[:NAMES]):
                 if user != me.user:
                     self._intake.people.expect(replace(location, user=user))
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
         async with self._intake.turns.of((location.channel, location.thread or location.message)):
-            # A thread may have become the bot's while this message waited for its turn.
+            # The thread may have become the bot's while this message waited for its turn.
             if meant or (location.thread and await self._meant(location, text, me)):
                 await self._answer(location, event, me, ack)
 
@@ -116,7 +116,7 @@ class Listener:
         await self._intake.app.stop(place(location, event="", goes="here", thread_row=thread_row))
 
     async def _meant(self, location: Location, text: str, me: Installed) -> bool:
-        """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot's."""
+        """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot."""
         if location.direct or mentions(text, me.user):
             return True
         here = place(location, event="", goes="here")
@@ -130,7 +130,7 @@ class Listener:
             return await self._intake.app.channel_rules.listens(here) != MENTIONS
 
     async def _overheard(self, location: Location, text: str, me: Installed, here: Place) -> bool:
-        """Whether a message at a channel's root asks the bot something, where it listens to everything."""
+        """Whether a message at the root of a channel that the bot listens to asks it something."""
         words = await text_without_mention(text, me.user, partial(self._intake.people.name, location))
         try:
             return await self._intake.overheard(
@@ -166,18 +166,20 @@ class Listener:
 
 
 def _clip(event: Body) -> Invocation | None:
-    """What somebody has said in a clip of Slack's (its documentation, "File object"); None where there is none."""
+    """The invocation for what somebody said in a Slack clip (Slack's documentation, "File object"); None if there is no
+    clip.
+    """
     files = event.get("files")
     for file in files if isinstance(files, list) else []:
         if isinstance(file, dict) and file.get("subtype") == CLIP:
-            # Without a word about a transcript, its making may not have begun.
+            # Without any mention of a transcript, transcribing may not have begun.
             transcript = transcript_of(file) if "transcription" in file else None
             return spoken(files_of({"files": [file]})[0], transcript, id=text_of(file, "id"))
     return None
 
 
 def _perhaps_meant(location: Location, text: str, me: Installed) -> bool:
-    """Whether the message may be for the bot, without asking Slack or the storage: most messages are not."""
+    """Whether the message may be for the bot. Asks neither Slack nor the storage, because most messages are not."""
     if location.direct or mentions(text, me.user):
         return True
     if text.lstrip().startswith(ASIDE):
@@ -186,7 +188,7 @@ def _perhaps_meant(location: Location, text: str, me: Installed) -> bool:
 
 
 async def _lacks_files(event: Body, me: Installed) -> bool:
-    """Whether it is a mention with a command for files, but without files (yet)."""
+    """Whether it is a mention with a command for files, but without files so far."""
     if event.get("type") != "app_mention" or files_of(event):
         return False
 
@@ -207,7 +209,9 @@ class Deletions:
         self._intake = intake
 
     async def on_changed(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
-        """Reword the message's request. Slack also reports unfolded links and new replies, which are no edits."""
+        """Reword the message's request. Slack also reports unfolded links and new replies as changes; these are
+        ignored.
+        """
         event = body["event"]
         now, before = event.get("message") or {}, event.get("previous_message") or {}
         location = location_of_event(body, context.team_id, context.enterprise_id)
@@ -226,7 +230,7 @@ class Deletions:
         await self._forget(location_of_event(body, context.team_id, context.enterprise_id), before)
 
     async def on_gone(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
-        """Stop the runs in a channel that the bot has lost, and its schedules."""
+        """Stop the runs and the schedules in a channel that the bot has lost."""
         location = location_of_event(body, context.team_id, context.enterprise_id)
         await self._intake.channel_gone(location.space, PLATFORM, location.channel)
 
@@ -242,7 +246,7 @@ class Deletions:
             name = partial(self._intake.people.name, location)
             try:
                 text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text
-            except UserError:  # the new text is no valid request: the old one stays
+            except UserError:  # the new text is no valid request, so the old one stays
                 return
             along = await brought(self._intake, location, message, me)
             if text and along.text and along.text in past.text:
@@ -254,7 +258,7 @@ class Deletions:
         if not (ts := text_of(message, "ts")):
             return
         async with self._turn(location, message):
-            # The message event itself may come later, as after a broken connection.
+            # The message event itself may arrive later, for example after a broken connection.
             self._intake.never(location, f"message:{location.channel}:{ts}")
             forgetting = self._intake.later(self._intake.app.forget(location.space, _run(location, ts)))
             # The withdrawal is stored at once; Slack need not wait for the run's end.
@@ -266,12 +270,12 @@ class Deletions:
         )
 
     def _turn(self, location: Location, message: Body) -> asyncio.Lock:
-        """The lock of the message's thread: a message or an edit from a moment ago may not be stored yet."""
+        """The lock of the message's thread; a very recent message or edit may not be stored yet."""
         root = text_of(message, "thread_ts") or text_of(message, "ts")
         return self._intake.turns.of((location.channel, root))
 
     async def _close(self, thread: Location) -> None:
-        """If the message was a root of the bot's, stop the runs of its thread and archive the conversation."""
+        """If the message was a root of the bot, stop the runs of its thread and archive the conversation."""
         with in_words():
             if (thread_row := await self._intake.app.records.threads.held(thread.space, thread.real)) is None:
                 return
@@ -281,5 +285,5 @@ class Deletions:
 
 
 def _run(location: Location, ts: str) -> str:
-    """The id of the run that the message has begun, if any."""
+    """The id of the run that the message began; "" if none."""
     return event_id(PLATFORM, location.space, f"message:{location.channel}:{ts}")

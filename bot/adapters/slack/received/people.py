@@ -1,6 +1,7 @@
 """The people on Slack: their name, language and time zone, and whether they are admins.
 
-Asks Slack for each person now and then. Knows no request, and does not keep one waiting for what can be guessed.
+Asks Slack about each person from time to time. Independent of requests; a request does not wait for what can be
+guessed.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from bot.adapters.slack.placing import Location
 
 CACHED_S: Final = 600.0
-"""How long a person's name and language are cached; then they are requested again in the background."""
+"""Seconds for which a person's name and language are cached; after that they are requested again in the background."""
 WAIT_S: Final = 0.8
-"""How long a request waits for its author's data; Slack waits three seconds for an acknowledgement."""
+"""Seconds that a request waits for its author's data; Slack waits three for an acknowledgement."""
 FRESH_S: Final = 2.0
 """The same for an admin's verb."""
 MOST: Final = 8_192
@@ -39,8 +40,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`name` is "" for a person whose data Slack has not given; `locale` is one of the catalogue's; `zone` the name of
-    their time zone. `outside`: they belong to another workspace and organisation.
+    """What is known of a person. `name` is "" if Slack has not given the data; `locale` is one of the catalogue's;
+    `zone` names their time zone. `outside`: they belong to another workspace and organisation.
     """
 
     name: str = ""
@@ -50,7 +51,9 @@ class Person:
     outside: bool = False
 
     def outside_of(self, location: Location) -> bool:
-        """Whether they belong to another workspace, as their event or Slack says, or as far as nobody denies it."""
+        """Whether the person belongs to another workspace, according to the event or Slack. Without information the
+        answer is yes.
+        """
         if location.outside is None:
             return self.outside or not self.name
         return location.outside or self.outside
@@ -63,7 +66,7 @@ class _Look:
 
 
 class People:
-    """One per process. `admins` are user ids beside the workspaces' own admins and owners."""
+    """People on Slack; one per process. `admins` are user ids in addition to the workspaces' own admins and owners."""
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class People:
         self._looks: dict[tuple[str, str], _Look] = {}
 
     async def of(self, location: Location, *, fresh: bool = False) -> Person:
-        """The data of `location.user`, as far as they come within `WAIT_S` seconds.
+        """The data of `location.user`, as far as they arrive within `WAIT_S` seconds.
 
         `fresh`: not from the cache, for an admin's verb. Raises UserError ("slack.who") if that is not possible.
         """
@@ -88,11 +91,11 @@ class People:
         if cached is not None:
             self.expect(location)
             since, person = cached
-            # Old data are good enough, except of an admin, who may be none any more.
+            # Old data are good enough, except for an admin, who may no longer be one.
             if not person.admin or listed or self._clock() - since < CACHED_S:
                 return person
         look = self._look(location)
-        # Counted from the request's beginning, so that many waiters wait together.
+        # Counted from the request's beginning, so that many waiting callers wait together.
         remaining = look.since + (FRESH_S if fresh else WAIT_S) - self._clock()
         if remaining > 0:
             await asyncio.wait({look.answer}, timeout=remaining)
@@ -110,7 +113,7 @@ class People:
         return (await self.of(replace(location, user=user))).name or user
 
     def named(self, space: str, name: str) -> tuple[str, str] | None:
-        """The id and the name of a person of the cache, by their id or, where only one has it, by their name."""
+        """The id and the name of a cached person, found by id, or by name if only one person has it."""
         known = {user: person.name for (of, user), (_, person) in self._cached.items() if of == space}
         found = [
             user for user, known_name in known.items() if name in (user.casefold(), known_name.casefold())
@@ -118,7 +121,7 @@ class People:
         return (found[0], known[found[0]] or found[0]) if len(found) == 1 else None
 
     def expect(self, location: Location) -> None:
-        """Begin to request the data of `location.user`, if they are not cached or old."""
+        """Start requesting the data of `location.user` if they are not cached, or are old."""
         cached = self._cached.get((location.space, location.user))
         if cached is None or self._clock() - cached[0] >= CACHED_S:
             self._look(location)
@@ -154,7 +157,7 @@ class People:
         try:
             client = await self._workspaces.client(location.team, location.enterprise)
             answer: Any = await client.users_info(user=location.user, include_locale=True)
-        except (SurfaceFault, StorageFault) as fault:  # a name is no reason to fail
+        except (SurfaceFault, StorageFault) as fault:  # a missing name must not cause a failure
             _log.info("who a person is could not be asked: %s", fault)
             return None
         finally:
@@ -165,7 +168,7 @@ class People:
 
 
 def person_of(location: Location, user: Mapping[str, Any], admins: Collection[str]) -> Person:
-    """The person of Slack's user object, seen from `location`."""
+    """The person for Slack's user object, seen from `location`."""
     profile: Mapping[str, Any] = user.get("profile") or {}
     name = (
         profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
@@ -178,7 +181,7 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
         known != set() and not known & {location.team, location.enterprise}
     )
     if not any(map(user.get, _GUESTS)):
-        # An admin of this workspace, or of its whole organisation; other admins are guests here.
+        # An admin of this workspace or of its whole organisation; other admins are guests here.
         if location.team and user.get("team_id") == location.team:
             admin = admin or any(map(user.get, _CHARGE))
         if location.enterprise and above.get("enterprise_id") == location.enterprise:

@@ -1,5 +1,5 @@
-"""Presses of buttons on Slack: how they are acknowledged and answered, how their message is changed; and the sources of
-an answer in full, in a window or a message to the presser alone.
+"""Presses of buttons on Slack: how they are acknowledged and answered, and how their message is changed. Also shows the
+full sources of an answer, in a window or a message to the presser alone.
 
 The sources are shown as rich text, which has no markup: no quotation mentions anybody or hides a link.
 """
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ACK_SECONDS = 2.0
-"""How long a press may take before it is acknowledged all the same; Slack waits 3 s (its documentation, "Handling user
+"""Seconds after which a press is acknowledged in any case; Slack waits 3 s (its documentation, "Handling user
 interaction").
 """
 FEEDBACK = rf"feedback:{footer.RUN}"
-"""Both thumbs are one element, with a value each."""
+"""Both thumbs are one element with two values."""
 
 ROOM = 6_000
-"""Characters of a page of sources, for a window. A message holds some 13,000."""
+"""Characters of a page of sources in a window. A message holds some 13,000."""
 PIECE = 2_500
-"""Of one text in rich text; the documentation gives no limit, and 3,000 is that of other texts."""
+"""Characters of one text in rich text. The documentation gives no limit; that of other texts is 3,000."""
 WHERE = 800
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press of a button: see presses.Press."""
+    """One press of a button; see `presses.Press`."""
 
     intake: Intake
     body: Body = field(repr=False)
@@ -79,7 +79,7 @@ class Press:
 
     @property
     def response_url(self) -> str:
-        """A secret, good for five posts within half an hour; "" in a view."""
+        """The response_url: a secret, valid for five posts within half an hour; "" in a view."""
         return text_of(self.body, "response_url")
 
     @property
@@ -99,7 +99,7 @@ class Press:
         return await self.intake.hidden(self.location, run)
 
     async def perform(self, asked: Invocation | Callable[[], Awaitable[Invocation]]) -> None:
-        """See Intake.perform."""
+        """See `Intake.perform`."""
         await self.intake.perform(
             self.location, self.event, asked, self.acknowledge, response_url=self.response_url
         )
@@ -134,7 +134,7 @@ class Press:
         await self._rewrite(lambda blocks: relabelled(blocks, new_labels))
 
     async def stopped(self) -> None:
-        """In the channel, or to the presser alone where the bot may not write."""
+        """Tell the channel; or the presser alone if the bot may not write there."""
         location = self.location
         name = (await self.intake.people.of(location)).name or location.user
         if not alone(self.body):
@@ -153,7 +153,7 @@ class Press:
     async def remove_button(self, custom_id: str) -> None:
         try:
             await self._rewrite(lambda blocks: without_button(blocks, custom_id))
-        except (SurfaceFault, StorageFault) as fault:  # the button is only useless
+        except (SurfaceFault, StorageFault) as fault:  # at worst the button is useless
             _log.info("a button stays that does nothing: %s", fault)
 
     async def _rewrite(self, change: Callable[[list[Block]], list[Block]]) -> None:
@@ -210,9 +210,9 @@ async def share(press: Press, run: str) -> None:
 
 
 async def show_sources(press: Press, run: str, page: str = "") -> None:
-    """Show the sources in full to the presser alone: in a window, or under the answer where it is too late for one.
+    """Show the full sources to the presser alone: in a window, or under the answer if it is too late for a window.
 
-    `page`, counted from 0, replaces the page that is open.
+    `page`, counted from 0, replaces the open page.
     """
     intake, body, location = press.intake, press.body, press.location
     say = await press.soon(intake.words(location))
@@ -223,7 +223,7 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
         return
     blocks = _leaf(run, pages, at, say)
     window = windows.modal(f"sources:{run}", say("page.sources"), blocks, close=say("slack_window.close"))
-    # The text is for notifications, and for clients without blocks.
+    # The text is for notifications and for clients without blocks.
     read = [
         part["text"] for block in pages[at] for element in block["elements"] for part in element["elements"]
     ]
@@ -241,7 +241,7 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
 
 
 def source_pages(sources: Sequence[Citation], say: Words) -> list[list[Block]]:
-    """The sources as pages of blocks. A source stays on one page if it fits."""
+    """The sources as pages of blocks. A source that fits on one page is not split."""
     pages: list[list[Block]] = []
     used = ROOM
     for source in sources:
@@ -255,7 +255,7 @@ def source_pages(sources: Sequence[Citation], say: Words) -> list[list[Block]]:
 
 
 def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Block]:
-    """The page, with buttons for the pages before and after it."""
+    """The page, with buttons for the previous and the next page."""
     if len(pages) == 1:
         return pages[0]
     ways = [
@@ -286,7 +286,7 @@ def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
 
 
 def _pieces(text: str) -> list[str]:
-    """At most PIECE characters each, cut behind a blank where there is one."""
+    """Pieces of at most PIECE characters, each cut after a blank if possible."""
     pieces = []
     while len(text) > PIECE:
         at = text.rfind(" ", PIECE // 2, PIECE) + 1 or PIECE
@@ -308,7 +308,9 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
 
 
 async def take(intake: Intake, body: Body, location: Location, ack: Ack) -> None:
-    """Handle a press; returns when it is acknowledged, at the latest after ACK_SECONDS. The rest goes on in a task."""
+    """Handle a press. Returns when it is acknowledged, at the latest after ACK_SECONDS; the rest
+    continues in a task.
+    """
     acknowledged = asyncio.Event()
 
     async def acknowledge(*args: Any, **values: Any) -> None:
@@ -337,7 +339,7 @@ async def _answered(press: Press) -> None:
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
-    """Listen to all presses but those in the Home tab, also of unknown buttons."""
+    """Listen to all presses except those in the Home tab, including those of unknown buttons."""
 
     async def press(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await take(intake, body, location_of_interaction(body, context.team_id, context.enterprise_id), ack)

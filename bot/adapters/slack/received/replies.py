@@ -1,7 +1,7 @@
 """The newest replies of a Slack thread, read in a few calls however long the thread is.
 
-Slack gives the oldest messages of a time span first (Slack's documentation, "conversations.replies"). Of a long thread
-the end is read, in spans of time, until one call gives all of a span.
+Slack gives the oldest messages of a time span first (Slack's documentation, "conversations.replies"). So the end of a
+long thread is read in spans of time, until one call returns a whole span.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
 READ: Final = 999
-"""Messages of one call, the most there are (Slack's documentation, "conversations.replies")."""
+"""Messages per call; Slack's maximum (its documentation, "conversations.replies")."""
 CALLS: Final = 10
 """The most calls for one thread."""
 ROOM: Final = 2.0
-"""How many times as many replies as are wanted the first span has, where people write evenly."""
+"""The first span has this many times the wanted number of replies, if people write evenly."""
 WIDER: Final = 4.0
-"""How many times as long the next span is, where one has too few."""
+"""If a span has too few replies, the next is this many times as long."""
 
 
 async def newest_replies(
@@ -33,13 +33,13 @@ async def newest_replies(
     counts: Callable[[Mapping[str, Any]], bool],
     before: str = "",
 ) -> tuple[list[Mapping[str, Any]], int]:
-    """At most `most` of a thread's newest messages that `counts` accepts, oldest first; and how many replies there are.
+    """At most `most` of a thread's newest messages that `counts` accepts, oldest first, and the number of all replies.
 
-    `before` is a ts: only messages before it. Short threads begin with their root. Raises SurfaceFault.
+    `before` is a ts; only messages before it are returned. Short threads begin with their root. Raises SurfaceFault.
     """
 
     async def read(oldest: str = "") -> tuple[list[Mapping[str, Any]], bool]:
-        """The messages from a ts on, the root left out, and whether there are more."""
+        """The messages from a ts on, without the root, and whether there are more."""
         answer: Any = await client.conversations_replies(
             channel=channel, ts=root, limit=READ, oldest=oldest or None, latest=before or None
         )
@@ -62,7 +62,7 @@ async def newest_replies(
     block, tail, fits = messages, list[Mapping[str, Any]](), False
     span = ROOM * most * max(end - float(root), 1.0) / total
     for _ in range(CALLS - 1):
-        # `block` ends at `last`, and `tail` is all that is after its own beginning, once a span `fits` into a call.
+        # `block` ends at `last`. Once a span `fits` into one call, `tail` holds everything after that span's beginning.
         last = text_of(block[-1], "ts")
         goes_on = end - span <= float(last)
         page, more = await read(last if goes_on else f"{end - span:.6f}")

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from bot.events import Request
 
 WELCOME = "welcome"
-"""The outbox's run id of welcome messages, which belong to no run."""
+"""The outbox's run id for welcome messages, which belong to no run."""
 
 _log = logging.getLogger(__name__)
 
 
 async def join(intake: Intake, location: Location, inviter: str) -> None:
-    """Greet the channel once, if the bot itself has just joined it, in the language of the person who invited it."""
+    """Greet the channel once if the bot itself has just joined it, in the language of the person who invited it."""
     me = await intake.workspaces.installed(location.team, location.enterprise)
     outbox = intake.app.records.outbox
     if location.user != me.user:  # another person has joined
         return
-    # Claimed, and not posted again after a crash: no welcome is better than two.
+    # Claimed, and not posted again after a crash, because no welcome is better than two.
     if not (await outbox.claim(location.space, WELCOME, location.channel)).fresh:
         return
     say = await intake.words(replace(location, user=inviter)) if inviter else words("en")
@@ -72,7 +72,7 @@ def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
 
 
 async def tell_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
-    """Show the checklist of this workspace to an admin alone; others are told that it is for admins."""
+    """Show the checklist of this workspace to an admin alone; tell others that it is for admins."""
     async with intake.reporting_faults(location, response_url=response_url):
         if not (await intake.people.of(location, fresh=True)).admin:
             raise UserError("slack_welcome.check_admins")
@@ -87,7 +87,7 @@ async def tell_checklist(intake: Intake, location: Location, response_url: str =
 async def _checks(
     intake: Intake, client: Client, location: Location, bot: str, say: Words
 ) -> AsyncIterator[Check]:
-    """All checks for the person's location."""
+    """Run all checks for the person's location."""
     scopes = await _scopes(client)
     for check in _granted(scopes, say):
         yield check
@@ -104,7 +104,7 @@ async def _checks(
 
 
 async def _scopes(client: Client) -> frozenset[str] | None:
-    """The granted scopes; None if Slack does not tell."""
+    """The granted scopes; None if Slack does not return them."""
     try:
         answer: Any = await client.auth_test()
     except SurfaceFault:
@@ -146,13 +146,13 @@ async def removed_from(
 ) -> None:
     """After the removal of the app or of tokens: delete the tokens, and stop the workspace's runs.
 
-    Raises StorageFault if that could not be stored: then the event is not acknowledged, and comes again.
+    Raises StorageFault if that could not be stored; then the event is not acknowledged, and Slack sends it again.
     """
     users = revoked(event)
     if users is None:
         return
     if not users and event.get("type") == "tokens_revoked" and await _still_in(intake, team, enterprise):
-        return  # one of several tokens, which a renewal has left behind
+        return  # one of several tokens, left over from a renewal
     if store is not None:
         await store.remove(team, enterprise, users=users)
     if users:
@@ -173,7 +173,7 @@ async def _still_in(intake: Intake, team: str, enterprise: str) -> bool:
 
 
 def _where(body: dict[str, Any]) -> tuple[str, str]:
-    """The workspace and its enterprise; no workspace for the installation of a whole organisation."""
+    """The workspace and its enterprise; no workspace for an organisation's installation."""
     team, enterprise = body.get("team_id") or "", body.get("enterprise_id") or ""
     match body:
         case {"authorizations": [{"is_enterprise_install": True, "enterprise_id": str(org)}, *_]}:

@@ -1,6 +1,6 @@
-"""Shares an answer that only its asker has seen with everybody in a channel, as it is in its messages.
+"""Shares an answer that only its asker has seen with everybody in a channel, in the form of its messages.
 
-Knows no work: it posts the messages' own blocks.
+Independent of works: it posts the messages' own blocks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PARTS = 50
 """Messages of one stage; more than any answer has."""
 PASSED_ON = ("markdown", "section", "rich_text", "header", "divider", "context", "image", "table")
 PAGE, PAGES = 1_000, 20
-"""Members of one call, and the most calls."""
+"""The members per call, and the most calls."""
 
 _log = logging.getLogger(__name__)
 _turns = KeyedLocks()
@@ -45,7 +45,7 @@ _turns = KeyedLocks()
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The result as a key of the catalogue; `done`: nothing is left to share."""
+    """The result as a key of the catalogue. `done`: nothing is left to share."""
 
     key: str
     done: bool = False
@@ -61,7 +61,7 @@ class Part:
 
 
 async def share(intake: Intake, location: Location, body: Body, past: Request) -> Shared:
-    """Post the pressed answer to the channel of the request `past`, once. The presser is the asker."""
+    """Post the pressed answer once to the channel of the request `past`. The presser is the asker."""
     origin = origin_of(past.origin)
     client = await intake.workspaces.client(location.team, location.enterprise)
     try:
@@ -69,7 +69,7 @@ async def share(intake: Intake, location: Location, body: Body, past: Request) -
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
         async with _turns.of((past.id, message_of(body))):
-            # The bot must not post there for others.
+            # The bot must not post there on behalf of outsiders.
             if not await is_member(client, origin.channel, location.user, beyond=True):
                 return Shared("buttons.you_may_not_share_slack")
             return await _shared(intake, client, location, body, past, parts)
@@ -86,7 +86,9 @@ async def _shared(
     past: Request,
     parts: Sequence[Part],
 ) -> Shared:
-    """Each part is claimed first, so that a second press, or one after a crash, posts only what is missing."""
+    """Share the parts. Each is claimed first, so that a second press, or one after a crash, posts only
+    what is missing.
+    """
     outbox, origin = intake.app.records.outbox, origin_of(past.origin)
     where = "buttons.shared" if location.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
@@ -102,12 +104,12 @@ async def _shared(
             ts = ts or await _post(client, to, credit if n == 0 else "", part, row)
             await outbox.sent(location.space, past.id, row.stage, ts)
             key = where
-        thread = thread or ts  # a long answer fills no channel
+        thread = thread or ts  # a long answer goes into a thread rather than filling the channel
     return Shared(key, done=True)
 
 
 async def _parts(intake: Intake, client: Client, location: Location, body: Body, past: Request) -> list[Part]:
-    """The messages of the pressed stage, in order, up to the pressed one."""
+    """The messages of the pressed stage in order, up to and including the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
         stored = await intake.app.records.offers.all(location.space, past.id, EPHEMERAL)
@@ -120,7 +122,7 @@ async def _parts(intake: Intake, client: Client, location: Location, body: Body,
 async def _before(
     intake: Intake, client: Client, location: Location, pressed: Mapping[str, Any], past: Request
 ) -> list[Part]:
-    """The messages of a long stage before its last one, by the outbox."""
+    """The messages of a long stage before its last one, according to the outbox."""
     metadata = pressed.get("metadata") or {}
     payload = metadata.get("event_payload") or {}
     stage, _, last = str(payload.get("key") or "").rpartition("#")
@@ -153,7 +155,7 @@ def _part(message: Mapping[str, Any]) -> Part:
 
 
 def passed_on(blocks: list[Block]) -> list[Block]:
-    """The readable blocks, without the prompts of choices, whose buttons are not shared."""
+    """The readable blocks without the prompts of choices, because their buttons are not shared."""
     following = [*blocks[1:], {}]
     readable: list[Block] = []
     for block, after in zip(blocks, following, strict=True):
@@ -170,7 +172,7 @@ def passed_on(blocks: list[Block]) -> list[Block]:
 
 
 def _unhinted(text: str) -> str:
-    """Without the hint on how to continue in the asker's own thread."""
+    """The text without the hint on how to continue in the asker's own thread."""
     return "\n".join(text_line for text_line in text.split("\n") if text_line not in _hints())
 
 
@@ -189,7 +191,7 @@ def _offers(block: Block) -> bool:
 
 
 async def is_member(client: Client, channel: str, user: str, *, beyond: bool) -> bool:
-    """Whether the person is a member of the channel; `beyond` is the answer where it has too many members to look."""
+    """Whether the person is a member of the channel; `beyond` is the answer if it has too many members to check."""
     cursor = ""
     for _ in range(PAGES):
         answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
@@ -202,7 +204,9 @@ async def is_member(client: Client, channel: str, user: str, *, beyond: bool) ->
 
 
 async def _post(client: Client, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
-    """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Unavailable."""
+    """Post a part. Returns the message's ts; `to` is the channel and the thread. Raises a surface's faults, and
+    Unavailable.
+    """
     arguments: dict[str, Any] = {
         "channel": to[0],
         "thread_ts": to[1] or None,
@@ -221,7 +225,7 @@ async def _post(client: Client, to: tuple[str, str], credit: str, part: Part, ro
 
 
 async def _posted_ts(client: Client, to: tuple[str, str], row: OutboxRow) -> str:
-    """The ts of a message whose post was not recorded, as before a crash; "" if there is none."""
+    """The ts of a message whose post was not recorded, for example before a crash; "" if there is none."""
     # Slack's clock and ours may differ a little.
     oldest = f"{row.created_at.timestamp() - 60:.6f}"
     window: dict[str, Any] = {"channel": to[0], "oldest": oldest, "limit": 200}

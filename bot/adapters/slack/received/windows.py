@@ -1,7 +1,7 @@
-"""Windows (Slack's modals) that ask for the text that a command was sent without: a long question, a prompt's new text.
+"""Windows (Slack's modals) that ask for a text that a command was sent without: a long question, a prompt's new text.
 
-The pending form is stored under the id in the window's callback_id, so that a window from before a restart, or hours
-ago, still works. Knows no work. Limits: Slack's documentation, "Views" and "Block elements".
+The pending form is stored under the id in the window's callback_id, so that a window opened hours ago or before a
+restart still works. Independent of works. Limits: Slack's documentation, "Views" and "Block elements".
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from bot.adapters.slack.received.intake import Intake
 
 TITLE_CHARS = 24
-"""Of a view's title, and of its buttons (Slack's documentation, "Views")."""
+"""The most characters of a view's title and of its buttons (Slack's documentation, "Views")."""
 FIELD_CHARS = 3_000
-"""The most that can be typed into a field (Slack's documentation, "Plain-text input element")."""
+"""The most characters that can be typed into a field (Slack's documentation, "Plain-text input element")."""
 PART_CHARS = 2_000
-"""Of a text that is edited, in each of its fields, so that there is room for more."""
+"""The characters of an edited text in each of its fields, which leaves room for more."""
 HINT_CHARS = 150
 OPTION_CHARS = 75
-"""Of an option's text in a menu (Slack's documentation, "Option object")."""
+"""The most characters of an option's text in a menu (Slack's documentation, "Option object")."""
 SHOWN_CHARS = 3_000
-"""Of a section's text (Slack's documentation, "Section block")."""
+"""The most characters of a section's text (Slack's documentation, "Section block")."""
 TYPED = "text"
 """The action_id of the text fields."""
 
@@ -60,7 +60,7 @@ async def ask(
     required: bool = True,
     form: bool = False,
 ) -> None:
-    """Open a window for the text of a pending form, and with `form` for its verb's form. Raises UserError.
+    """Open a window for the text of a pending form; with `form`, also for its verb's form. Raises UserError.
 
     It opens for the person of `location`. `filled` is the field's initial value, `shown` a text above it. `trigger` is
     valid for three seconds; `event` is what triggered it.
@@ -98,7 +98,7 @@ async def ask(
 
 
 async def reword(intake: Intake, trigger: str, location: Location, event: str, row: Verb, name: str) -> None:
-    """Open a window with the present text of a prompt, to be edited. Raises UserError."""
+    """Open a window to edit the present text of a prompt. Raises UserError."""
     name = name.strip()
     say, filled = await intake.words(location), await intake.wording(location, name)
     title, label = say("edge.edit", name=name), say("edge.edit_label")
@@ -107,7 +107,7 @@ async def reword(intake: Intake, trigger: str, location: Location, event: str, r
 
 
 async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> None:
-    """Open a view. Raises UserError where the trigger is too old, or Slack cannot be reached."""
+    """Open a view. Raises UserError if the trigger is too old, or Slack cannot be reached."""
     client = await intake.workspaces.client(location.team, location.enterprise)
     try:
         await client.views_open(trigger_id=trigger, view=view)
@@ -119,7 +119,9 @@ async def opened(intake: Intake, location: Location, trigger: str, view: Block) 
 async def perform(
     intake: Intake, body: Body, location: Location, invocation: Invocation, ack: AsyncAck
 ) -> bool:
-    """Perform a window's invocation; False if it was refused, which the person is told while the window stays open."""
+    """Perform a window's invocation. Returns False if it was refused; the person sees why while the
+    window stays open.
+    """
     if await intake.perform(location, _event(body), invocation, ack):
         return True
     await wrong(ack, (await intake.words(location))("slack_window.refused"))
@@ -136,7 +138,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
             await intake.app.request_of(location.space, event_id(PLATFORM, location.space, _event(body)))
             is not None
         ):
-            await ack()  # sent twice, and taken in the first time
+            await ack()  # sent twice, and accepted the first time
         else:
             await wrong(ack, say("slack_window.gone"))
         return
@@ -168,12 +170,12 @@ async def taken(intake: Intake, location: Location, ack: AsyncAck, doing: Corout
 
 
 async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
-    """Show a sentence under a field, and leave the window open."""
+    """Show a sentence under a field and leave the window open."""
     await ack(response_action="errors", errors={block or block_id(0): sentence})
 
 
 def _blamed(body: Body, error: UserError) -> str:
-    """The block_id of the field that the fault is about: the one that it names, else the first."""
+    """The block_id of the field that the fault is about: the one it names, else the first."""
     fields = list(body["view"]["state"]["values"])
     named = [f"{FIELD}{name}" for name in (*error.values, error.values.get("name"))]
     return next((field for field in named if field in fields), fields[0])
@@ -184,7 +186,7 @@ def _event(body: Body) -> str:
 
 
 def _hint(row: Verb, say: Words) -> str:
-    """An example of the text; only for a question it depends on the language."""
+    """An example of the text. Only for a question does it depend on the language."""
     return say(f"slack_window.hint_{row.work}") if row.plain else parse(row.example).text
 
 
@@ -218,7 +220,7 @@ def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "
 def field(
     n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True, most: int = FIELD_CHARS
 ) -> Block:
-    """The `n`th text field, from 0. Slack lets nobody type more than `most` characters."""
+    """The `n`th text field, counted from 0. Slack prevents typing more than `most` characters."""
     typed: Block = {
         "type": "plain_text_input",
         "action_id": TYPED,
@@ -245,7 +247,7 @@ def plain(text: str, most: int) -> Block:
 def typed(body: Body) -> str:
     """The texts of the window's fields, joined.
 
-    A field whose initial value ended with a line end still does, also if Slack has removed that.
+    If a field's initial value ended with a line end, its text does too, even if Slack has removed that.
     """
     view = body["view"]
     cut_off = {

@@ -1,7 +1,7 @@
 """Posts that can be neither edited nor found again: to one person alone, or to an action's response_url.
 
 Such an address answers one action, five times within half an hour, and is a secret: no fault and no log contains it.
-Knows no run but its id.
+Depends on nothing of a run except its id.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from storage.buttons import Offers
 
 EPHEMERAL: Final = "whispered"
-"""The kind of the storage's offers that hold messages to one person, as JSON with `text` and `blocks`, because Slack
-does not send such a message with a press.
+"""The kind of stored offers that holds messages to one person, as JSON with `text` and `blocks`, because Slack does not
+send such a message with a press.
 """
 EARLY_S: Final = 5.0
-"""How much earlier a response_url counts as expired, because a post takes time."""
+"""Seconds by which a response_url counts as expired early, because a post takes time."""
 ANSWERED: Final = "answered"
-"""The id of a message to a response_url, which returns none."""
+"""The id of a message to a response_url, because Slack returns none."""
 ALONE: Final = {"response_type": "ephemeral", "replace_original": False}
 """The fields of a post to a response_url for the person alone."""
 TIMEOUT: Final = aiohttp.ClientTimeout(total=20)
@@ -54,12 +54,12 @@ _log = logging.getLogger(__name__)
 
 
 async def answer_action(url: str, payload: Mapping[str, Any]) -> bool:
-    """Post to a response_url; whether Slack accepted it. Never raises, and never logs the address."""
+    """Post to a response_url. Returns whether Slack accepted it. Never raises, and never logs the address."""
     return url != "" and await _posted(url, payload) == 200
 
 
 async def _posted(url: str, payload: Mapping[str, Any]) -> int:
-    """Post to a response_url; the HTTP status, or 0 where there was no response."""
+    """Post to a response_url. Returns the HTTP status, or 0 if there was no response."""
     try:
         async with (
             aiohttp.ClientSession(timeout=TIMEOUT) as session,
@@ -68,21 +68,21 @@ async def _posted(url: str, payload: Mapping[str, Any]) -> int:
             if answer.status != 200:
                 _log.info("an answer to an action was refused: status %d", answer.status)
             return answer.status
-    except (aiohttp.ClientError, TimeoutError, ValueError) as fault:  # their texts hold the address
+    except (aiohttp.ClientError, TimeoutError, ValueError) as fault:  # their texts contain the address
         _log.info("an answer to an action could not be sent: %s", type(fault).__name__)
     return 0
 
 
 def usable(origin: Origin, now: Callable[[], float] = time.time) -> bool:
-    """Whether its response_url can still be used."""
+    """Whether the origin's response_url can still be used."""
     return bool(origin.response_url) and now() < origin.until - EARLY_S
 
 
 @dataclass(frozen=True, slots=True)
 class EphemeralReply:
-    """Posts for a run's asker alone, where they asked: a quick answer, or why there is none.
+    """Posts for a run's asker alone, in the place where they asked: a quick answer, or the reason why there is none.
 
-    By the action's response_url until it expires, then as an ephemeral message.
+    Uses the action's response_url until it expires, then an ephemeral message.
     """
 
     workspace: Workspace
@@ -92,7 +92,9 @@ class EphemeralReply:
     files = False
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """The message's id, or ANSWERED. Raises PlaceClosed where no ephemeral message is possible, and Refused."""
+        """Post for the asker alone. Returns the message's id, or ANSWERED. Raises PlaceClosed if no ephemeral message
+        is possible, and Refused.
+        """
         content = sent_as(page, style)
         if self.origin.private:
             await self._keep(ref.run, content)
@@ -119,7 +121,7 @@ class EphemeralReply:
         return str(answer["message_ts"])
 
     async def _keep(self, run: str, content: Mapping[str, Any]) -> None:
-        """Store the message, for a press on the button that shares it."""
+        """Store the message for the button that shares it."""
         space = self.workspace.space
         stored = await self.offers.all(space, run, EPHEMERAL)
         item = json.dumps(content, ensure_ascii=False)
@@ -128,7 +130,7 @@ class EphemeralReply:
 
 
 class Response:
-    """A public surface in a channel where the bot is no member: the action's response_url.
+    """A public surface in a channel where the bot is not a member: the action's response_url.
 
     A page is posted once it is final.
     """
@@ -140,8 +142,8 @@ class Response:
         self._posted = 0
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Raises NotSent while the page grows, Unavailable where Slack gives no response, and PlaceClosed once the
-        address has expired or refuses the page.
+        """Post the page. Raises NotSent while the page grows, Unavailable if Slack does not respond, and PlaceClosed
+        once the address has expired or refuses the page.
         """
         if page.growing:
             raise NotSent("it could not be changed any more")
@@ -150,7 +152,7 @@ class Response:
         for content in (
             sent_as(page, style),
             sent_as(page, MessageStyle.BARE),
-        ):  # it does not say what it refuses
+        ):  # the address does not say what it refuses
             payload = {"response_type": "in_channel", "replace_original": False, **content}
             if not usable(self._origin, self._now):
                 break
@@ -168,19 +170,19 @@ class Response:
         _log.info("what a message says by now is left out: it can't be changed")
 
     def renames(self, message: str, page: Page) -> bool:
-        """No: nothing here can be edited."""
+        """Always False: nothing here can be edited."""
         return False
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """None: Slack does not return the ids of these messages."""
+        """Always None: Slack does not return the ids of these messages."""
         return None
 
     async def delete(self, message: str) -> None:
-        """Does nothing: such a message cannot be deleted."""
+        """Do nothing: such a message cannot be deleted."""
 
 
 async def tell(workspaces: Workspaces, location: Location, text: str, response_url: str = "") -> None:
-    """Show a person a sentence or a few, in Markdown, without a run: a refusal, a fault, a hint.
+    """Show a person one or a few sentences in Markdown without a run: a refusal, a fault, a hint.
 
     Never raises: a failure is logged.
     """
@@ -188,7 +190,7 @@ async def tell(workspaces: Workspaces, location: Location, text: str, response_u
 
 
 async def show(workspaces: Workspaces, location: Location, page: Page, response_url: str = "") -> None:
-    """Show a person a whole page, or its plain text where Slack refuses the blocks."""
+    """Show a person a whole page, or its plain text if Slack refuses the blocks."""
     contents: list[dict[str, Any]] = [{"text": page.plain}]
     if page.blocks:
         contents.insert(0, {"text": page.plain, "blocks": page.blocks})
@@ -206,7 +208,7 @@ async def show(workspaces: Workspaces, location: Location, page: Page, response_
         for content in contents:
             try:
                 await post(**content, **where)
-            except SurfaceFault as fault:  # the bot may not be in the channel; the person may have left
+            except SurfaceFault as fault:  # the bot may not be in the channel, or the person may have left
                 _log.info("a person could not be told something there: %s", fault)
             else:
                 return
@@ -214,7 +216,7 @@ async def show(workspaces: Workspaces, location: Location, page: Page, response_
 
 
 def _ways(client: Any, location: Location) -> Iterator[tuple[Post, dict[str, Any]]]:
-    """The calls to try: in the conversation itself, then in the person's direct one."""
+    """The calls to try: first in the conversation itself, then in the person's direct conversation."""
     if location.direct:
         thread = location.thread or location.message or None
         yield client.chat_postMessage, {"channel": location.channel, "thread_ts": thread}

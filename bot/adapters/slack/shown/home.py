@@ -1,6 +1,6 @@
-"""The home of a run on Slack: a new thread, an existing thread, the channel, or the DM; and its view.
+"""The home of a run on Slack (a new thread, an existing thread, the channel, or the DM) and its view.
 
-Where one of them closes, the run continues in another, with a sentence that says so. Knows no events.
+If one of them closes, the run continues in another, with a sentence that says so. Independent of events.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ if TYPE_CHECKING:
     from storage.records import Records
 
 POINTER = "pointer"
-"""The outbox's key of the pointer: a sentence in the place of the question with a link to the answer."""
+"""The outbox key of the pointer: a sentence in the place of the question with a link to the answer."""
 SPOKEN = "spoken"
-"""The outbox's key of what is not a stage, but is heard of one; each clip is a part of it."""
+"""The outbox key of a stage's audio, which is no stage itself; each clip is a part of it."""
 OWN_KEYS = (ASKED, PLAN, POINTER)
-"""The outbox's keys of messages that are no stage."""
+"""The outbox keys of messages that are no stage."""
 ROLL_AFTER_S = 210.0
-"""After this a growing text continues in another message: Slack ends a stream after some five minutes."""
+"""Seconds after which a growing text continues in another message; Slack ends a stream after some five minutes."""
 WAITS_S = 5.0
-"""After this without a message people are told that they wait."""
+"""Seconds without a message after which people are shown that they wait."""
 TITLE = 100
-"""Characters of another conversation's title in a link to it."""
+"""The most characters of another conversation's title in a link to it."""
 _PROMPTS = ("slack_thread.prompt_help", "slack_thread.prompt_books")
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class RootMessage:
-    """One run's root message. `recalled`: it is from before a crash; the outbox does not know on which surface."""
+    """One run's root message. `recalled`: it is from before a crash, and the outbox does not know on which surface."""
 
     request: Request
     origin: Origin
@@ -82,14 +82,14 @@ class RootMessage:
     say: Words
     recalled: bool = False
     exists: bool = False
-    """For the writer it is always a post."""
+    """Always False, so that the writer treats each write as a post."""
     _dropped: bool = False
     _surface: Thread = field(init=False)
     _message: str = ""
     _fault: Exception | None = None
 
     async def post(self, surface: Thread) -> str:
-        """Have the writer post it on this surface; its ts. Raises the faults of a surface."""
+        """Have the writer post it on this surface. Returns its ts. Raises the faults of a surface."""
         self._surface, self._message, self._fault = surface, "", None
         writer = self.writers.at(surface.key)
         try:
@@ -104,7 +104,9 @@ class RootMessage:
         return self._message
 
     async def write(self) -> bool:
-        """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
+        """Write the message when the writer calls this. Every step can be repeated after a crash. Raises
+        Unavailable.
+        """
         surface, space, run = self._surface, self.request.place.space, self.request.id
         if self._dropped:
             return False
@@ -126,14 +128,14 @@ class RootMessage:
             self._fault = fault
         except Unavailable:
             raise
-        except Exception:  # of our own: it would come again
+        except Exception:  # our own fault, which a retry would only repeat
             self._fault = Refused("a fault of our own")
             raise
         return True
 
 
 class SlackHome:
-    """See home.Home. `opened` is called once the home is open."""
+    """Slack's `home.Home`. `opened` is called once the home is open."""
 
     further = False
     tell: Callable[[str], None]
@@ -154,18 +156,18 @@ class SlackHome:
         self._session = Session(self._workspace, self._side_tasks, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._told = False
-        """Whether the asker hears that there is no answer."""
+        """Whether the asker is notified if there is no answer."""
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
         self._aside = EphemeralReply(self._workspace, origin, records.offers)
-        # In a direct conversation only the asker reads anyway; for a schedule there is no asker.
+        # In a direct conversation only the asker reads anyway; a schedule has no asker.
         nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
         self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
         self.root_message = (
             RootMessage(request, origin, records.outbox, writers, self._say) if makes_its_own else None
         )
-        # The surface if nothing can be opened; for private runs the person's direct conversation.
+        # The surface if nothing can be opened. For private runs it is the person's direct conversation.
         inside = origin.thread if origin.home in ("here", "there") else ""
         self.surface: Surface[Page] = (
             Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
@@ -201,7 +203,7 @@ class SlackHome:
             self.opened()
 
     async def find(self) -> None:
-        """Find or make the place, without showing anything else there."""
+        """Find or create the place, without showing anything else there."""
         origin = self._origin
         try:
             if self.root_message is not None:
@@ -221,7 +223,7 @@ class SlackHome:
                 self._side_tasks.do(self._aside.say(self._sentence("no_direct")))
 
     async def _open_thread(self, root_message: RootMessage) -> None:
-        """Post the root message where that is possible, and use the thread under it."""
+        """Post the root message where possible, and use the thread under it."""
         origin, place = self._origin, self._place
         bound = await self._records.threads.real(place.space, place.channel, place.thread)
         if bound is not None:  # before a crash
@@ -237,7 +239,7 @@ class SlackHome:
             self._side_tasks.do(self._point("pointer", channel, thread))
 
     async def _post_root(self, root_message: RootMessage) -> tuple[str, str]:
-        """Post the root message; its channel and ts."""
+        """Post the root message. Returns its channel and ts."""
         origin = self._origin
         if not origin.private:
             try:
@@ -259,7 +261,7 @@ class SlackHome:
         return dm, await root_message.post(Thread(self._workspace, dm))
 
     async def _say_that_it_waits(self, posted: asyncio.Event) -> None:
-        """Tell the asker, who sees nothing yet, if the channel's other messages hold up the first one."""
+        """Show the asker, who sees nothing yet, that they wait if the channel's other messages delay the first one."""
         await self._clock.wait(posted, WAITS_S)
         if not posted.is_set() and self.response is not None:
             await self._aside.say(self._sentence("waits"))
@@ -270,7 +272,7 @@ class SlackHome:
         return str(opened["channel"]["id"])
 
     def _thread(self, channel: str, thread: str) -> Thread:
-        """The surface of a thread. Streams need a thread, and the asker's workspace."""
+        """The surface of a thread. Streams need a thread and the asker's workspace."""
         origin = self._origin
         streams = None
         if thread and self._ordered and origin.team and origin.user:
@@ -299,12 +301,12 @@ class SlackHome:
         self.tell(self._say("slack_thread.no_file", name=name))
 
     def _without_name(self) -> None:
-        """Say why a speaker's name is only in bold, once in a workspace."""
+        """Say why a speaker's name is only in bold, once per workspace."""
         if self._workspace.workspaces.nameless(self._workspace.space):
             self.tell(self._say("own_name.no_scope", scope=CUSTOMIZE))
 
     async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
-        """Post the pointer once, for the asker alone, in the place of the question."""
+        """Post the pointer once, to the asker alone, in the place of the question."""
         row = await self._records.outbox.claim(self._place.space, self._run, POINTER)
         if row.fresh:
             link = await self._workspace.permalink(channel, thread) if thread else ""
@@ -319,7 +321,7 @@ class SlackHome:
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
     ) -> None:
-        """Tell the asker; files that Slack has refused have been named already."""
+        """Tell the asker. Files that Slack has refused have already been named."""
         origin = self._origin
         if self.style is MessageStyle.BARE or self._told or not origin.user:
             return
@@ -356,10 +358,10 @@ class SlackHome:
     async def _elsewhere(
         self, surface: Surface[Page], closed: PlaceClosed
     ) -> tuple[Surface[Page], str] | None:
-        """The next surface, and the sentence about it. Raises Gone where a user has deleted the thread."""
+        """The next surface and the sentence about it. Raises Gone if a user has deleted the thread."""
         origin = self._origin
         root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
-        if not origin.user and (root_deleted or closed.code in LOST):  # while the bot was off
+        if not origin.user and (root_deleted or closed.code in LOST):  # lost while the bot was off
             place = self._place if root_deleted else replace(self._place, thread="")
             self._side_tasks.do(leave_place(self._records.schedules, place))
         if root_deleted:
@@ -378,7 +380,7 @@ class SlackHome:
         return Thread(self._workspace, dm), why
 
     def _sentence_of(self, closed: PlaceClosed) -> str:
-        """The sentence on why the answer is in the direct conversation."""
+        """The sentence that says why the answer is in the direct conversation."""
         away = closed.code in NOT_IN_CHANNEL
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
@@ -394,9 +396,9 @@ class SlackHome:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)
 
     async def line(self, elsewhere: Elsewhere) -> str:
-        """The link to another conversation of this space; its thread is renamed to the title.
+        """The link to another conversation of this space, whose thread is renamed to the title.
 
-        Slack's threads have no name but their session's title, and are never archived.
+        Slack's threads have no name except their session's title, and are never archived.
         """
         title = literal(elsewhere.title, TITLE) or "…"
         thread = await self._real(elsewhere.place)
@@ -449,14 +451,16 @@ class SlackHome:
 def view_of(
     records: Records, workspaces: Workspaces, writers: Writers, _run: str, request: Request, outbox: Outbox
 ) -> View:
-    """The view of a run, with a plan if its verb is `planned`; made again from the stored request after a crash."""
+    """The view of a run, with a plan if its verb is `planned`. After a crash it is made again from the
+    stored request.
+    """
     origin = placing.origin_of(request.origin)
     home = SlackHome(workspaces, request, records, writers)
     if origin.home == "alone":
         threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     else:
         threaded = origin.home != "channel"
-    adapt = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
+    adapt = partial(as_typed, thread=threaded)  # Slack has no commands in threads
     dialect = Dialect(pages, adapt=adapt, roll_after_s=ROLL_AFTER_S, own_keys=OWN_KEYS)
     view = Composer(request, outbox, records.offers, home, writers, dialect, records.votes)
     if not commands.verb(request.work, request.verb).planned:

@@ -1,4 +1,4 @@
-"""What was narrated, as a file in the thread where its text stands, with a line that says who speaks."""
+"""Audio of a narration, as a file in the thread of its text, with a line that names the speaker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 async def post(
     records: Records, workspaces: Workspaces, writers: Writers, request: Request, clip: Clip, key: str
 ) -> None:
-    """Post it below what the run has said, once; what cannot be sent is told there."""
+    """Post the clip once, below what the run has said. What cannot be sent is mentioned there."""
     home = SlackHome(workspaces, request, records, writers)
     lines = [clip.note] if clip.note else []
     home.tell = lines.append
@@ -52,7 +52,7 @@ async def post(
 async def unpost(
     records: Records, workspaces: Workspaces, writers: Writers, request: Request, key: str
 ) -> None:
-    """Delete what was posted of a stage, or of the whole run."""
+    """Delete the posted clips of a stage, or of the whole run."""
     own = f"{SPOKEN}#{key}:" if key else f"{SPOKEN}#"
     sent = [
         row for row in await records.outbox.all(request.place.space, request.id) if row.stage.startswith(own)
@@ -64,7 +64,7 @@ async def unpost(
         await home.find()
         for row in sent:
             message = row.message_id
-            if message is None:  # perhaps a crash came before it was noted
+            if message is None:  # perhaps a crash came before the post was recorded
                 message = await find(home.surface, MessageRef(request.id, row.stage), row.created_at)
             if message:
                 with suppress(Gone, Refused):  # somebody else has deleted it
@@ -75,8 +75,8 @@ async def unpost(
 
 
 async def find(surface: Surface[Page], ref: MessageRef, since: datetime) -> str | None:
-    """The message of a clip that was sent since then; a recording made again counts as the same one. Raises a surface's
-    faults.
+    """The message of a clip that was sent since `since`; a new recording of the same stage counts as the same clip.
+    Raises a surface's faults.
     """
     message = await with_retries(partial(surface.find, ref, since, ()))
     if message is None and isinstance(surface, Thread):
@@ -89,7 +89,7 @@ async def find(surface: Surface[Page], ref: MessageRef, since: datetime) -> str 
 async def _once(
     outbox: Outbox, home: SlackHome, request: Request, part: str, page: Page, style: MessageStyle
 ) -> None:
-    """Post it, unless it is there: also where a crash came before that was noted. Raises a surface's faults."""
+    """Post a page unless it is already there, even if a crash prevented the record. Raises a surface's faults."""
     surface, stage = home.surface, f"{SPOKEN}#{part}"
     row = await outbox.claim(request.place.space, request.id, stage)
     if row.state == "sent":

@@ -1,6 +1,6 @@
 """The plan of a run with many stages, in the root message of its thread or in a message of its own.
 
-It follows the run's stages; the channel's writer writes it like any message. Knows no text of an answer.
+It follows the run's stages; the channel's writer writes it like any message. Independent of an answer's text.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 ASKED, PLAN = "asked", "plan"
-"""The outbox's keys of the root message, and of a plan without a root message."""
+"""The outbox keys of the root message, and of a plan without a root message."""
 LEAST = 2
-"""Stages of which a plan is made."""
+"""The fewest stages for which a plan is made."""
 _ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "error"}
 
 _log = logging.getLogger(__name__)
 
 
 class Plan:
-    """The plan of one run: in the root message, which shows what was `asked`; for None in a message of its own, once
-    there are several stages.
+    """The plan of one run. It is in the root message, which shows what was `asked`; if `asked` is None, in its own
+    message once there are several stages.
 
-    `opened` has to be called once the home is open. After a fault it is not updated any more.
+    Call `opened` once the home is open. After a fault the plan is not updated any more.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Plan:
         return self._surface is not None
 
     def enter(self, stage: Stage) -> None:
-        """Add a stage, which completes the one before; or retitle the open one."""
+        """Add a stage and complete the previous one; or retitle the open one."""
         last = next(reversed(self._tasks), None)
         if last is not None and last != stage.key:
             self._set(last, "complete")
@@ -102,7 +102,7 @@ class Plan:
         self._changed()
 
     async def written(self) -> None:
-        """Wait until it is written, or given up."""
+        """Wait until the plan is written or given up."""
         if self._writer is not None:
             await self._writer.settled(self)
 
@@ -111,7 +111,7 @@ class Plan:
         self._surface = None
 
     async def write(self) -> bool:
-        """For the writer. Raises Unavailable."""
+        """Write the plan when the writer calls this. Raises Unavailable."""
         page = self._page()
         if self._surface is None or page.shown == self._shown:
             return False
@@ -172,7 +172,7 @@ class Planned:
     """A view with a plan that follows its stages."""
 
     def __init__(self, view: View, plan: Plan, find: Callable[[], Awaitable[None]]) -> None:
-        """`find` finds or makes the place."""
+        """`find` finds or creates the place."""
         self._view = view
         self._plan = plan
         self._find = find
@@ -193,7 +193,7 @@ class Planned:
             self._plan.drop()
             raise
         if status != "stopped" and not self._plan.placed and await self._plan.left_over():
-            await self._find()  # only the asker was told how it ended, and the home is not open
+            await self._find()  # only the asker was told the end, and the home is not open
             self._plan.opened()
         await self._plan.written()
 

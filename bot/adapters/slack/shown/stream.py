@@ -1,7 +1,8 @@
 """A thread while the agent works: streamed messages, Slack's stop button, a status line, a title.
 
-A stream can only be appended to, and cannot be read: once its text may not be the beginning of the page, it is ended,
-and the caller rewrites the message. The rest is done in tasks beside the answer. Knows no run.
+A stream can only be appended to, and cannot be read. Once its text may no longer be the beginning of the page, the
+stream is ended and the caller rewrites the message. Everything else runs in tasks that the answer does not wait for.
+Independent of runs.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from bot.adapters.slack.text.page import Page
 
 LONGEST_S = 240.0
-"""Slack ends a stream by itself after some five minutes, which its documentation does not say; issue 1859 of
-slackapi/python-slack-sdk and others measured it.
+"""Seconds after which a stream is ended. Slack ends one by itself after some five minutes; its documentation does not
+say so, but issue 1859 of slackapi/python-slack-sdk and others measured it.
 """
 STATUS = 100
-"""Characters of a thread's status line, which is one line above the box for the reply."""
+"""The most characters of a thread's status line, one line above the reply box."""
 TITLE = 200
-"""Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
+"""The most characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
 
 WORKS, WAITS = "processing", "active"
 _MARKS = re.compile("[*_`~]")
@@ -42,7 +43,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Stream:
-    """`shown` is its text, as long as it is `sure`. `began` by the clock. `end` is the room for its end."""
+    """An open stream. `shown` is its text, which is known while it is `sure`. `began` is its start by the clock. `end`
+    is the room reserved for its end.
+    """
 
     shown: str
     began: float
@@ -53,10 +56,10 @@ class _Stream:
 
 @dataclass(slots=True)
 class Streams:
-    """The streams of a thread. `recipient` is the (team, user) who asked. `idle` is a status line that is not shown,
-    `held` the one while a message waits to be posted whole.
+    """The streams of a thread. `recipient` is the (team, user) who asked. `idle` is a status line that is not shown;
+    `held` is the one shown while a message waits to be posted whole.
 
-    `session` is the status of the thread's session after a stream's end.
+    `session` is the status of the thread's session after a stream ends.
     """
 
     workspace: Workspace
@@ -71,7 +74,7 @@ class Streams:
     _refused: bool = False
 
     async def begin(self, page: Page, speaker: Mapping[str, Any]) -> str | None:
-        """Begin a stream; the new message, or None where it has to be posted instead. Raises Unsure.
+        """Begin a stream. Returns the new message, or None if it must be posted instead. Raises Unsure.
 
         `speaker`: the name and picture, if not the bot's. Raises PlaceClosed where these are not permitted.
         """
@@ -103,9 +106,9 @@ class Streams:
         except (Gone, NotEditable, Refused, PlaceClosed) as fault:
             if speaker and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
                 raise
-            if page.meanwhile is not None:  # its buttons, perhaps
+            if page.meanwhile is not None:  # perhaps because of its buttons
                 return await self.begin(replace(page, meanwhile=None), speaker)
-            # If the stream is not the reason, the post will raise it.
+            # If the stream is not the reason, the post will raise the fault.
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
             return None
@@ -115,11 +118,12 @@ class Streams:
         return message
 
     async def hold(self) -> None:
-        """Say in the thread's status line that people wait; Slack removes it with the next message there."""
+        """Show in the thread's status line that people wait; Slack removes it with the next message there."""
         await self._say(self.held)
 
     async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
-        """Append to the stream to show the page; False where it is no stream (any more) and has to be rewritten.
+        """Append to the stream to show the page. Returns False if there is no stream (any more) and the message must be
+        rewritten.
 
         Raises Unavailable, and the faults of a surface.
         """
@@ -127,7 +131,7 @@ class Streams:
         if stream is None:
             return False
         young = self.clock.time() - stream.began < LONGEST_S
-        # A stream has the table as code or a list; the message that takes its place, as a table.
+        # A stream shows the table as code or a list; the message that replaces it shows a table.
         if stream.sure and page.body.startswith(stream.shown) and (page.growing or not page.tabled):
             new = page.body[len(stream.shown) :]
             try:
@@ -155,7 +159,7 @@ class Streams:
         return False
 
     async def end(self, message: str) -> None:
-        """End the stream of a message, if it is one. Raises Unavailable, Gone and PlaceClosed."""
+        """End the stream of a message, if it has one. Raises Unavailable, Gone and PlaceClosed."""
         with suppress(Refused, NotEditable):  # it has ended, or was never one
             await self._stop(message)
         stream = self._live.pop(message, None)
@@ -194,7 +198,7 @@ class Streams:
 
 @dataclass(slots=True)
 class Session:
-    """The agent session of one run. `user` asked, and `title` is the conversation's."""
+    """The agent session of one run. `user` is the asker, and `title` is the conversation's."""
 
     workspace: Workspace
     side_tasks: SideTasks
@@ -204,25 +208,27 @@ class Session:
     _status_sent: str = ""
     _end: End | None = None
     _skipped: bool = False
-    """Whether there was no room to say that it works."""
+    """Whether there was no room to say that the agent works."""
     _titled: bool = False
     _setting: asyncio.Task[None] | None = None
 
     def want(self, channel: str, thread: str, status: str) -> None:
-        """Set the session's status. WORKS: the thread has a stop button. WAITS: it waits for people."""
+        """Set the session's status. WORKS: the agent works, and the thread has a stop button. WAITS: it waits for
+        people.
+        """
         self._wanted = status
         if self._setting is None or self._setting.done():
             self._setting = self.side_tasks.do(self._send_status(channel, thread))
 
     async def _send_status(self, channel: str, thread: str) -> None:
-        """Send the wanted status; one that has changed before there was room for it is left out."""
+        """Send the wanted status. A status that changed before there was room for it is left out."""
         self._status_sent = ""
         while self._status_sent != self._wanted:
             try:
                 await with_retries(partial(self._set, channel, thread))
             except Unavailable:
                 if self._wanted == WAITS:
-                    self._status_sent = ""  # else the stop button would stay
+                    self._status_sent = ""  # otherwise the stop button would stay
                 elif self._status_sent == self._wanted:
                     raise
 
@@ -234,11 +240,11 @@ class Session:
             self._skipped = self._end is None
             if self._skipped:
                 raise NotSent("no room to take it back")
-        # After WORKS, WAITS must not be left out: the stop button would stay.
+        # After WORKS, WAITS must not be left out, or the stop button would stay.
         urgency.set(Rank.FIRST if status == WAITS and not self._skipped else Rank.PASSING)
         self._status_sent = status
         title = plain(self.title, TITLE)
-        # Only once: later the thread may have got another title, or lost it with the words that were taken back.
+        # Only once: later the thread may have another title, or have lost it with words that were taken back.
         about = {"initiator_user_id": self.user}
         if title and not self._titled:
             about["title"] = title
@@ -261,7 +267,7 @@ class Session:
     async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
         """Suggest these prompts, each a `title` and the `message` that it sends, below the newest message.
 
-        Without the thread: for an app with an agent view a call with one has no effect (Slack's documentation,
+        The call names no thread: for an app with an agent view a call that does has no effect (Slack's documentation,
         "assistant.threads.setSuggestedPrompts").
         """
         client = await self.workspace.client()

@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 async def take_back(
     records: Records, workspaces: Workspaces, request: Request, stays: Collection[str] | None
 ) -> None:
-    """See Platform.take_back."""
+    """See `Platform.take_back`."""
     origin, place, outbox = placing.origin_of(request.origin), request.place, records.outbox
     rows = await outbox.all(place.space, request.id)
     if origin.home == "alone" and not any(row.stage == POINTER for row in rows):
-        # Ephemeral messages: Slack lets nobody change them, and shows them until the client is loaded again.
+        # Ephemeral messages: Slack lets nobody change them, and shows them until the client is reloaded.
         rows = [row for row in rows if row.stage.startswith((NAMED, SHARED))]
     workspace = Workspace(workspaces, origin.team, origin.enterprise)
     bound = await records.threads.real(place.space, place.channel, place.thread)
@@ -45,7 +45,7 @@ async def take_back(
     if origin.user and not channel.startswith("D"):
         with suppress(SurfaceFault):
             direct = await until_available(partial(_direct, workspace, origin.user))
-    # First: a thread whose messages are all deleted has no title to change.
+    # First, because a thread whose messages are all deleted has no title to change.
     titled = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
     began = origin.message != "" and origin.thread == origin.message and not origin.earlier
     if thread and (began or any(row.stage == ASKED for row in rows)):
@@ -75,9 +75,9 @@ async def _untitled(workspace: Workspace, channel: str, thread: str, locale: str
 
 
 async def _removed(surfaces: Collection[Thread], request: Request, row: OutboxRow) -> None:
-    """Delete a message where it is; the one above a thread says instead that it was taken back."""
+    """Delete a message where it is. The message above a thread is edited to say that the request was taken back."""
     if (row.message_id or "").startswith(ANSWERED):
-        return  # Slack lets nobody change what was posted for a command's own address
+        return  # Slack lets nobody change what was posted to a command's own address
     ref = MessageRef(request.id, row.stage)
     for surface in surfaces:
         try:

@@ -1,7 +1,7 @@
 """The surface of a channel or thread with the bot's own messages and files.
 
-Says how a page is sent, and how a message of the bot's is identified: by its metadata, or by its file. Knows no run and
-no stage. Files: https://docs.slack.dev/messaging/working-with-files
+Defines how a page is sent, and how a message of the bot is identified: by its metadata, or by its file. Independent of
+runs and stages. Files: https://docs.slack.dev/messaging/working-with-files
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 EVENT = "sutradhar"
 """The event_type of our messages' metadata."""
 CLOCKS_APART = timedelta(minutes=1)
-"""How far our clock and Slack's may differ in the search for a sent message."""
+"""How far our clock and Slack's may differ when a sent message is searched for."""
 LOOK_BACK, PAGES = 100, 5
-"""Messages of one call, and the most calls, in the search for a sent message."""
+"""The messages per call, and the most calls, when a sent message is searched for."""
 EDITED = 4_000
-"""Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
+"""The most characters of a text for chat.update (Slack's documentation, "msg_too_long")."""
 FILE = "file:"
-"""The prefix of the id of a file's message; no ts begins so."""
+"""The prefix of the id of a file's message; no ts begins with it."""
 UPLOAD_S = 120.0
 ALT = 1_000
-"""Characters of a picture's alternative text (its documentation, "files.getUploadURLExternal")."""
+"""The most characters of a picture's alternative text (Slack's documentation, "files.getUploadURLExternal")."""
 USERNAME = 80
-"""Characters of a message's sender name."""
+"""The most characters of a message's sender name."""
 _ENDED = {"pending": "error", "in_progress": "error"}
-"""The final status of a plan's open stages."""
+"""The final status for each status of a plan's open stages."""
 
 
 _log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def sender(speaker: Speaker) -> dict[str, str]:
 
 
 def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
-    """The page's text and blocks; with blocks the text is for notifications and clients without blocks."""
+    """The page's text and blocks. With blocks, the text is for notifications and for clients without blocks."""
     text = page.plain if page.plain.strip() else "…"
     if style is MessageStyle.LAYOUT:
         return {"text": text[:TEXT], "blocks": page.blocks}
@@ -82,7 +82,7 @@ def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
 
 
 class Thread:
-    """A thread, or without `thread` the channel itself. With `streams` growing pages are streamed."""
+    """A thread, or the channel itself without `thread`. With `streams`, growing pages are streamed."""
 
     def __init__(
         self,
@@ -96,11 +96,11 @@ class Thread:
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
         without_name: Callable[[], None] = lambda: None,
     ) -> None:
-        """`never_streamed` are the keys of messages that are no streams, nor are their parts. `of_others` gives those
-        of some messages that are known to be other runs'; it raises StorageFault.
+        """`never_streamed` are the keys of messages that are never streamed, nor are their parts. `of_others` returns
+        which of some messages are known to belong to other runs; it raises StorageFault.
 
-        `without_file` is called with a file that Slack refuses, and the fault; `without_name` where no speaker's name
-        is permitted.
+        `without_file` is called with a file that Slack refuses and the fault; `without_name` is called if no speaker's
+        name is permitted.
         """
         self._workspace = workspace
         self._without_name = without_name
@@ -112,12 +112,12 @@ class Thread:
         self._never_streamed = never_streamed
         self._of_others = of_others
         self._ends: dict[str, End] = {}
-        """Room for the last edits of growing messages that are no streams."""
+        """Room reserved for the last edits of growing messages that are not streamed."""
         self._held: set[MessageRef] = set()
         self.uploads = Uploads(workspace, channel, thread)
 
     def _own(self, page: Page) -> Speaker | None:
-        """The speaker as the page's sender, None for the bot."""
+        """The speaker as the page's sender; None for the bot."""
         speaker = None if page.files else page.speaker
         workspace = self._workspace
         return speaker if speaker and speaker.own and workspace.workspaces.names(workspace.space) else None
@@ -135,7 +135,7 @@ class Thread:
                 self._without_name()
             except (
                 Refused
-            ) as refused:  # its picture, perhaps; if it is the page, it will be refused once more
+            ) as refused:  # perhaps because of its picture; if it is the page, it will be refused again
                 _log.info("a message goes out under the bot's own name: %s", refused)
         return await self._post(page, ref, style, {})
 
@@ -151,7 +151,7 @@ class Thread:
             if begun is not None:
                 return begun
         client = await self._workspace.client()
-        # The first words of a page without any are an edit, too.
+        # A wordless page needs an extra edit for its first words.
         end = client.keep_end("chat.update", 1 + page.wordless) if page.growing else None
         if page.growing and end is None:
             await self._hold(ref)
@@ -165,7 +165,7 @@ class Thread:
             **sent_as(page, style),
             **own,
         )
-        # A file needs the id of the direct conversation, while a post also takes the person's id.
+        # A file needs the direct conversation's id, while a post also accepts the person's id.
         self.channel = self.uploads.channel = str(posted["channel"])
         self.key = (self._workspace.space, self.channel)
         message = str(posted["ts"])
@@ -208,7 +208,7 @@ class Thread:
             self._ends.pop(message, None)
 
     async def _end(self, message: str) -> None:
-        """End a stream, also one from before a crash."""
+        """End a stream, including one from before a crash."""
         streams = self.streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
         await streams.end(message)
 
@@ -225,8 +225,8 @@ class Thread:
                 await client.chat_update(channel=self.channel, ts=message, **ending)
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """Find it by its metadata. A stream gets these only at its end, so a message of the bot's without any may be
-        it, unless it is known to be another run's. Raises Unavailable where that is not known now.
+        """Find the message by its metadata. A stream gets metadata only at its end, so a message of the bot without any
+        may be it, unless it is known to belong to another run. Raises Unavailable if that cannot be found out now.
         """
         oldest = (since - CLOCKS_APART).timestamp()
         try:
@@ -262,7 +262,7 @@ class Thread:
         return next((id for id in likely if id not in others), None)
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
-        """The messages since then, in no order."""
+        """The messages between `oldest` and `latest`, in no particular order."""
         window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
         if latest:
             window |= {"latest": latest, "inclusive": True}
@@ -296,7 +296,7 @@ class Thread:
 
 
 def _ending_edit(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
-    """The edit that finishes an interrupted message: no stop button, `note` below, no open stage in a plan."""
+    """The edit that finishes an interrupted message: no stop button, `note` below it, no open stage in a plan."""
     blocks = without_button(message.get("blocks") or (), f"stop:{run}")
     for at, block in enumerate(blocks):
         if block.get("type") == "plan":
@@ -324,13 +324,13 @@ class Uploads:
     def remember(
         self, ref: MessageRef, messages: Sequence[Mapping[str, Any]], known_ids: Collection[str]
     ) -> None:
-        """Keep the files of these messages: one of them may be the message of `ref`."""
+        """Remember the files of these messages, because one of them may be the message of `ref`."""
         files = [file for message in messages for file in message.get("files") or ()]
         self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known_ids]
 
     def seen(self, ref: MessageRef, name: str) -> str | None:
-        """The file's message of this name that `Thread.find` has come upon, whatever its size: a recording made again
-        is another one.
+        """The message of the file with this name that `Thread.find` has come across. Its size does not matter, because
+        a new recording has another.
         """
         return next(
             (FILE + str(file["id"]) for file in self._seen.get(ref, ()) if file.get("name") == name), None
@@ -363,13 +363,13 @@ class Uploads:
         return FILE + str(ticket["file_id"])
 
     async def same(self, message: str, page: Page) -> None:
-        """Raises NotEditable where the message is another file than the page's, and Unavailable."""
+        """Raise NotEditable if the message's file differs from the page's, and Unavailable."""
         if not page.files:
             raise NotEditable
         try:
             client = await self.workspace.client()
             stored: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
-        except Refused:  # deleted, or files may not be read: leave it
+        except Refused:  # deleted, or files may not be read, so leave it
             return
         name, data = page.files[0]
         if (stored.get("name"), stored.get("size")) != (name, len(data)):
@@ -381,7 +381,7 @@ class Uploads:
 
 
 async def _send(url: str, data: bytes) -> None:
-    """Upload the bytes. The address is a secret, and is in no fault's text."""
+    """Upload the bytes. The address is a secret, and no fault's text contains it."""
     timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
     try:
         async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:

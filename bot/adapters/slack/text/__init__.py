@@ -1,1 +1,1 @@
-"""Text in Slack's formats: Markdown, mrkdwn, blocks. Pure: knows no client, no run and no channel."""
+"""Text in Slack's formats: Markdown, mrkdwn, blocks. Pure; independent of clients, runs and channels."""

@@ -4,8 +4,8 @@ A `markdown` block, a mrkdwn text (https://docs.slack.dev/messaging/formatting-m
 each have their own syntax. All words of a model, a document or a person go through `literal` or `plain`, or through
 `markdown.safe`, `mrkdwn` or `line`.
 
-Three invariants hold for any line that is made safe: backticks are only around code of one line, `](` only in checked
-links, and `<` begins neither a mention nor a tag nor a link in Slack's own syntax.
+Three invariants hold for each safe line: backticks occur only around one-line code, `](` occurs only in checked links,
+and `<` begins neither a mention nor a tag nor a link in Slack's own syntax.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from bot.markdown import plain as unmarked
 BROKEN = "\u200b"
 """An invisible character that breaks up a construct."""
 GRAVE = "\u02cb"
-"""Replaces a backtick that would open or close code by accident."""
+"""Replaces a backtick that would accidentally open or close code."""
 
 _SOLID = 600
-"""Characters of code or a link that is not cut."""
+"""The most characters of code or of a link that is not cut."""
 
 _NEXT = re.compile(r"[\\`\[\]<&@!]|https?://", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _LOUD = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
 _TAME = re.compile(r"[\s\d=<-]|\Z")
-"""The character after a `<` that is a sign of comparison."""
+"""The characters after a `<` that make it a sign of comparison."""
 _CALL = re.compile(
     r"<(?=!(?:channel|here|everyone|group|subteam|date)|(?-i:@[UWB][A-Z0-9]|#[CGD][A-Z0-9])"
     r"|(?:https?|mailto|tel|slack):[^<>\s]*\|)|&(?=(?:amp;)*(?:lt|#0*60|#x0*3c);[!@#])"
@@ -67,30 +67,30 @@ _PLAIN_CALL = re.compile(
 
 
 def size(text: str) -> int:
-    """UTF-16 units: Slack does not document how it counts, and this is the highest possible count."""
+    """The text's length in UTF-16 units. Slack does not document how it counts; this is the highest possible count."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cost(text: str) -> int:
-    """The longest that a Markdown text can become as mrkdwn, where & < > are escaped; at least its own size."""
+    """The greatest length of a Markdown text as mrkdwn, where & < > are escaped; at least its own size."""
     return size(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A part of a line. `solid`: it is not divided, also at blanks."""
+    """A part of a line. `solid`: it is never divided, not even at blanks."""
 
     text: str
     solid: bool = False
 
 
 def inline(line: str) -> str:
-    """The inline markup of a line for a `markdown` block; headings, quotes and lists are the caller's."""
+    """The inline markup of a line for a `markdown` block. The caller handles headings, quotes and lists."""
     return "".join(atom.text for atom in atoms(line))
 
 
 def atoms(line: str, *, whole: bool = True) -> list[Atom]:
-    """The line's parts. For a line that is not `whole` they end before anything that its rest may still change.
+    """The line's parts. Unless the line is `whole`, they end before anything that its rest may still change.
 
     The last word of such a line may still grow.
     """
@@ -115,7 +115,7 @@ def atoms(line: str, *, whole: bool = True) -> list[Atom]:
 
 
 def words(text: str) -> str:
-    """A person's or a document's words, escaped, in one line of Markdown."""
+    """The words of a person or a document, escaped, in one line of Markdown."""
     line = _MARKUP.sub(lambda match: f"\\{match[0]}", " ".join(clean(text).split()))
     line = line.replace("`", GRAVE)
     line = re.sub(r"\](?=[(\[:])", "]" + BROKEN, line)
@@ -125,17 +125,19 @@ def words(text: str) -> str:
 
 
 def coded(text: str) -> str:
-    """Text for the inside of code, where Slack may still find mentions."""
+    """The text for use inside code, where Slack may still find mentions."""
     return _CALL.sub(lambda match: match[0] + BROKEN, text.replace("```", "`" + BROKEN + "``"))
 
 
 def cell_text(text: str) -> str:
-    """A line of Markdown as plain words for a table's cell in code, which would show markup."""
+    """A line of Markdown as plain words for a table cell in code, which would show the markup."""
     return coded(clean(unmarked(text, addresses=True)))
 
 
 _Made = tuple[list[Atom] | None, int] | None
-"""The atoms of a construct and its end; None in place of atoms: unchanged text; None alone: it is not whole yet."""
+"""The atoms of a construct and its end. None in place of the atoms means unchanged text; None alone means that the
+construct is not complete yet.
+"""
 
 
 def _special(line: str, at: int, mark: str, whole: bool) -> _Made:
@@ -240,7 +242,7 @@ def _address(url: str) -> str:
 
 
 def _target(url: str) -> str:
-    """The address for a link's parentheses, encoded so that it closes none; "" for no http(s) address."""
+    """The address for a link's parentheses, encoded so that it closes none; "" if it is no http(s) address."""
     if not url.lower().startswith(("http://", "https://")):
         return ""
     return re.sub(r"[()`|\\\[\]]", lambda match: quote(match[0], safe=""), _address(url))
@@ -259,7 +261,7 @@ def converted(markdown: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text with the three control characters of Slack's markup escaped (its documentation, "Escaping text")."""
+    """The text with the three control characters of Slack's markup escaped (Slack's documentation, "Escaping text")."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -293,8 +295,8 @@ def _shown(part: re.Match[str]) -> str:
 
 
 def as_mrkdwn(escape: Callable[[str], str], text: str, most: int) -> str:
-    """The text, made Markdown by `escape`, as mrkdwn of at most `most` characters if given. It is shortened until that
-    fits: how much escaping adds is not known beforehand.
+    """The text, made Markdown by `escape`, as mrkdwn of at most `most` characters if given. It is shortened until it
+    fits, because it is not known beforehand how much escaping adds.
     """
     shown = converted(escape(shortened(text, most, size) if most else text))
     room = most
@@ -305,14 +307,14 @@ def as_mrkdwn(escape: Callable[[str], str], text: str, most: int) -> str:
 
 
 def literal(text: str, most: int = 0) -> str:
-    """Words, escaped, for a mrkdwn text, in one line, of at most `most` characters if given.
+    """Words as a mrkdwn text: escaped, on one line, of at most `most` characters if given.
 
-    Double asterisks are removed, since a book's bold is noise in a quotation.
+    Double asterisks are removed, because a book's bold is noise in a quotation.
     """
     return as_mrkdwn(words, " ".join(clean(text).replace("**", "").split()), most)
 
 
 def plain(text: str, most: int) -> str:
-    """Words for a plain_text object, in one line of at most `most` characters."""
+    """Words for a plain_text object, on one line of at most `most` characters."""
     shown = _PLAIN_CALL.sub(lambda match: match[0] + BROKEN, " ".join(clean(text).split()))
     return shortened(shown, most, size)

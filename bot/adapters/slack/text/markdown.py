@@ -1,13 +1,13 @@
 """Markdown made safe for Slack: for a `markdown` block, in pieces that can be appended to a stream, or as mrkdwn. Pure.
 
-The pieces of a text's beginning must also be those of the whole text, because a stream can only be appended to. So
-everything that the rest of a growing text may still change is held back: the last word, half a link or code, a table.
-A table is code or a list, which all of Slack's forms show; its piece also has the table for a `markdown` block.
+The pieces of a text's beginning must also be pieces of the whole text, because a stream can only be appended to. So
+everything that may still change as the text grows is held back: the last word, half a link or code, a table. A table is
+code or a list, which all of Slack's forms show; its piece also has the table for a `markdown` block.
 
 Any line may turn out to be a table's header (GFM, 4.10: it need not begin with a pipe), and every answer begins with a
-line. So a line is held back whole only if it begins with a pipe, or if a pipe follows its first word; of other lines
-the part after the first pipe is held back. If such a line is a header all the same, and words of it have been shown,
-the table replaces them: the only case in which a stream is ended and its message rewritten.
+line. So a line is held back whole only if it begins with a pipe, or if a pipe follows its first word; in other lines
+the part after the first pipe is held back. If such a line turns out to be a header after words of it have been shown,
+the table replaces them. This is the only case in which a stream is ended and its message rewritten.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from bot.readers.lines import opens_table
 from bot.text_cache import cached
 
 TABLE = 1_500
-"""Of one part of a long table, as `cost` counts."""
+"""The most units of one part of a long table, as `cost` counts."""
 WHOLE = 2_400
-"""Of a part with a single row that is longer than that, but still fits into one message."""
+"""The most units of a part whose single row is longer than that but still fits into one message."""
 ROWS, COLUMNS = 100, 20
-"""Of a table in a `markdown` block (Slack's documentation, "Table block")."""
+"""The most rows and columns of a table in a `markdown` block (Slack's documentation, "Table block")."""
 _CHUNK = 400
-"""Characters of a word that is not cut."""
+"""The most characters of a word that is not cut."""
 _INDENT = 24
 
 _CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
@@ -48,14 +48,15 @@ _UNDECIDED = re.compile(r"[\s>*+_=#~`.)\d-]*")
 _RULE_BEGUN = re.compile(r"[\s>|:-]*")
 """A line that may be the beginning of the rule under a table's header."""
 _TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{_CJK}][^\s|]{{4}}")
-"""The beginning of a line, without quotation marks, that is unlike a table's header: more than one word. In a language
-without blanks: more characters than a short cell has."""
+"""The beginning of a line, without quotation marks, that is unlike a table's header because it has more than one word.
+In a language without blanks: more characters than a short cell has.
+"""
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
 _SMALL_PRINT = re.compile(r"\A-# (.*)")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
 _RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
-"""A line that would turn the line before into a heading."""
+"""A line that would make the previous line a heading."""
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
 _ITEM = re.compile(r"^(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
@@ -67,11 +68,11 @@ _RULED = "─" * 24
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the text that is not divided; `lead` separates it from the one before in the same message.
+    """A part of the text that is not divided; `lead` separates it from the previous piece in the same message.
 
-    `head` precedes it at the top of another message. `code`: it is in code that is still open. `glued`: it stays with
-    the one before. `table`: it is a table, in the form for a `markdown` block, "" if that does not
-    take it.
+    `head` precedes it at the top of another message. `code`: it is inside code that is still open. `glued`: it stays
+    with the previous piece. `table`: it is a table, in the form for a `markdown` block; "" if such a block does not
+    accept it.
     """
 
     text: str
@@ -83,12 +84,12 @@ class Piece:
 
 
 def safe(markdown: str) -> str:
-    """A model's or a document's Markdown for a `markdown` block or a stream. Idempotent."""
+    """Markdown from a model or a document, made safe for a `markdown` block or a stream. Idempotent."""
     return "".join(piece.lead + piece.text for piece in pieces(markdown))
 
 
 def mrkdwn(markdown: str) -> str:
-    """The same in mrkdwn, for a text, a section or a context."""
+    """The same as mrkdwn, for a text, a section or a context."""
     return converted(safe(markdown))
 
 
@@ -98,7 +99,7 @@ def line(markdown: str, most: int) -> str:
 
 
 def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
-    """The pieces of the text; if it is not `whole`, those that no continuation can change."""
+    """The pieces of the text; unless it is `whole`, only those that no continuation can change."""
     writer = _Writer()
     *lines, last = _LINE_END.split(markdown)
     if whole:
@@ -130,7 +131,7 @@ class _Writer:
     quoted: bool = False
 
     def line(self, line: str, following: str | None) -> bool:
-        """Add a whole line. False if the next line must be known first."""
+        """Add a whole line. Returns False if the next line must be known first."""
         if self.fence is not None:
             if ">" not in self.fence.before or line.lstrip().startswith(">"):
                 self._code_line(self.fence, line)
@@ -188,7 +189,7 @@ class _Writer:
 
     def _open(self, opened: Fence) -> None:
         if marker := opened.before.replace(">", " ").strip():
-            # A hyphen alone in a line would turn the line before into a heading.
+            # A hyphen alone on a line would make the previous line a heading.
             self._add(Piece("•" if marker in "-*+" else marker))
         language = _LANGUAGE.fullmatch(opened.info)
         self.fence, self.opening, self.opened = opened, f"```{opened.info if language else ''}\n", False
@@ -214,7 +215,7 @@ class _Writer:
                 lead = "\n" if at == 0 else ""
                 self.pieces.append(Piece(part, lead, self.opening, code=True))
             else:
-                # The opening is part of the first line's piece, so that it is not alone at the end of a message.
+                # The opening is part of the first line's piece, so that it never stands alone at the end of a message.
                 self._add(Piece(self.opening + part, code=True))
                 self.opened = True
 
@@ -251,10 +252,10 @@ class _Writer:
                 self._add(*_line_pieces(line))
 
 
-# Cached, because nearly every line of a growing text is the same as a moment ago.
+# Cached, because nearly every line of a growing text is unchanged since the last call.
 _cleaned = cached(1_000_000)(clean)
 _coded = cached(500_000)(coded)
-# So is nearly every cell of a growing table, and each is used several times.
+# Nearly every cell of a growing table is unchanged too, and each is used several times.
 _celled = cached(500_000)(cell_text)
 _prosed = cached(500_000)(inline)
 
@@ -262,13 +263,13 @@ _prosed = cached(500_000)(inline)
 @cached(500_000)
 def _tabled(source: str) -> tuple[str, ...]:
     parts = tables(source, TABLE, cost, code=_celled, prose=_prosed)
-    # The columns' names over a list of records are small print on other platforms.
+    # The column names above a list of records are small print on other platforms.
     return tuple(_SMALL_PRINT.sub(r"_\1_", part) for part in parts)
 
 
 @cached(500_000)
 def _native(source: str) -> str:
-    """The table for a `markdown` block, "" if it is too large for one."""
+    """The table for a `markdown` block; "" if it is too large for one."""
     header, rule, *rows = [cells(line) for line in source.split("\n") if line.strip()]
     if len(rows) >= ROWS or len(header) > COLUMNS:
         return ""
@@ -283,7 +284,7 @@ def _line_pieces(line: str) -> tuple[Piece, ...]:
     return _pieces_of(line, whole=True)
 
 
-@cached(20_000)  # its next state is another text: more would keep what is not looked up again
+@cached(20_000)  # its next state is another text, so a larger cache would keep what is never looked up again
 def _growing_pieces(line: str) -> tuple[Piece, ...]:
     """The pieces of the beginning of a line of known kind that no continuation can change."""
     return _pieces_of(line, whole=False)
@@ -311,7 +312,7 @@ def _pieces_of(line: str, *, whole: bool) -> tuple[Piece, ...]:
 
 
 def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:
-    """The line's words; if it is not `whole`, the finished ones."""
+    """The line's words; unless it is `whole`, only the finished ones."""
     if rest.startswith("~~~"):
         rest = "~" + BROKEN + rest[1:]
     words: list[Piece] = []
@@ -341,7 +342,7 @@ def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[P
 
 
 def _parts(line: str, whole: bool) -> Iterator[tuple[str, bool]]:
-    """The line's parts, blanks as one, and whether each is solid; none is longer than a piece may be."""
+    """The line's parts, runs of blanks as one, and whether each is solid; none is longer than a piece may be."""
     for atom in atoms(line, whole=whole):
         if atom.solid:
             yield atom.text, True

@@ -1,5 +1,5 @@
-"""A page: one message of the bot's on Slack, with blocks and without; and its blocks within Slack's limits: buttons,
-thumbs, plans, small print. Pure; knows no run and no stage.
+"""A page: one message of the bot on Slack, with blocks and without; and its blocks within Slack's limits: buttons,
+thumbs, plans, small print. Pure; independent of runs and stages.
 
 Limits: Slack's documentation, "Block elements" and "Blocks".
 """
@@ -21,27 +21,27 @@ from bot.words import Words
 Block = dict[str, Any]
 
 BLOCKS = 50
-"""Of a message (Slack's documentation, "Blocks")."""
+"""The most blocks of a message (Slack's documentation, "Blocks")."""
 TEXT = 3_900
-"""Of a message's text, which chat.update limits to 4,000 (its documentation, "msg_too_long")."""
+"""The most characters of a message's text; chat.update allows 4,000 (Slack's documentation, "msg_too_long")."""
 LABEL = 75
-"""Characters of a button's text."""
+"""The most characters of a button's text."""
 PER_ROW = 25
-"""Elements of an actions block."""
+"""The most elements of an actions block."""
 SMALL = 2_900
-"""Characters of a context element; the documentation gives 3,000 for a text object."""
+"""The most characters of a context element; the documentation gives 3,000 for a text object."""
 TASKS = 50
-"""Task cards of a plan."""
+"""The most task cards of a plan."""
 TASK = 300
 _FEEDBACK = "feedback:"
-"""The prefix of a thumb's custom_id: here both thumbs are one element."""
+"""The prefix of a thumb's custom_id; on Slack both thumbs are one element."""
 
 State = Literal["pending", "in_progress", "complete", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`body` is the message's Markdown, which a stream shows while it grows; `passing` the status line below it.
+    """One message. `body` is its Markdown, which a stream shows while it grows; `passing` the status line below it.
     `closing` are the blocks below both: notes, sources, buttons.
 
     `growing`: more of `body` may follow. `tabled` is `body` with its table in the form for a `markdown` block, ""
@@ -65,13 +65,13 @@ class Page:
 
     @property
     def wordless(self) -> bool:
-        """Whether it has no text yet besides its title and its speaker's name."""
+        """Whether it has no text yet except its title and its speaker's name."""
         body = without_line(self.body, self.names[0]) if self.names[0] else self.body
         return body.strip() in ("", self.names[0]) or (body.startswith("### ") and "\n" not in body)
 
     @property
     def nameless(self) -> Page:
-        """The same without the line of the speaker's name."""
+        """The same page without the line with the speaker's name."""
         in_body, in_plain = self.names
         if not in_body:
             return self
@@ -81,14 +81,14 @@ class Page:
 
     @property
     def blocks(self) -> list[Block]:
-        """All of it, for chat.postMessage and chat.update."""
+        """All blocks, for chat.postMessage and chat.update."""
         text = self.tabled or self.body
         body: list[Block] = [{"type": "markdown", "text": text}] if text.strip() else []
         return [*body, *([small(self.passing)] if self.passing else []), *self.closing]
 
     @property
     def shown(self) -> str:
-        """16 hexadecimal digits that are equal for equal pages."""
+        """A digest of 16 hexadecimal digits; equal pages have equal digests."""
         digest = blake2b(digest_size=8)
         content = [self.tabled or self.body, self.passing, self.closing, self.plain, self.buttons_plain]
         if self.speaker is not None:
@@ -109,7 +109,7 @@ class Task:
 
 
 def actions_of(buttons: Sequence[Button]) -> Block:
-    """A row of one to 25 buttons; the custom_id is the action's id and its value."""
+    """A row of one to 25 buttons. The custom_id is both the action's id and its value."""
     elements: list[Block] = []
     for button in buttons[:PER_ROW]:
         element: Block = {
@@ -123,8 +123,8 @@ def actions_of(buttons: Sequence[Button]) -> Block:
 
 
 def rows_of(buttons: Sequence[Button], run: str, say: Words) -> list[Block]:
-    """The rows of `footer.controls`. Its thumbs become one element in a block of their own: action_id
-    "feedback:<run>", value "up" or "down".
+    """The rows of `footer.controls`. The thumbs become one element in a block of their own, with action_id
+    "feedback:<run>" and value "up" or "down".
     """
     others = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]
     rows = [actions_of(others)] if others else []
@@ -140,7 +140,7 @@ def rows_of(buttons: Sequence[Button], run: str, say: Words) -> list[Block]:
 
 
 def plan_of(tasks: Sequence[Task], title: str) -> Block:
-    """The stages of a run so far; the last fifty, should there be more."""
+    """The plan block for the stages of a run so far; at most the last fifty."""
     cards = [
         {
             "type": "task_card",
@@ -154,18 +154,18 @@ def plan_of(tasks: Sequence[Task], title: str) -> Block:
 
 
 def small(mrkdwn: str) -> Block:
-    """A line or more of small print; `mrkdwn` is safe and at most SMALL characters."""
-    # verbatim: Slack makes no links of names and addresses by itself.
+    """One or more lines of small print. `mrkdwn` is safe and has at most SMALL characters."""
+    # verbatim: Slack does not turn names and addresses into links.
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": mrkdwn, "verbatim": True}]}
 
 
 def section(mrkdwn: str) -> Block:
-    """A text of at most SMALL characters; it is safe."""
+    """A section with a text that is safe and has at most SMALL characters."""
     return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
 
 
 def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
-    """The blocks of a message without this button, and without a row of it alone."""
+    """The blocks of a message without this button; its row is also removed if the button is alone in it."""
     result: list[Block] = []
     for block in blocks:
         if block.get("type") not in ("actions", "context_actions"):
@@ -178,7 +178,7 @@ def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
 
 
 def relabelled(blocks: Sequence[Block], labels: Mapping[str, str]) -> list[Block]:
-    """The blocks of a message, with other labels on their buttons, by action_ids."""
+    """The blocks of a message with new labels on their buttons, keyed by action_id."""
     result: list[Block] = []
     for block in blocks:
         if block.get("type") == "actions":

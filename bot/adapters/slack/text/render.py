@@ -1,4 +1,4 @@
-"""Renders the present content of a stage to pages for Slack. Pure; knows no client and no channel.
+"""Renders the present content of a stage to pages for Slack. Pure; independent of clients and channels.
 
 Text fills one message after another, each short enough for its plain form without blocks. Notes, sources and buttons
 are on the last one; files are messages of their own.
@@ -40,41 +40,43 @@ from bot.verb import Verb
 from bot.words import Words
 
 SPARE = 12
-"""Characters kept free of the limit, for line ends between the parts."""
+"""Characters kept free of the limit for line ends between the parts."""
 TITLE = 200
 NAME = 80
-"""Of a speaker's name."""
+"""The most characters of a speaker's name."""
 CALLS = 25
-"""People who are mentioned in one message."""
+"""The most people mentioned in one message."""
 SOURCES = 1_900
 PROMPT = 120
 LISTED = 200
-"""Of a choice that is listed above its button."""
+"""The most characters of a choice that is listed above its button."""
 ASKED = 2_400
 ALT = 1_000
-"""Of a picture's alternative text; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
+"""The most characters of a picture's alternative text; Slack's limit (its documentation,
+"files.getUploadURLExternal").
+"""
 FOOTER = Footer(literal, line, size, number="*[{}]*")
 _MEMBER = re.compile(r"[UW][A-Z0-9]+")
 _UNSAFE = re.compile(r"[^\w .()-]+")
-"""Characters of a file's name that might be a mention, or that some systems refuse."""
+"""Characters of a file's name that might form a mention, or that some systems refuse."""
 
 BODY = 3_200
-"""Of a message's text, as `cost` counts. So its plain form, which chat.update limits to 4,000 characters, has all of
-it, with some room for the parts below; and it is about three screens in a thread.
+"""Units of a message's text, as `cost` counts. Its plain form, which chat.update limits to 4,000 characters, then holds
+all of it, with some room for the parts below; it is about three screens in a thread.
 """
 BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
-"""The lengths from which a message ends before the next block, line, sentence, or word."""
+"""The lengths from which a message ends before the next block, line, sentence or word."""
 
 CLOSING = "\n```"
 _cost = cached(500_000)(cost)
-"""Cached, because the words of a growing text come again each time."""
+"""Cached, because each render of a growing text repeats its words."""
 _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
 
 
 @dataclass(slots=True)
 class Filled:
-    """The text of a message. `code`: it ends in code that is still open. `tables`: each as it stands in the text, and
-    in the form for a `markdown` block, "" if that does not take it.
+    """The text of a message. `code`: it ends inside code that is still open. `tables`: each table as in the text, and
+    in the form for a `markdown` block; "" if such a block does not accept it.
     """
 
     text: str = ""
@@ -88,7 +90,7 @@ class Filled:
 
     @property
     def tabled(self) -> str:
-        """The text for a `markdown` block, "" if it is no other: a message may have one table."""
+        """The text for a `markdown` block; "" if it is the same text. A message may have one table."""
         if len(self.tables) != 1 or not self.tables[0][1]:
             return ""
         in_text, table = self.tables[0]
@@ -99,9 +101,9 @@ class Filled:
 def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """The stage's pages in order, at least one.
 
-    While the text grows, each page's body is the beginning of its final body, and only the last page changes. Where a
-    page ends in the middle of code, the code is closed, and opened again on the next. Files are sent once the stage is
-    finished, so none is uploaded twice.
+    While the text grows, each page's body is the beginning of its final body, and only the last page changes. If a page
+    ends in the middle of code, the code is closed and opened again on the next page. Files are sent once the stage is
+    finished, so that each is uploaded once.
     """
     growing = stage.growing and not context.ended
     # The line with the speaker's name, as Markdown and as mrkdwn; "" for the bot.
@@ -112,13 +114,13 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
     links = [*([" ".join(called)] if called else []), *[link for link in stage.links if size(link) <= NOTE]]
     notes = FOOTER.notes(stage, context, links)
-    # A failure is shown at the end: beside a growing text with its status line there may be no room for it.
+    # A failure is shown at the end, because a growing text with its status line may leave no room for it.
     failed = [] if growing else FOOTER.failed(stage, context)
     offered = [] if growing else _offered(stage, context.run)
     room = TEXT - SPARE - _length([*failed, *[offer.prompt for offer in offered]])
     if growing:
         notes = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
-    elif cost(last.text) + _length(notes) > room:  # then the notes have messages of their own
+    elif cost(last.text) + _length(notes) > room:  # then the notes get messages of their own
         alone_page = Page(last.closed, plain=_full(last.closed), tabled=last.tabled)
         stage_pages += [alone_page] if last.text else []
         *packed, notes = _packed(notes, room)
@@ -154,19 +156,19 @@ def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = ()
 
 
 def help_page(say: Words, topic: str, name: str) -> Page:
-    """All commands, those of one work, or one command; `name` is the bot's name behind the @."""
+    """The help page for all commands, those of one work, or one command. `name` is the bot's name after the @."""
     # In the form for a channel; the last sentence is about threads.
     text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
     for row in _bringing():
         text = text.replace(f"`/{row.path} ", f"`@{name} {row.path} ")
-    if all(f"`{COMMAND} {name_of_verb}" in text for name_of_verb in ("help", "stop")):  # everything
+    if all(f"`{COMMAND} {name_of_verb}" in text for name_of_verb in ("help", "stop")):  # help for everything
         text = f"{text}\n- `{COMMAND} {SETUP}`  {say('welcome.setup')}"
     text = f"{text}\n\n{say('slack.help_talk', name=name)}"
     return Page(safe(text), plain=mrkdwn(text)[:TEXT])
 
 
 def _rows() -> Iterator[Verb]:
-    """The table without arguments for files: these are attached to the message."""
+    """The table without arguments for files, because files are attached to the message."""
     for row in TABLE:
         if row in _bringing():
             needed = " ".join(f"--{option.name} rules" for option in row.options if option.required)
@@ -180,7 +182,7 @@ def _bringing() -> list[Verb]:
 
 
 def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:
-    """The title, the line with the speaker's name and the text, at least one page of them."""
+    """The title, the line with the speaker's name and the text, in at least one page."""
     title = words(shortened(" ".join(clean(stage.title).split()), TITLE, size))
     text_pieces = pieces(stage.text, whole=not growing)
     titled = [Piece(f"### {title}")] if title else []
@@ -188,19 +190,19 @@ def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:
         titled.append(Piece(name, lead="\n", glued=True) if titled else Piece(name))
     if titled and text_pieces:
         text_pieces[0] = replace(text_pieces[0], lead="\n\n" if name else "\n", glued=True)
-    # Before a cut are the pieces that were shown when the text had grown so far, but not the title alone.
+    # A cut comes after the pieces that were shown when the text had grown that far, but never after the title alone.
     breaks = {len(titled) + max(1, _settled(stage.text[:at])) for at in stage.cuts}
     return fill([*titled, *text_pieces], breaks) or [Filled()]
 
 
 @cached(500_000)
 def _settled(text: str) -> int:
-    """The number of its pieces that no continuation can change."""
+    """The number of the text's pieces that no continuation can change."""
     return len(pieces(text, whole=False))
 
 
 _full = cached(1_000_000)(converted)
-"""Cached for the full messages, while the last one grows."""
+"""Cached for the full messages while the last one grows."""
 
 
 def _offered(stage: StageContent, run: str) -> list[Offer]:
@@ -225,7 +227,7 @@ def _last(
     offered: list[Offer],
     files: list[str],
 ) -> Page:
-    """The page with all that stands below the text. `files` are the files' names if there is nothing else."""
+    """The page with everything below the text. `files` are the files' names if there is nothing else."""
     growing = stage.growing and not context.ended
     body = text.text if growing else text.closed
     plain = converted(text.closed)
@@ -282,8 +284,8 @@ def _length(lines: Sequence[str]) -> int:
 
 
 def fill(found_pieces: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
-    """The pieces in messages of at most BODY. Another message begins at, or soon after, each of `breaks`, counted in
-    pieces.
+    """The pieces in messages of at most BODY units. Another message begins at, or soon after, each of `breaks`, counted
+    in pieces.
     """
     messages: list[Filled] = []
     wanted = False
