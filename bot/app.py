@@ -174,6 +174,7 @@ class App:
             self._execution.body,
             busy_timeout_s=busy_timeout_s,
             lease=lease,
+            earlier=self._live.earlier,
             answered=self._live.shown,
         )
         self._departures = Departures(resources.records.database)

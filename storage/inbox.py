@@ -275,6 +275,14 @@ class Inbox:
         )
         return int((await self._db.execute(query)).scalar_one())
 
+    async def received_before(self, line: str, seq: int) -> list[str]:
+        """The ids of those in the line before the request of this number that have not begun, in order."""
+        from storage.tables import inbox
+
+        before = (inbox.c.state == "received", inbox.c.line == line, inbox.c.seq < seq)
+        query = inbox.select().with_only_columns(inbox.c.id).where(*before).order_by(inbox.c.seq)
+        return await self._db.column(query)
+
     async def unseen(self, line: str, seq: int) -> bool:
         """Whether one that waits or goes on in the line before the request of this number has no message yet."""
         from sqlalchemy import exists

@@ -62,12 +62,17 @@ class Unshown:
         this_stage = (t.c.space == space, t.c.run_id == run, t.c.stage == stage)
         await self._db.run(t.delete().where(*this_stage))
 
-    async def owed(self, run: str) -> bool:
-        """Whether the end of the run is not on the screen yet."""
+    async def owed_before(self, line: str, run: str) -> bool:
+        """Whether another process has yet to show the end of a run before this one in the line."""
+        from sqlalchemy import select
+
+        from storage.tables import inbox
         from storage.tables import unshown as t
 
-        this_end = (t.c.run_id == run, t.c.stage == "")
-        return bool(await self._db.column(t.select().with_only_columns(t.c.run_id).where(*this_end)))
+        number = select(inbox.c.seq).where(inbox.c.id == run).scalar_subquery()
+        earlier = (inbox.c.id == t.c.run_id, inbox.c.line == line, inbox.c.seq < number)
+        ends = (t.c.stage == "", t.c.process != self._db.process)
+        return bool(await self._db.column(select(t.c.run_id).where(*earlier, *ends).limit(1)))
 
     async def count(self) -> int:
         """How many there are, of all spaces."""

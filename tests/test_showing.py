@@ -162,6 +162,30 @@ async def test_a_line_goes_on_while_the_platform_is_down_and_all_is_shown_in_the
     assert rows(tmp_path, "SELECT * FROM unshown") == []
 
 
+async def test_an_answer_waits_for_that_of_another_process_and_its_run_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, free = Screen(), asyncio.Event()
+
+    async def overtakes(request: Request) -> bool:
+        return request.id == "hello"
+
+    async def overtakes_none(request: Request) -> None:
+        await free.wait()
+
+    async with running(tmp_path, screen, hello=hello) as app:
+        monkeypatch.setattr(app._live, "overtakes", overtakes)
+        monkeypatch.setattr(app._live, "overtakes_none", overtakes_none)
+        ticket = await app.perform(asked("hello", "hello"))
+        assert await ticket.wait() == "done"
+        assert rows(tmp_path, "SELECT id, state FROM inbox") == [("hello", "done")]
+        assert await app.records.outbox.stages("local", "hello") == [], "not even its stage is opened"
+        assert screen.texts == {}
+        free.set()
+        await until_shown(app)
+        assert screen.texts == {"hello": "hello"}
+
+
 async def test_what_a_replay_shows_is_not_shown_again_from_what_was_stored(tmp_path: Path) -> None:
     app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
     await app.records.inbox.receive([row_of(asked("one", "hello"))])

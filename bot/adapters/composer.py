@@ -174,6 +174,7 @@ class Composer(Generic[AnyPage]):
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
+        self._home.ending()
         try:
             if not await self._told_alone():
                 self._stages[-1].content.growing = False
@@ -185,7 +186,7 @@ class Composer(Generic[AnyPage]):
         except asyncio.CancelledError:
             self._messages.drop()
             raise
-        self._home.ended()
+        await self._home.ended()
 
     async def show_waiting(self, status: Status, seconds: float) -> None:
         """See Waiting."""

@@ -125,7 +125,11 @@ class Home(Protocol[AnyPage]):
         """Finish the messages that a crash interrupted with `note`; those that cannot be edited stay."""
         ...
 
-    def ended(self) -> None:
+    def ending(self) -> None:
+        """Called before the end of the run's last message is written."""
+        ...
+
+    async def ended(self) -> None:
         """Called when the run's last message is written, even if that is late."""
         ...
 

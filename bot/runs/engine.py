@@ -22,6 +22,7 @@ from collections.abc import (
     Coroutine,
     Hashable,
     Mapping,
+    Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
@@ -66,6 +67,9 @@ SELDOM_S = 0.5
 
 IDLE_MS = 60_000
 """After which the server ends a transaction of the engine's that does nothing."""
+
+STARTED_S = 5.0
+"""How long a turn waits for an earlier run of its line to be started by the process that received it."""
 
 _TURN = "turn:"
 """How the id of a run's turn in its line begins; the rest is the run's."""
@@ -116,17 +120,20 @@ class Engine:
         *,
         busy_timeout_s: float = 30.0,
         lease: Lease | None = None,
+        earlier: Callable[[str], Awaitable[Sequence[str]]] | None = None,
         answered: Callable[[str], Awaitable[object]] | None = None,
     ) -> None:
         """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id.
 
         `busy_timeout_s` bounds the wait for another process's lock. A full, locked or damaged SQLite file
         raises StorageFault from whatever was asked, never a driver's error. With a `lease`, other processes share the
-        database: then runs wait in the engine's lines, and `answered` waits until the next one of a line may begin.
+        database: then runs wait in the engine's lines. `earlier` names the runs before one in its line that have not
+        begun, and `answered` waits until the next one of a line may begin.
         """
         self._url = url
         self._body = body
         self._lease = lease
+        self._earlier = earlier
         self._answered = answered
         self._turn: Callable[[str], Any] | None = None
         self._taken: set[str] = set()
@@ -159,10 +166,16 @@ class Engine:
             return await body(run_id)
 
         async def turn(run_id: str) -> None:
-            # In a fresh context: it is no part of this one.
-            await asyncio.create_task(self._begin(run_id), context=Context())
+            assert self._earlier is not None
             assert self._answered is not None
-            await wait_for_answer(self._answered, run_id)
+            patient_in_a_run()
+            # An earlier request may have its place in the line later, if its process was slow or has died.
+            for run in (*await self._earlier(run_id), run_id):
+                if run != run_id:
+                    await self._in_line(run)
+                # In a fresh context: it is no part of this one.
+                await asyncio.create_task(self._begin(run), context=Context())
+                await wait_for_answer(self._answered, run)
 
         self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
         self._turn = dbos.workflow(name="turn", max_recovery_attempts=RECOVERIES)(turn)
@@ -315,6 +328,12 @@ class Engine:
                 await self._dbos.enqueue_workflow_async(_taken_over(route), self._workflow, run_id)
             return
         await self._begin(run_id)
+
+    async def _in_line(self, run_id: str) -> None:
+        """Wait until the process that received the run has started it, but not for one that has died."""
+        ends = time.monotonic() + STARTED_S
+        while await self.status(run_id) is None and time.monotonic() < ends:  # noqa: ASYNC110
+            await asyncio.sleep(POLL_S)
 
     async def _begin(self, run_id: str) -> None:
         from dbos import SetWorkflowID

@@ -58,7 +58,7 @@ from bot.runs.requests import (
     request_to_json,
     withdrawn,
 )
-from bot.runs.showing import Showings, note, show_again
+from bot.runs.showing import InOrder, Showings, note, show_again
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -145,6 +145,8 @@ class Execution:
         if view is None:
             await self.end(live, "failed")
             return "failed"
+        if await self._live.overtakes(request):
+            view = InOrder(view, self._live.overtakes_none(request))
         with self._resources.tracing.run(request, live.since, resumed=live.resumed) as traced:
             live.task = asyncio.create_task(self._show(live, view))
             try:
@@ -154,6 +156,8 @@ class Execution:
             except asyncio.CancelledError:
                 if not live.stopping:  # the process is closing: the run stays unfinished
                     live.task.cancel()
+                    if isinstance(view, InOrder):
+                        view.drop()
                     raise
                 status = "stopped"
             await self.end(live, status, view)
@@ -248,6 +252,8 @@ class Execution:
             elif row.status == WITHDRAWN:
                 self.take_back(request, row.stage)
             else:
+                if not row.stage and await self._live.overtakes(request):
+                    view = InOrder(view, self._live.overtakes_none(request))
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
         return forgetting
 

@@ -229,6 +229,17 @@ class LiveRuns:
         row = await self._inbox.get(run)
         return ended_as(row.state) if row is not None else "failed"
 
+    async def earlier(self, run: str) -> list[str]:
+        """The runs before this one in its line that no process has begun: there is no other process."""
+        return []
+
+    async def overtakes(self, request: Request) -> bool:
+        """Whether another process owes the screen an earlier answer of the run's line: there is none."""
+        return False
+
+    async def overtakes_none(self, request: Request) -> None:
+        """Wait until the run overtakes none, for a limited time."""
+
     async def shown(self, run: str) -> None:
         """Wait until the next run of the line may begin."""
         await self.ended(run)

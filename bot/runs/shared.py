@@ -6,6 +6,7 @@ The engine keeps the lines. A run is stopped by the process that executes it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import datetime
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import Ended, Place, Request
 from bot.runs.live import LiveRun, LiveRuns
-from bot.runs.requests import ended_as, line_of, readable
+from bot.runs.requests import ended_as, line_name, line_of, readable
 from bot.waiting import wait_at_most
 from storage.inbox import UNFINISHED
 from storage.unshown import Unshown
@@ -29,8 +30,8 @@ LOOK_S = 0.5
 ENDS_S = 60.0
 """How long a run that another process has stopped may take to show its last words."""
 
-SHOWN_S = 60.0
-"""How long a line waits for an answer that its platform does not take."""
+ORDER_S = 150.0
+"""How long a run's messages wait for an earlier answer that the platform does not take, as the writers' do."""
 
 STOP, REWORD = "stop", "reword"
 """What processes tell each other of runs."""
@@ -111,15 +112,23 @@ class SharedRuns(LiveRuns):
                 async with asyncio.timeout(LOOK_S):
                     await begun.wait()
 
+    async def earlier(self, run: str) -> list[str]:
+        """The runs before this one in its line that no process has begun, in order."""
+        row = await self._inbox.get(run)
+        return await self._inbox.received_before(row.line, row.seq) if row is not None else []
+
     async def shown(self, run: str) -> None:
-        """Wait until the run's answer is whole and on the screen, though not forever: the answer to the next one of its
-        line may come from another process, and would overtake it.
-        """
+        """Wait until the run's answer is whole. It may not be on the screen yet: see `overtakes_none`."""
         await self.ended(run)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SHOWN_S):
-                while await self._unshown.owed(run):  # noqa: ASYNC110 - no event tells of another process
-                    await asyncio.sleep(LOOK_S)
+
+    async def overtakes(self, request: Request) -> bool:
+        line = line_name(request)
+        return line != "" and await self._unshown.owed_before(line, request.id)
+
+    async def overtakes_none(self, request: Request) -> None:
+        ends = time.monotonic() + ORDER_S
+        while await self.overtakes(request) and time.monotonic() < ends:  # noqa: ASYNC110 - no event tells of it
+            await asyncio.sleep(LOOK_S)
 
     async def over_everywhere(self, run: str) -> None:
         """Wait until the run goes on in no process."""

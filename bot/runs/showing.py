@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args
@@ -163,6 +164,49 @@ async def show_again(view: View, row: UnshownRow) -> None:
             await view.show(event)
     if not row.stage:
         await view.flush(cast("Ended", row.status))
+
+
+class InOrder:
+    """A view that shows nothing before earlier answers of the run's line are on the screen; the run goes on meanwhile.
+
+    `free` waits for that.
+    """
+
+    def __init__(self, view: View, free: Coroutine[None, None, None]) -> None:
+        self._view = view
+        self._held: deque[Shown] | None = deque()
+        self._released = asyncio.create_task(self._release(free))
+
+    async def show(self, event: Shown) -> None:
+        if self._held is not None:
+            self._held.append(event)
+        else:
+            await self._view.show(event)
+
+    async def change(self, changed: Changed) -> None:
+        await self._view.change(changed)
+
+    async def flush(self, status: Ended) -> None:
+        try:
+            await self._released
+        except asyncio.CancelledError:
+            self.drop()
+            raise
+        await self._view.flush(status)
+
+    async def close(self, status: Ended) -> None:
+        await self._view.close(status)
+
+    def drop(self) -> None:
+        """Show nothing: the process is closing."""
+        self._released.cancel()
+
+    async def _release(self, free: Coroutine[None, None, None]) -> None:
+        with suppress(StorageFault):
+            await free
+        while self._held:
+            await self._view.show(self._held.popleft())
+        self._held = None
 
 
 def note(events: list[Event], event: Event) -> None:

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
+from bot.runs import engine as runs_engine
 from bot.runs.engine import POLL_S, SELDOM_S, Engine, _server_engine
 from storage.db import Database, close_when_returned
 from storage.faults import StorageFault
@@ -152,7 +153,7 @@ async def test_a_connection_that_breaks_while_a_name_is_claimed_ends_nothing(ser
     first, second = (Lease(server, beat_s=0.02, grace_s=5.0) for _ in range(2))
     missed: list[int] = []
     second.hear("topic", missed.append, lambda: missed.append(1))
-    async with kept(first) as (_, _gone), kept(second) as (keeping, _):
+    async with kept(first) as (looking_after, _), kept(second) as (keeping, _):
         assert await first.try_claim(["a name"]) == ["a name"]
         second._grace_s = 0.0
         claiming = asyncio.create_task(claimed(second, "a name"))
@@ -163,6 +164,8 @@ async def test_a_connection_that_breaks_while_a_name_is_claimed_ends_nothing(ser
             await until(lambda: missed)
         assert not keeping.done()
         assert not claiming.done()
+        looking_after.cancel()  # else it would take the name back
+        await asyncio.wait({looking_after})
         await first.release()
         await claiming
 
@@ -301,6 +304,48 @@ async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server:
     }
 
 
+async def none_before(run: str) -> list[str]:
+    return []
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_a_request_whose_process_was_slow_or_died_keeps_its_place_in_the_line(
+    server: str, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """It was stored first, and the engine is told of it second, or never."""
+    monkeypatch.setattr(runs_engine, "STARTED_S", PATIENCE_S if late else 0.2)
+    ran: list[str] = []
+
+    async def body(run: str) -> str:
+        ran.append(run)
+        return run
+
+    async def answered(run: str) -> None:
+        await until(lambda: run in ran)
+
+    async def earlier(run: str) -> list[str]:
+        return ["first"] if run == "second" and "first" not in ran else []
+
+    lease = Lease(server)
+    await lease.take()
+    engine = Engine(server, body, lease=lease, earlier=earlier, answered=answered)
+    await engine.launch(["slack"])
+    try:
+        await engine.start("second", "slack", "line", 2)
+        if late:
+            await asyncio.sleep(2 * POLL_S)
+            assert ran == []
+            await engine.start("first", "slack", "line", 1)
+        await until(lambda: len(ran) == 2)
+        async with asyncio.timeout(PATIENCE_S):
+            while set((await engine.statuses("first", "second")).values()) != {"ended"}:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+    finally:
+        await engine.close()
+        await lease.release()
+    assert ran == ["first", "second"]
+
+
 async def test_runs_that_wait_move_to_the_queues_of_their_new_parts_and_keep_their_order(server: str) -> None:
     """As when a bot starts with two shards that had one when it was stopped."""
     ran: list[str] = []
@@ -322,7 +367,7 @@ async def test_runs_that_wait_move_to_the_queues_of_their_new_parts_and_keep_the
 
     lease, database = Lease(server), create_engine(server)
     await lease.take()
-    engine = Engine(server, body, lease=lease, answered=answered)
+    engine = Engine(server, body, lease=lease, earlier=none_before, answered=answered)
     await engine.launch()
     try:
         # Put in out of order, while nobody takes them.

@@ -9,22 +9,32 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from bot.events import Request
+from bot.events import Author, Place, Request
 from bot.runs import shared
+from bot.runs.requests import row_of
 from bot.runs.shared import SharedRuns
 from storage.db import Database
-from storage.inbox import Inbox, NewRequest
+from storage.inbox import Inbox
 from storage.lease import Lease
+from storage.tables import unshown
 from storage.unshown import Unshown
 from tests.fakes.postgres import created
 
-RUN = "run"
+RUN, NEXT = "run", "next"
 
 
 @dataclass
 class Line:
     runs: SharedRuns
+    inbox: Inbox
     unshown: Unshown
+    database: Database
+    first: Request
+    next: Request
+
+    async def given_to(self, process: str) -> None:
+        """As if that process owed what is owed."""
+        await self.database.run(unshown.update().values(process=process))
 
     async def moves_on(self, seconds: float) -> bool:
         """Whether the run lets the next one begin within so many seconds."""
@@ -42,7 +52,11 @@ async def line(template: tuple[str, str]) -> AsyncIterator[Line]:
     await lease.take()
     database = await Database.open(server, lease=lease)
     inbox = Inbox(database)
-    await inbox.receive([NewRequest(RUN, "slack", "T", "C", "t", "U", "rules", "ask", True, "{}")])
+    first, second = (
+        Request(run, Place("slack", "T", "C", "t"), Author("U", "U"), "rules", "ask", text="Who?")
+        for run in (RUN, NEXT)
+    )
+    await inbox.receive([row_of(first), row_of(second)])
     await inbox.set_states({RUN: "answered"})
 
     async def start(_: Request) -> None:
@@ -51,21 +65,44 @@ async def line(template: tuple[str, str]) -> AsyncIterator[Line]:
     async def executed(_: str) -> bool:
         return False
 
-    yield Line(SharedRuns(inbox, database, lease, start, executed), Unshown(database))
+    runs = SharedRuns(inbox, database, lease, start, executed)
+    yield Line(runs, inbox, Unshown(database), database, first, second)
     await database.close()
     await lease.release()
 
 
-async def test_a_line_waits_for_an_answer_that_is_owed(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_line_goes_on_while_an_answer_is_owed_and_the_next_one_does_not_overtake_it(
+    line: Line,
+) -> None:
     assert await line.moves_on(30)
     await line.unshown.keep("T", RUN, "", status="done", events="[]")
-    assert not await line.moves_on(1.5)
-    await line.unshown.shown("T", RUN, "")
     assert await line.moves_on(30)
+    assert not await line.runs.overtakes(line.next), "what this process owes, its own writer keeps in order"
+    await line.given_to("another process")
+    assert await line.runs.overtakes(line.next)
+    assert not await line.runs.overtakes(line.first)
+    waiting = asyncio.create_task(line.runs.overtakes_none(line.next))
+    done, _ = await asyncio.wait({waiting}, timeout=1.5)
+    assert not done
+    await line.unshown.shown("T", RUN, "")
+    await asyncio.wait_for(waiting, 30)
     # A later change of a stage takes no turn.
     await line.unshown.keep("T", RUN, "scene", events="[]")
-    assert await line.moves_on(30)
-    # A place where Slack takes nothing any more holds its line for a while, not forever.
+    await line.given_to("another process")
+    assert not await line.runs.overtakes(line.next)
+
+
+async def test_messages_wait_for_a_place_that_takes_nothing_any_more_but_not_forever(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "ORDER_S", 0.1)
     await line.unshown.keep("T", RUN, "", status="done", events="[]")
-    monkeypatch.setattr(shared, "SHOWN_S", 0.1)
-    assert await line.moves_on(30)
+    await line.given_to("another process")
+    await asyncio.wait_for(line.runs.overtakes_none(line.next), 30)
+
+
+async def test_what_was_received_before_and_has_not_begun_is_known(line: Line) -> None:
+    assert await line.runs.earlier(NEXT) == []
+    await line.inbox.set_states({RUN: "received"})
+    assert await line.runs.earlier(NEXT) == [RUN]
+    assert await line.runs.earlier(RUN) == []

@@ -175,6 +175,9 @@ class Chaos:
             "timeline": self.timeline,
             "clock": time.time() - time.monotonic(),
             "rows": rows | {"workflows": self._query(workflows)},
+            "statuses": [
+                (*thread, session.past[-6:]) for thread, session in slack.slack.agents.sessions.items()
+            ],
             "slack": [
                 (message.ts, message.thread_ts, str(message.ephemeral_to), message.shown)
                 for message in slack.everything()

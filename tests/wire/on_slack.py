@@ -248,14 +248,17 @@ class OnSlack:
 
     async def redeliver(self) -> None:
         """Events come again as Slack repeats them; what comes but once comes on another socket, too."""
-        deliveries = list(self.slack.sent)
-        for sent in deliveries:
+        # Earlier tries may have gone to a process that was killed before it acknowledged them.
+        deliveries = [(sent, len(sent.tries)) for sent in self.slack.sent]
+        for sent, _ in deliveries:
             if sent.kind == "events_api":
                 self.slack.redeliver(sent)
             self.slack.duplicate(sent)
-        await self.until(lambda: all(len(sent.tries) > 1 for sent in deliveries))
+        await self.until(lambda: all(len(sent.tries) > before for sent, before in deliveries))
         await self.until(
-            lambda: all(attempt.acked is not None for sent in deliveries for attempt in sent.tries)
+            lambda: all(
+                attempt.acked is not None for sent, before in deliveries for attempt in sent.tries[before:]
+            )
         )
 
     async def restart(self, *, kill: bool = True) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.installed.clients import Client
+from bot.adapters.slack.shown import stream
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle
 from bot.adapters.writer import Rank, urgency
@@ -26,7 +27,7 @@ async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: De
     await home.open()
     mark = MessageRef(request.id, "answer")
     message = await home.surface.post(GROWING, mark, MessageStyle.LAYOUT)
-    home.ended()
+    await home.ended()
     await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
     await home.surface.edit(message, Page("It is Ana."), mark, MessageStyle.LAYOUT, files=False, reset=False)
     session = bench.fake.session(root)
@@ -41,7 +42,7 @@ async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: De
     home = bench.home(bench.request(root))
     await home.open()
     await bench.fake.until(lambda: STATUS in [call.method for call in bench.fake.calls])
-    home.ended()
+    await home.ended()
     await bench.fake.until(lambda: bench.fake.session(root))
     session = bench.fake.session(root)
     assert session is not None
@@ -71,10 +72,28 @@ async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk
     home = bench.home(bench.request(await bench.root()))
     await home.open()
     await bench.fake.until(lambda: len(asked) == 1)
-    home.ended()
+    await home.ended()
     await bench.fake.until(lambda: len(asked) == 2)
     await bench.workspaces.session.close()
     bench.workspaces = usual
     assert passing == [Rank.PASSING]
     assert asked[0] == Rank.PASSING
     assert asked[1] < Rank.PASSING
+
+
+async def test_a_call_that_arrives_after_all_does_not_bring_the_stop_button_back(
+    bench: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slack does not answer that the run works, and does it all the same, after the run has ended."""
+    monkeypatch.setattr(stream, "LATE_S", 0.05)
+    bench.fake.fail(STATUS, status=503, times=2)  # the client's own second try, too
+    root = await bench.root()
+    home = bench.home(bench.request(root))
+    await home.open()
+    await bench.fake.until(lambda: [call.method for call in bench.fake.calls].count(STATUS) >= 2)
+    await home.ended()
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
+    session = bench.fake.session(root)
+    assert session is not None
+    session.become("processing")
+    await bench.fake.until(lambda: session.past[-1] == "active")

@@ -422,6 +422,36 @@ async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) ->
     await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
 
 
+async def test_a_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Desk) -> None:
+    """The process died between the end of the last stream and the status of the thread."""
+    root = await bench.root()
+    request = bench.request(root)
+    await bench.run(request, *SEARCH, *ANSWER)
+    session = bench.fake.session(root)
+    assert session is not None
+    await bench.fake.until(lambda: session.status == "active")
+    session.status = "processing"
+    bench.crash()
+    await bench.run(request, *SEARCH, *ANSWER)
+    await bench.fake.until(lambda: session.status == "active")
+
+
+async def test_the_end_of_the_last_stream_says_that_the_run_is_over(bench: Desk) -> None:
+    """The process may die before it can say so in a call of its own."""
+    root = await bench.root()
+    await bench.beside()
+    view = bench.view(bench.request(root))
+    await show(view, *SEARCH, *ANSWER)
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "processing")
+    await bench.fake.until(lambda: any(message.streaming for message in root.thread))
+    bench.fake.fail("agents.sessions.setStatus", status=503, times=99)
+    await view.flush("done")
+    session = bench.fake.session(root)
+    assert session is not None
+    assert session.status == "active"
+    bench.fake.faults.waiting.clear()
+
+
 async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")

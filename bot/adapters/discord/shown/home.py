@@ -393,7 +393,10 @@ class DiscordHome:
         lacks = missing(self._client, at.key, "attach_files") if isinstance(at, Channel) else None
         return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
 
-    def ended(self) -> None:
+    def ending(self) -> None:
+        """Nothing to do."""
+
+    async def ended(self) -> None:
         for thread, title in self._links.archived:
             self._side_tasks.do(name_and_archive(self._client, thread, title, archived=True))
 

@@ -66,6 +66,8 @@ WAITS_S = 5.0
 """Seconds without a message after which people are shown that they wait."""
 TITLE = 100
 """The most characters of another conversation's title in a link to it."""
+ENDED_S = 1.0
+"""How many seconds the next run waits for the stop button of this one to go."""
 _PROMPTS = ("slack_thread.prompt_help", "slack_thread.prompt_books")
 
 _log = logging.getLogger(__name__)
@@ -331,13 +333,17 @@ class SlackHome:
         url = origin.response_url if usable(origin) else ""
         await tell(self._workspace.workspaces, at, self._say("slack_thread.lost"), url)
 
-    def ended(self) -> None:
-        # From now on the end of a stream also ends the session's work.
+    def ending(self) -> None:
+        # From now on the end of a stream also ends the session's work: the process may die before `ended`.
         for surface in (self.surface, *self.lost):
             if isinstance(surface, Thread) and surface.streams is not None:
                 surface.streams.session = "active"
+
+    async def ended(self) -> None:
+        self.ending()  # also where the answer has moved meanwhile
         if self._at is not None:
             self._session.want(*self._at, WAITS)
+            await self._session.settled(ENDED_S)
 
     def recall(self, message: str) -> None:
         self.messages.add(message)

@@ -36,6 +36,8 @@ TITLE = 200
 """The most characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
 
 WORKS, WAITS = "processing", "active"
+LATE_S = 30.0
+"""How long a call to which Slack did not answer may take to have its effect."""
 _MARKS = re.compile("[*_`~]")
 
 _log = logging.getLogger(__name__)
@@ -209,6 +211,8 @@ class Session:
     _end: End | None = None
     _skipped: bool = False
     """Whether there was no room to say that the agent works."""
+    _unanswered: bool = False
+    """Whether Slack has not answered the call that says that the agent works."""
     _titled: bool = False
     _setting: asyncio.Task[None] | None = None
 
@@ -219,6 +223,11 @@ class Session:
         self._wanted = status
         if self._setting is None or self._setting.done():
             self._setting = self.side_tasks.do(self._send_status(channel, thread))
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until the stop button is gone, if there was room for one, for at most so many seconds."""
+        if self._setting is not None and not self._skipped:
+            await asyncio.wait({self._setting}, timeout=seconds)
 
     async def _send_status(self, channel: str, thread: str) -> None:
         """Send the wanted status. A status that changed before there was room for it is left out."""
@@ -231,6 +240,10 @@ class Session:
                     self._status_sent = ""  # otherwise the stop button would stay
                 elif self._status_sent == self._wanted:
                     raise
+            if self._unanswered and self._status_sent == self._wanted == WAITS:
+                # It may still arrive, after this one.
+                self._unanswered, self._status_sent = False, ""
+                await asyncio.sleep(LATE_S)
 
     async def _set(self, channel: str, thread: str) -> None:
         client = await self.workspace.client()
@@ -248,7 +261,13 @@ class Session:
         about = {"initiator_user_id": self.user}
         if title and not self._titled:
             about["title"] = title
-        await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **about)
+        try:
+            await client.agents_sessions_setStatus(
+                channel_id=channel, thread_ts=thread, status=status, **about
+            )
+        except Unavailable as fault:
+            self._unanswered = self._unanswered or (status == WORKS and not isinstance(fault, NotSent))
+            raise
         self._titled = True
         if status == WAITS:
             self._end = None
