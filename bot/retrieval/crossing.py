@@ -1,7 +1,7 @@
-"""The second set of vectors: for questions in another language than the books', where the first model knows only one.
+"""The second set of vectors: for questions in another language than the books', if the first model knows only one.
 
-A shelf gets it once somebody asks in the other language, or where its space has that language set; `MissingVectors`
-makes it. Knows no search.
+A shelf gets it once somebody asks in the other language, or if its space has that language set; `MissingVectors` makes
+it. Independent of search.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OtherVectors:
-    """The model that made them, and the documents that have all of theirs. `pending`: some are still being made."""
+    """The model that made the second set, and the documents whose vectors are complete. `pending`: some are still being
+    made.
+    """
 
     embedder: Embedder | None
     documents: frozenset[str]
@@ -25,7 +27,7 @@ class OtherVectors:
 
 
 class Crossing:
-    """Says which books a question in another language can be compared with, and asks for vectors they lack."""
+    """Says which books a question in another language can be compared with, and requests missing vectors."""
 
     def __init__(self, documents: Documents, embedding: Embedding) -> None:
         self._documents = documents
@@ -34,8 +36,8 @@ class Crossing:
     async def of(
         self, space: str, shelf: str, question: str | None, books: Collection[str]
     ) -> OtherVectors | None:
-        """What a question in the language `question` finds on a shelf whose books are in these, where the first model
-        knows not both; None where there is nothing to be had.
+        """The second set for a question in the language `question` on a shelf whose books are in the languages `books`,
+        if the first model does not know both; None if there is none.
         """
         known = self._embedding.other_languages
         others = sorted(book for book in books if book != question and book in known)

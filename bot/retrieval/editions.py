@@ -1,6 +1,6 @@
 """Shelves in memory: built from their rows on first use, rebuilt after a change, and pinned for a request.
 
-Knows no search. Of each shelf there is one edition at a time; who has pinned an older one keeps it.
+Independent of search. Each shelf has one edition at a time; a request that has pinned an older one keeps it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from storage.shelves import ShelvedRow, Shelves
 
 KEPT = 8
-"""How many shelves' statistics stay in memory; the least recently searched goes first."""
+"""How many shelves' statistics stay in memory; the least recently searched is dropped first."""
 
 SEE_ALSO = 8
-"""How many references are followed from one answer or section."""
+"""The most references that are followed from one answer or section."""
 
 
 class OpenShelf:
-    """A shelf's statistics and titles, with what its authors refer to."""
+    """A shelf's statistics and titles, with the references of its authors."""
 
     def __init__(self, version: int, rows: Sequence[ShelvedRow]) -> None:
         self.version = version
@@ -44,12 +44,12 @@ class OpenShelf:
             if row.embedder is not None:
                 vector_counts[row.embedder] += row.embedded
         self.embedder = max(vector_counts, key=lambda name: (vector_counts[name], name), default=None)
-        """Who made most of its vectors, as far as they were there when it was opened."""
+        """The embedder that made most of its vectors, among those that existed when it was opened."""
         self.shelf = Shelf(documents)
         self.documents = frozenset(self._sections)
 
     def see_also(self, sections: Sequence[tuple[str, int]]) -> list[str]:
-        """Titles that exist and that the authors of these sections refer to."""
+        """Existing titles that the authors of these sections refer to."""
         titles: dict[str, None] = {}
         for section in sections:
             for target in self._links.get(section, ()):
@@ -58,17 +58,17 @@ class OpenShelf:
         return list(titles)[:SEE_ALSO]
 
     def children(self, document: str, path: tuple[str, ...]) -> list[str]:
-        """Titles of the sections right below `path`; none of a document that has left the shelf."""
+        """Titles of the sections directly below `path`; none for a document that has left the shelf."""
         below = [title for title, steps in self._sections.get(document, ()) if path and steps[:-1] == path]
         return list(dict.fromkeys(below))
 
 
 Pins: TypeAlias = dict[tuple[str, str], OpenShelf]
-"""The editions that all searches of one request are to see: by space and shelf, each as it was first read."""
+"""The editions that all searches of one request use, by space and shelf, each as first read."""
 
 
 class Editions:
-    """Every shelf as it is by now, or as it is pinned."""
+    """Every shelf in its present edition, or as it is pinned."""
 
     def __init__(self, shelves: Shelves) -> None:
         self._shelves = shelves
@@ -78,7 +78,9 @@ class Editions:
     async def of(
         self, space: str, shelf: str, pins: Pins | None = None, *, newest: bool = False
     ) -> OpenShelf:
-        """A shelf as `pins` have it, which keep what they have not; `newest`: as it is, and they keep that."""
+        """A shelf as pinned in `pins`; a missing one is read and pinned. `newest`: the present edition is read and
+        pinned.
+        """
         key = (space, shelf)
         if pins is not None and key in pins and not newest:
             return pins[key]
@@ -96,5 +98,5 @@ class Editions:
             return opened
         if newest:
             pins[key] = opened
-        # Of several searches that began together the first to be here decides.
+        # If several searches began together, the first to arrive here decides.
         return pins.setdefault(key, opened)

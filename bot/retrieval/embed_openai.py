@@ -1,6 +1,6 @@
-"""The OpenAI embeddings API, or any service that speaks it.
+"""The OpenAI embeddings API, or any service with the same interface.
 
-Takes nothing from the environment but what the caller hands over. Knows no index and no other provider.
+Takes nothing from the environment except what the caller passes. Independent of indexes and other providers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 _ADDRESS = "https://api.openai.com/v1"
-_BATCH = 128  # the service takes up to 2,048 inputs
+_BATCH = 128  # the service accepts up to 2,048 inputs
 _BATCH_BYTES = 200_000  # and 300,000 tokens a request; no token is shorter than a byte
 _INPUT_BYTES = 8_000  # and 8,192 tokens an input
 
 
 class OpenAIEmbedder:
-    """`name` is "openai:MODEL". `dimensions` is 0 until the first answer tells it.
+    """An embedder that calls the API. `name` is "openai:MODEL". `dimensions` is 0 until the first answer shows it.
 
-    Calls raise UserError("embedding.failed") once the service has refused, or a few attempts have come to nothing.
+    Calls raise UserError("embedding.failed") once the service has refused, or a few attempts have failed.
     """
 
     languages: frozenset[str] | None = None
@@ -44,8 +44,9 @@ class OpenAIEmbedder:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
     ) -> None:
-        """Without a key none is sent, which only a `base_url` of one's own allows; it may have a query. `headers` and
-        `query` go with every request."""
+        """Without a key none is sent, which is allowed only with the operator's own `base_url`; that may have a query.
+        `headers` and `query` are sent with every request.
+        """
         key = (api_key or "").strip()
         self.name = f"openai:{model}"
         if not key and not base_url:
@@ -58,7 +59,7 @@ class OpenAIEmbedder:
         self._sdk = openai
         own_address, _, own_query = (base_url or _ADDRESS).partition("?")
         self._client = openai.OpenAI(
-            # Whatever were left to the SDK here it would take from OPENAI_… in the environment.
+            # The SDK would take any omitted value from OPENAI_… in the environment.
             api_key=key or "-",
             admin_api_key="",
             base_url=own_address,
@@ -68,11 +69,11 @@ class OpenAIEmbedder:
             timeout=60.0,
             max_retries=3,
         )
-        # A person waits for a question, and words answer it too.
+        # A person waits for a question, and lexical search can answer it too.
         self._query_client = self._client.with_options(timeout=15.0, max_retries=1)
         for client in (self._client, self._query_client):
             client.organization = client.project = None
-            # Those of OPENAI_CUSTOM_HEADERS may hold another service's key.
+            # OPENAI_CUSTOM_HEADERS may hold another service's key.
             client._custom_headers = dict(headers or {})
             client._custom_query = dict(parse_qsl(own_query)) | dict(query or {})
         authorized = key or "authorization" in map(str.lower, headers or {})
@@ -128,12 +129,12 @@ class OpenAIEmbedder:
         else:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
-        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+        # Raised outside the handlers, because the SDK's exceptions hold the request, which holds the key.
         raise UserError("embedding.failed", model=self.name, reason=reason[:80])
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts as the service takes them: none empty, none too long, not too many at once."""
+    """The texts in batches that the service accepts: none empty, none too long, not too many at once."""
     batch: list[str] = []
     size = 0
     for text in texts:

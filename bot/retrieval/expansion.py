@@ -1,7 +1,7 @@
-"""Passages expanded over their neighbours: search matches small chunks, the answerer may read more around them.
+"""Expands passages over their neighbours: search matches small chunks, and the answerer may read more around them.
 
-Knows the rows, not the ranking. While `parent_chars` equals `child_chars`, the measured default, only names
-that no heading bears are grown.
+Uses the rows, not the ranking. While `parent_chars` equals `child_chars`, the measured default, only passages of names
+that no heading has are expanded.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from storage.document_rows import ChunkRow, PassageRow, SectionRow
 
 NAME_CHARS = 2000
-"""What a name that no heading bears is grown to at least: its text stands beside where it is mentioned."""
+"""The least length to which passages are expanded for a name that no heading has, because its text is near its
+mentions.
+"""
 
 REACH = 12
-"""Chunks before and after a passage that an expansion may add, at most."""
+"""The most chunks before and after a passage that an expansion may add."""
 
 
 class Rows(Protocol):
-    """The part of storage.passages.Passages that expansion needs."""
+    """The part of `storage.passages.Passages` that expansion needs."""
 
     async def get(self, space: str, ids: Iterable[str]) -> Mapping[str, PassageRow]: ...
 
@@ -42,7 +44,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPassage:
-    """The characters start … end-1 of a passage's document; a table's repeated heading may stand before them."""
+    """The characters start … end-1 of a passage's document; a table's repeated heading may precede them."""
 
     row: PassageRow
     text: str
@@ -53,9 +55,9 @@ class ExpandedPassage:
 async def expanded(
     passages: Rows, space: str, rows: Sequence[PassageRow], parent_chars: int
 ) -> list[ExpandedPassage]:
-    """Each passage grown within its section to at most `parent_chars` characters.
+    """Each passage expanded within its section to at most `parent_chars` characters.
 
-    A passage that an earlier one has grown over is left out.
+    A passage that an earlier expanded one includes is left out.
     """
     covered: set[str] = set()
     spans_read: list[ExpandedPassage] = []

@@ -1,6 +1,6 @@
-"""Resolves the paths a person typed to files, and says why a file is refused.
+"""Resolves the paths that a person typed to files, and says why a file is refused.
 
-Knows file systems only: nothing here reads a document.
+Uses file systems only: nothing here reads a document.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ORDINARY = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file to add. `name` is its name in the library: the path below the folder that was given.
+    """A file to add. `name` is its name in the library: the path below the given folder.
 
-    `path` is one of this machine, or of a stored file (`storage.files`).
+    `path` is on this machine, or that of a stored file (`storage.files`).
     """
 
     name: str
@@ -41,7 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refused file, with the key and values of the sentence that says why."""
+    """A refused file, with the key and the values of the sentence that says why."""
 
     name: str
     key: str
@@ -51,11 +51,10 @@ class Refused:
 def gather(
     paths: Iterable[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
 ) -> tuple[list[Candidate], list[Refused]]:
-    """The files behind `paths`, folders walked in order of name; blocking.
+    """The files at `paths`, with folders walked in order of name; blocking.
 
-    In folders only files of a readable kind count; a path that was named itself is refused with a
-    reason when it is of none of `kinds`. Symbolic links are refused, so that a folder never reaches
-    outside itself.
+    In folders only files of a readable kind count; a path that was named itself is refused with a reason if it is of
+    none of `kinds`. Symbolic links are refused, so that a folder never reaches outside itself.
     """
     candidates: list[Candidate] = []
     refused: list[Refused] = []
@@ -75,11 +74,11 @@ def gather(
 
 
 def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """The entries below a folder that are called like a file of a readable kind, by their paths within it, in order
+    """The entries below a folder whose names look like a file of a readable kind, with their paths within it, in order
     of name; blocking.
 
-    Hidden ones are left out, links to folders not followed. `unreadable` is told of each folder that can't be listed,
-    by its path within the root ("" for that itself).
+    Hidden ones are left out, and links to folders are not followed. `unreadable` is called with each folder that cannot
+    be listed, as its path within the root ("" for the root).
     """
     folders = [("", iter(_entries(str(root), "", unreadable)))]
     while folders:
@@ -105,14 +104,14 @@ def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None
 
 
 def composed(name: str) -> str:
-    """The same name for the same letters, however a system composes their accents."""
+    """The name with accents in composed form, so that equal letters give equal names on every system."""
     return normalize("NFC", name)
 
 
 def passed_over(paths: Iterable[str], used: Container[str] = ()) -> dict[str, int]:
-    """How many files of each kind are in the folders among `paths` that are not read, by suffix; blocking.
+    """How many files of each kind, by suffix, are in the folders among `paths` but are not read; blocking.
 
-    Hidden ones don't count, nor those with a name in `used`; links to folders are not followed.
+    Hidden ones and those with a name in `used` do not count; links to folders are not followed.
     """
     counted: Counter[str] = Counter()
     for text in paths:
@@ -128,7 +127,7 @@ def passed_over(paths: Iterable[str], used: Container[str] = ()) -> dict[str, in
 
 
 def sayable(name: str) -> bool:
-    """Not where its bytes are no UTF-8: that could neither be kept nor shown."""
+    """Whether the name is valid UTF-8; any other could be neither stored nor shown."""
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
@@ -137,7 +136,9 @@ def _printable(name: str) -> str:
 
 
 async def read_file(files: Files, path: str, max_bytes: int) -> bytes:
-    """The bytes of a file of this machine, or of a stored one. Raises UserError as `read_whole` does, StorageFault."""
+    """The bytes of a file on this machine, or of a stored one. Raises UserError as `read_whole` does, and
+    StorageFault.
+    """
     if (key := key_of(path)) is None:
         return await asyncio.to_thread(read_whole, path, max_bytes)
     name = PurePosixPath(key).name
@@ -150,10 +151,10 @@ async def read_file(files: Files, path: str, max_bytes: int) -> bytes:
 
 
 def read_whole(path: str, max_bytes: int) -> bytes:
-    """The file's bytes. Raises UserError when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
+    """The file's bytes; blocking. Raises UserError if it is gone, unreadable, or has grown beyond `max_bytes`."""
     name = Path(path).name
     try:
-        # Looked at again here: meanwhile it may have become a pipe, which would be waited for, or a link.
+        # Checked again here, because meanwhile it may have become a pipe, which would block, or a link.
         with os.fdopen(os.open(path, _ORDINARY), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UserError("library.file_special", name=name)
@@ -209,5 +210,5 @@ def _check_file(
 
 
 def megabytes(size: int) -> str:
-    """A size over a limit, rounded up, so that it reads as more than the limit."""
+    """A size over a limit in megabytes, rounded up so that it reads as more than the limit."""
     return f"{-(-size // 100_000) / 10:g}"

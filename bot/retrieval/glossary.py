@@ -1,6 +1,6 @@
-"""Terms of rulebooks in English and Brazilian Portuguese that look nothing alike: "agarrado" is "grappled".
+"""Terms of rulebooks in English and Brazilian Portuguese that do not look alike: "agarrado" is "grappled".
 
-For a question in the one language to a book in the other. What looks alike is matched by bot.retrieval.cognates.
+Used for a question in one language to a book in the other. bot.retrieval.cognates matches words that look alike.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ circle: círculo | song: canção
 
 @cache
 def _entries() -> Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]:
-    """By (language, other): the other language's stems, by a stem of the former."""
+    """By (language, other): maps a stem of the former to the other language's stems."""
     by: dict[str, dict[str, list[str]]] = {"en": {}, "pt": {}}
     for entry in _TERMS.replace("\n", "|").split("|"):
         english, _, portuguese = entry.partition(":")
@@ -82,7 +82,7 @@ def _entries() -> Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]:
 
 
 def meanings(language: str) -> frozenset[str]:
-    """The terms of a language that words of the other may mean."""
+    """The terms of a language that words of the other language may mean."""
     return frozenset(
         stem
         for (_, other), by in _entries().items()
@@ -93,6 +93,6 @@ def meanings(language: str) -> frozenset[str]:
 
 
 def translated(word: str, language: str, other: str) -> tuple[str, ...]:
-    """The terms of the other language for a word; none where it is in no entry, or for other languages."""
+    """The terms of the other language for a word; none if no entry has it, or for other languages."""
     entries = _entries().get((language, other), {})
     return tuple(stem for term in terms(word, language) for stem in entries.get(term, ()))

@@ -1,7 +1,7 @@
 """Adds documents: reads, chunks, indexes and stores them first, and makes vectors afterwards.
 
-Each call is idempotent, so that a durable run may repeat the one that a crash cut off. What takes an older book's
-place is built beside it and then swapped in. Knows of runs only their ids.
+Each call is idempotent, so that a durable run may repeat one that a crash cut off. The replacement of an older book is
+built next to it and then swapped in. Of runs, only their ids are used.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One file to be read, of at most `max_bytes`. `replaces` is the id of the document it takes the place of, for a
-    reindex. `kind` is "" for a book, else the name of the shape that it is to have. `recognize`: with the words
-    of pages that are pictures.
+    """One file to read, of at most `max_bytes`. `replaces` is the id of the document that it replaces in a reindex.
+    `kind` is "" for a book, else the name of its shape. `recognize`: words on pages that are pictures are recognized
+    too.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A document in the shape of another kind than a book: its sections, and what is known of it and of its parts.
+    """A document in the shape of another kind than a book: its sections, and the facts about it and its parts.
 
-    Its title is what it is known by on its shelf. With `overlap` its chunks are windows of the configured size that
-    have so many characters in common.
+    Its title is its name on its shelf. With `overlap` its chunks are windows of the configured size that share so many
+    characters.
     """
 
     document: Document
@@ -77,15 +77,15 @@ Mark: TypeAlias = "Callable[[str, str, int, str], Awaitable[bool]]"
 """Notes how far a document has come: space, document id, one past the last chunk, embedder. False if it is gone."""
 
 Shape: TypeAlias = "Callable[[str, Document], Shaped]"
-"""Gives a document its shape; the first argument is the file's name. Raises UserError for a file of another kind."""
+"""Gives a document its shape. The first argument is the file's name. Raises UserError for a file of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
     """The result for one file: a new document, a known one (`known`), or a refusal (`key` is not empty).
 
-    A `staged` one is on no shelf before it is swapped in, in place of the document with the id `replaces`, or of
-    those that bear its name.
+    A `staged` document is on no shelf until it is swapped in. It then replaces the document with the id `replaces`, or
+    those with its name.
     """
 
     name: str
@@ -137,16 +137,16 @@ class Intake:
         progress: Progress | None = None,
         shape: Shape | None = None,
     ) -> IntakeResult:
-        """Read one file and put it on the shelf, searchable by its words from then on.
+        """Read one file and put it on the shelf, where its words can be searched from then on.
 
-        Where it replaces something it is only staged, for `swap`, and goes away should `run` end before that.
-        `key` names the file within its job and must be the same on a repeat; `progress` is told how many of how
-        many pages have been read. `shape` is that of the item's kind, None for a book. A file that cannot be read is
-        refused by name; only the storage's own faults are raised.
+        If it replaces something, it is only staged for `swap`, and deleted if `run` ends before that. `key` names the
+        file within its job and must be the same on a repeat; `progress` is called with the number of pages read and the
+        total. `shape` is that of the item's kind, None for a book. A file that cannot be read is refused by name; only
+        the storage's own faults are raised.
         """
         try:
             document_id = str(uuid.uuid5(_NAMESPACE, key))
-            # Before the file is looked at: after a crash a reindex may find that its source was replaced by then.
+            # Before the file is read, because after a crash a reindex may find that its source was already replaced.
             if (existing := await self._documents.get(space, document_id)) is not None:
                 place = await self._place_of(existing, item)
                 return _result(item, existing, staged=existing.state == "building", replaces=place)
@@ -169,15 +169,15 @@ class Intake:
         return _result(item, new, staged=in_the_way, replaces=replaces)
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
-        """Read and cut a file that goes on no shelf. Raises UserError where it cannot be read."""
+        """Read and cut a file that goes on no shelf. Raises UserError if it cannot be read."""
         data, sha256 = await self._bytes(item)
         document = await self._reading.read(item.name, data)
         return await asyncio.to_thread(self._cut, document_id, space, "", item, data, sha256, document, None)
 
     async def _titled(self, new: NewDocument | DocumentRow, *, replace: bool = True) -> str:
-        """The id of the document that has the title of a new one on its shelf, "" where there is none.
+        """The id of the document on the shelf with a new document's title; "" if there is none.
 
-        Raises UserError where it is not to be replaced.
+        Raises UserError if it must not be replaced.
         """
         title = normal(new.title)
         rows = await self._documents.list(new.space, new.shelf)
@@ -187,7 +187,7 @@ class Intake:
         return document_id
 
     async def _place_of(self, row: DocumentRow, item: Item) -> str:
-        """The id of the document that is to be replaced by one that a crash left staged."""
+        """The id of the document that a staged one, left by a crash, will replace."""
         if row.state != "building":
             return ""
         return item.replaces or (await self._titled(row) if row.kind else "")
@@ -195,11 +195,11 @@ class Intake:
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
     ) -> bool | IntakeResult:
-        """Whether the new document replaces anything, or what to answer instead of taking it in."""
+        """Whether the new document replaces anything, or the result to return instead of adding it."""
         if item.replaces:
             old = await self._documents.get(space, item.replaces)
             if old is None or old.state == "retired":
-                return IntakeResult(item.name, known=True)  # replaced or removed by somebody else meanwhile
+                return IntakeResult(item.name, known=True)  # replaced or removed meanwhile
             return True
         named = not item.kind and any(
             row.source == item.name for row in await self._documents.find(space, shelf, item.name)
@@ -207,7 +207,7 @@ class Intake:
         same = await self._documents.by_sha(space, shelf, sha256)
         if same is not None and (same.source == item.name or not named):
             if item.recognize and same.source == item.name and not recognized(same.unread):
-                return True  # the same file, and now with what it shows in pictures
+                return True  # the same file, now with the text of its pictures
             return replaced(_result(item, same), known=True)
         if named and not replace:
             raise UserError("library.name_taken", name=item.name, shelf=shelf)
@@ -256,7 +256,9 @@ class Intake:
         )
 
     async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
-        """The original first: there is no document without one, also after a crash. And none without a document."""
+        """Store the original first, so that every document has one even after a crash; without a document, the original
+        is deleted.
+        """
         key = _original_key(new.id, new.source)
         keeping = asyncio.ensure_future(self._keep_original(key, data))
         try:
@@ -264,7 +266,7 @@ class Intake:
             await self._documents.add(new, built_by=built_by)
         except BaseException:
             if (await asyncio.wait({keeping}, timeout=AWAY_S))[1]:
-                keeping.cancel()  # a store that hangs
+                keeping.cancel()  # the store hangs
             with suppress(StorageFault, TimeoutError):
                 if await self._documents.get(new.space, new.id) is None:
                     async with asyncio.timeout(AWAY_S):
@@ -279,11 +281,13 @@ class Intake:
                 raise fault_of(error) from error
 
     def original(self, document_id: str, name: str) -> str:
-        """Where the bytes of a document are kept, so that a reindex needs no expired address; see `bytes_of`."""
+        """The place where the bytes of a document are kept, so that a reindex needs no expired address;
+        see `bytes_of`.
+        """
         return stored(_original_key(document_id, name))
 
     async def bytes_of(self, path: str, max_bytes: int) -> bytes:
-        """The bytes of a file of this machine, or of a stored one. Raises UserError, StorageFault."""
+        """The bytes of a file on this machine, or of a stored one. Raises UserError, StorageFault."""
         return await read_file(self._files, path, max_bytes)
 
     async def _bytes(self, item: Item) -> tuple[bytes, str]:
@@ -291,10 +295,10 @@ class Intake:
         return data, (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
 
     async def ready_for_vectors(self, space: str, replaced: Sequence[str] = ()) -> str:
-        """Fetch and load the embedder; "" when it is there, "none" when none is wanted, else "absent".
+        """Fetch and load the embedder. Returns "" on success, "none" if none is wanted, else "absent".
 
-        Raises UserError instead of "absent" if any of the documents `replaced` (ids) has vectors: without it, they are
-        the better ones.
+        Raises UserError instead of "absent" if any of the documents `replaced` (ids) has vectors, because without the
+        embedder they are better than their replacements.
         """
         if not self._embedding.configured:
             return "none"
@@ -308,7 +312,7 @@ class Intake:
         return "absent"
 
     async def do_without_vectors(self, space: str, documents: Sequence[IntakeResult]) -> list[str]:
-        """Call those documents ready whose language the embedder does not speak; the ids of the others."""
+        """Mark documents as ready if the embedder does not know their language. Returns the ids of the others."""
         embedder = await self._embedding.get()
         with_vectors = []
         for document in documents:
@@ -319,9 +323,9 @@ class Intake:
         return with_vectors
 
     async def embed(self, space: str, shelf: str, spans: Sequence[tuple[str, int, int]]) -> None:
-        """Make and store the vectors of chunks: (document id, first ordinal, one past the last) each.
+        """Make and store the vectors of chunks; each span is (document id, first ordinal, one past the last).
 
-        Raises UserError where the vectors turned out to be damaged: they are set aside then, and made again later.
+        Raises UserError if the vectors turn out to be damaged; they are then set aside and made again later.
         """
         embedder = await self._embedding.get()
         if embedder is not None:
@@ -330,7 +334,7 @@ class Intake:
     async def embed_other(
         self, space: str, shelf: str, span: tuple[str, int, int], embedder: Embedder
     ) -> None:
-        """The same for questions in another language, by an `embedder` that is not the configured one."""
+        """Make the vectors for questions in another language with an `embedder` that is not the configured one."""
         await self._embed(space, shelf, [span], embedder, self._documents.mark_other_vectors)
 
     async def _embed(
@@ -370,9 +374,10 @@ class Intake:
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile
 
     async def swap(self, space: str, shelf: str, staged: Sequence[IntakeResult]) -> list[str]:
-        """Put the staged documents on the shelf in one transaction; returns the ids of those now on it.
+        """Put the staged documents on the shelf in one transaction. Returns the ids of those now on it.
 
-        What they replace is no longer found, but can be read for a while (GRACE) by whoever has found it before.
+        The replaced documents are no longer found, but questions that found them before can read them for a while
+        (GRACE).
         """
         pairs = [(document.document, document.replaces) for document in staged]
         swapped = await self._documents.swap(space, shelf, pairs)
@@ -380,12 +385,12 @@ class Intake:
         return [id for id, _ in pairs if id in swapped]
 
     async def mixed(self, space: str, shelf: str) -> bool:
-        """Whether the books of a shelf were embedded by different models: then a question asks only one of them."""
+        """Whether different models embedded the books of a shelf; then a question uses only one of them."""
         makers = {row.embedder for row in await self._documents.list(space, shelf)} - {None}
         return len(makers) > 1
 
     async def release_memory(self) -> None:
-        """Give back the memory that adding vectors took, at the end of a job."""
+        """Release the memory that adding vectors used, at the end of a job."""
         await self._vectors.release_memory()
 
     async def remove(self, space: str, *document_ids: str) -> None:
@@ -397,10 +402,10 @@ class Intake:
         except StorageFault as fault:
             if fault.kind != "files":
                 raise
-            self._cleanup.later()  # it is noted what is left to be deleted
+            self._cleanup.later()  # the rest to delete is noted
 
     async def clear(self, grace: timedelta = GRACE) -> None:
-        """Remove what nobody reads any more, see `Cleanup.clear`."""
+        """Remove what is no longer read; see `Cleanup.clear`."""
         await self._cleanup.clear(grace)
 
     async def close(self) -> None:

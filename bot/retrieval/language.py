@@ -1,6 +1,6 @@
-"""Which language a text or a question is in, as ISO 639-1, and who may vote on it.
+"""The language of a text or a question as ISO 639-1, and which models may vote on it.
 
-Knows no models of its own: py3langid's n-gram classifier, loaded on first use.
+It has no model of its own: it uses py3langid's n-gram classifier, loaded on first use.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FUNCTION_WORDS = {
     ),
 }
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
-"""Words that bind a question together and ask for nothing; they do not count as evidence."""
+"""Words that bind a question together without asking for anything; they do not count as evidence."""
 
 _ASKING_WORDS = {
     "en": (
@@ -66,8 +66,9 @@ _ASKING_WORDS = {
     ),
 }
 ASKING_WORDS = {language: frozenset(words.split()) for language, words in _ASKING_WORDS.items()}
-"""What questions are asked with and answers seldom say: "o que acontece com". Only a foreign question is read without
-them: at home they may be said."""
+"""Words that questions use and answers seldom do: "o que acontece com". They are ignored only in foreign questions; in
+the books' language an answer may use them.
+"""
 
 _HEADING_WORDS = {
     "en": (
@@ -89,13 +90,13 @@ _HEADING_WORDS = {
     ),
 }
 HEADING_WORDS = {language: frozenset(words.split()) for language, words in _HEADING_WORDS.items()}
-"""Words that head sections in any book: a title of nothing else names nothing."""
+"""Words that head sections in any book; a title of nothing else names nothing."""
 
 PREFIXES = {
     "en": "anti auto co hyper inter intra macro meta micro multi non post pre pseudo re semi sub",
     "pt": "anti auto co hiper infra inter intra macro meta micro multi pós pré pseudo re recém semi sub",
 }
-"""Prefixes written with a hyphen or without one. Those that are common words ("over") are left out."""
+"""Prefixes that are written with or without a hyphen. Those that are common words ("over") are left out."""
 
 COLUMN_WORDS = {
     "en": (
@@ -117,27 +118,29 @@ COLUMN_WORDS = {
         "velocidad rápido rápida",
     ),
 }
-"""What a table's column is called, and the words that ask for it: one group a line. They count as one for a row."""
+"""Names of table columns and the words that ask for them, one group per line. In a row they count as one word."""
 
 _ASKED = frozenset({"en", "pt", "es", "fr", "de", "it"})
-"""The languages that questions are told apart in first: of few candidates even a short question is sure."""
+"""The languages among which a question is classified first, because with few candidates even a short question is
+certain.
+"""
 
 _LATIN_WRITTEN = "en pt es fr de it ca cs da eu fi ga hu id lt nl no pl ro sk sv tr vi"
 _ELSE_WRITTEN = "ar bg el fa he hi ja ko ru th uk zh"
 _IN_LATIN = frozenset(_LATIN_WRITTEN.split())
 _WORLD = _IN_LATIN - {"eu", "ga", "lt"} | frozenset(_ELSE_WRITTEN.split())
 UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
-"""Chinese and Japanese, which put no spaces between words."""
+"""Chinese and Japanese characters, which have no spaces between words."""
 
 _KANA = re.compile("[\u3040-\u30ff]")
 _LATIN = re.compile("[\0-\u024f]")
-"""Up to the last letter of Latin Extended-B; what people ask in beyond it is in another script."""
+"""Characters up to the last letter of Latin Extended-B; letters beyond them are in another script."""
 
 _SURE = 0.9
 _SAMPLE = 3000
-_LIKELY = 0.6  # a language that is as likely needs one function word alone: "Quanto pesam mil moedas?"
-_FEW_LETTERS = 12  # say too little for the classifier
-_BINDING = 2  # so many function words more than the books' languages have tell a question's own
+_LIKELY = 0.6  # a language this likely needs only one function word: "Quanto pesam mil moedas?"
+_FEW_LETTERS = 12  # too few for the classifier
+_BINDING = 2  # so many more function words than in the books' languages reveal a question's own
 _LETTERS = re.compile(r"[^\W\d_]+")
 _lock = threading.Lock()
 
@@ -151,7 +154,7 @@ def _of_all() -> LanguageIdentifier:
 
 @lru_cache(maxsize=8)
 def _identifier(languages: frozenset[str]) -> LanguageIdentifier:
-    identifier = copy(_of_all())  # its tables are shared: to read them takes a tenth of a second
+    identifier = copy(_of_all())  # its tables are shared, because reading them takes a tenth of a second
     if languages:
         supported = languages & set(identifier.labels)
         identifier.set_languages(sorted(supported))
@@ -159,7 +162,7 @@ def _identifier(languages: frozenset[str]) -> LanguageIdentifier:
 
 
 def detect(text: str) -> str:
-    """The language of a whole text, judged by three samples of it; "en" where there are hardly any letters."""
+    """The language of a whole text, judged by three samples; "en" if it has hardly any letters."""
     middle = len(text) // 2
     parts = (
         (text[:_SAMPLE], text[middle : middle + _SAMPLE], text[-_SAMPLE:]) if len(text) > 9000 else (text,)
@@ -176,11 +179,11 @@ def detect(text: str) -> str:
 
 
 def detect_question(question: str, shelf: Iterable[str]) -> str | None:
-    """The language of a question put to books in the languages `shelf`, or None when it cannot be told.
+    """The language of a question put to books in the languages `shelf`, or None when it is uncertain.
 
-    One or two words say too little, and names say nothing: an uncertain question is taken to be in
-    whatever language the books are in, unless words that bind it together ("como … o …") are of another's,
-    or it is in no language of `_ASKED` and surely in one of the world's. Another script is another language.
+    One or two words say too little, and names say nothing. An uncertain question is assumed to be in the books'
+    language, unless its function words ("como … o …") are of another, or it is in no language of `_ASKED` and certainly
+    in one of all languages. Another script is another language.
     """
     words = " ".join(_LETTERS.findall(question[:2000]))
     shelf_languages = frozenset(shelf)
@@ -210,8 +213,9 @@ def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
 
 
 def _bound(words: str, shelf_languages: frozenset[str], likely: str, enough: int) -> str | None:
-    """The language of which `enough` more function words hold these together than of any book's; `likely` breaks
-    a tie, and a single word is enough of that one alone."""
+    """The language that has `enough` more function words in these than any of the books' languages. `likely` breaks a
+    tie; for that language a single word is enough.
+    """
     question_words = set(words.casefold().split())
     counts = {
         language: len(question_words & function_words) for language, function_words in FUNCTION_WORDS.items()
@@ -227,7 +231,7 @@ def _bound(words: str, shelf_languages: frozenset[str], likely: str, enough: int
 def may_vote(model: frozenset[str] | None, question: str | None, document: str) -> bool:
     """Whether a dense model of these languages (None = all) may rank a document for a question.
 
-    An English-only model still gives Portuguese texts a cosine, and it is noise.
+    An English-only model also returns a cosine for Portuguese texts, but it is noise.
     """
     if model is None:
         return True

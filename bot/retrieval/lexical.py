@@ -1,6 +1,6 @@
-"""Words into stems, and one document's postings: what lexical search is made of.
+"""Words as stems, and one document's postings, the basis of lexical search.
 
-Knows no ranking: the Shelf weighs these.
+Independent of ranking: the Shelf weighs these.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _stemmers = threading.local()  # by name; a Snowball stemmer is not safe to shar
 
 
 def fold(text: str) -> str:
-    """Lower case, accents off: "Ação" → "acao"."""
+    """The text in lower case without accents: "Ação" → "acao"."""
     text = text.casefold()
     if text.isascii():
         return text
@@ -46,8 +46,8 @@ def fold(text: str) -> str:
 def terms(text: str, language: str) -> list[str]:
     """The terms of a text in order: words stemmed by the language's rules, then accents folded.
 
-    "1,000" is one term, "Arrow-Catching" two; an apostrophe's ending falls away. Of what has no spaces each pair of
-    neighbouring signs is one: "火球术" is "火球" and "球术".
+    "1,000" is one term, "Arrow-Catching" two; the ending after an apostrophe is dropped. In text without spaces each
+    pair of neighbouring characters is a term: "火球术" is "火球" and "球术".
     """
     words = []
     text = text.casefold()
@@ -76,7 +76,9 @@ def terms(text: str, language: str) -> list[str]:
 
 
 def _pairs(word: str) -> list[str]:
-    """The pairs of neighbouring signs in a word of a language without spaces, and what of others stands in it."""
+    """The pairs of neighbouring characters in a word of a language without spaces, and the words of other languages in
+    it.
+    """
     pairs = []
     for part in _PARTS.findall(word):
         if UNSPACED.match(part) and len(part) > 1:
@@ -87,7 +89,7 @@ def _pairs(word: str) -> list[str]:
 
 
 def content_terms(text: str, language: str) -> list[str]:
-    """What a text is about: its stemmed terms without function words and single letters; in order."""
+    """The stemmed terms of a text without function words and single letters, in order."""
     skipped = function_terms(language)
     return [
         term for term in terms(text, language) if term not in skipped and (len(term) > 1 or term.isdigit())
@@ -102,7 +104,7 @@ def function_terms(language: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One document's postings, by term: which chunks (ordinals) hold it, how often in text and in breadcrumb.
+    """One document's postings by term: the chunks (ordinals) that contain it, and how often in text and breadcrumb.
 
     `offsets[i]:offsets[i + 1]` are the postings of `vocabulary[i]`.
     """
@@ -114,7 +116,7 @@ class Segment:
     body: NDArray[np.uint16]  # (postings,)
     head: NDArray[np.uint16]  # (postings,)
     lengths: NDArray[np.int32]  # (chunks,), in terms of the text
-    rows: Rows | None = None  # of its tables; none in what earlier versions wrote
+    rows: Rows | None = None  # of its tables; none in data from earlier versions
 
     @classmethod
     def build(cls, chunks: Sequence[Chunk], language: str) -> Segment:
@@ -131,10 +133,11 @@ class Segment:
 
     @classmethod
     def _of(cls, texts: Sequence[tuple[str, str]], language: str) -> Segment:
-        """Of (breadcrumb, text) pairs, numbered as they come."""
+        """The segment of (breadcrumb, text) pairs, numbered in order."""
         import numpy as np
 
-        # Flat, three numbers a posting: numpy would hold the interpreter for seconds over as many tuples as a book has.
+        # Flat, three numbers per posting: numpy would hold the interpreter for seconds for as many tuples as a book
+        # has.
         postings: defaultdict[str, array[int]] = defaultdict(lambda: array("i"))
         lengths = []
         heads: dict[str, Counter[str]] = {}
@@ -220,10 +223,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a document's tables, each under its table's heading, as texts of their own.
+    """The rows of a document's tables, each with its table's heading, as separate texts.
 
-    A table is many short texts: what a row says together counts for more than what stands in rows apart.
-    `chunks` are the ordinals of the chunks they stand in.
+    A table is many short texts: words together in one row count for more than words in separate rows. `chunks` are the
+    ordinals of the rows' chunks.
     """
 
     chunks: NDArray[np.int32]  # (rows,)

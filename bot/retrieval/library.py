@@ -1,4 +1,4 @@
-"""The library as the works see it: search, sections by name, books, completion.
+"""The library as the works use it: search, sections by name, books, completion.
 
 Combines the shelf in memory, the vectors and the database rows. `intake` writes; this module only reads.
 """
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from storage.shelves import Shelves
 
 NEAREST = 3
-"""How many headings are offered, and how many passages' references are followed."""
+"""The number of headings that are offered, and of passages whose references are followed."""
 
 VARIETY = 3
-"""Candidates for each passage returned where variety is wanted."""
+"""Candidates per returned passage when variety is wanted."""
 
 COMPLETIONS = 25
-"""Suggestions of one autocomplete: Discord's limit."""
+"""The most suggestions of one autocomplete; Discord's limit."""
 
 
 class Library:
@@ -73,7 +73,7 @@ class Library:
         self._pins: Pins | None = None
 
     def pinned(self) -> Library:
-        """A copy in which each shelf stays as first read, so that all searches of one request see the same edition."""
+        """A copy in which each shelf stays as first read, so that all searches of one request use the same edition."""
         pinned = copy.copy(self)
         pinned._pins = {}
         return pinned
@@ -86,9 +86,9 @@ class Library:
         return within
 
     async def shelf_for(self, space: str, shelf: str | None, default: str) -> str:
-        """The shelf that a question goes to: the one named, else `default`, else the only one there is.
+        """The shelf that a question goes to: the named one, else `default`, else the only existing one.
 
-        Raises UserError where there is none, or where it has to be named.
+        Raises UserError if there is none, or if several exist and none is named.
         """
         names = list(await self._shelves.all(space))
         if not names:
@@ -122,15 +122,15 @@ class Library:
     ) -> SearchResult:
         """The best passages for a question: `k`, or the configured number.
 
-        `lookup` False skips title lookup, `within` limits the search to parts of documents, `rerank` False skips
-        the reranker, `mmr_lambda` overrides the configured one. Without readable vectors the search is lexical
-        only, and a notice says so.
+        `lookup` False skips title lookup, `within` limits the search to parts of documents, `rerank` False skips the
+        reranker, and `mmr_lambda` overrides the configured value. Without readable vectors the search is lexical only,
+        with a notice.
         """
         limit = k or self._settings.k
         trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
         second_look = rerank and self._settings.rerank != "none"
         candidates = limit * VARIETY if trade < 1 else limit
-        if second_look:  # behind those that titles brought
+        if second_look:  # after the passages found by titles
             candidates = max(candidates, limit + self._settings.rerank_top)
         for newest in (False, True):
             opened = await self._editions.of(space, shelf, self._pins, newest=newest)
@@ -173,9 +173,9 @@ class Library:
         )
 
     async def whole(self, space: str, attached: Attached, most: int) -> list[Passage]:
-        """All passages of a question's files in their order, if they have `most` characters together; else none.
+        """All passages of a question's files in order, if they have at most `most` characters together; otherwise none.
 
-        Of the library that is `within` them.
+        For a library made by `within`.
         """
         rows = {row.chunk.id: row for row in await attached.whole(space, most)}
         hits = [Hit(id, row.chunk.document_id, row.chunk.section, 0.0, "search") for id, row in rows.items()]
@@ -229,7 +229,7 @@ class Library:
     async def _expanded(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
-        """The hits with as much around them as `width` has room for; what has grown together is one passage."""
+        """The hits with as much surrounding text as `width` allows; passages that now touch become one."""
         passage_rows = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
             stretches = [
@@ -243,7 +243,7 @@ class Library:
         passages: list[Passage] = []
         for stretch in stretches:
             row, chunk = stretch.row, stretch.row.chunk
-            # A table's repeated heading may stand before the document's own characters.
+            # A table's repeated heading may precede the document's own characters.
             shift = len(stretch.text) - stretch.end
             turns, pages_before = list[tuple[int, int]](), 0
             for start, page in page_turns.get(chunk.document_id, ()):
@@ -257,7 +257,7 @@ class Library:
                     source=shown_name(row.source),
                     title=row.title,
                     heading=SEPARATOR.join(row.path) or row.title,
-                    # Its chunk's page is known; it may have grown over pages before that.
+                    # The page of its chunk is known, but it may have been expanded over earlier pages.
                     page=None if row.page is None else row.page - pages_before,
                     text=stretch.text,
                     score=scores[chunk.id],
@@ -268,7 +268,7 @@ class Library:
         return passages
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
-        """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
+        """Sections named `name` (exactly, by an alias, or nearly), including the homonyms of several books."""
         sections: list[SectionText] = []
         for shelf_name in [shelf] if shelf else list(await self._shelves.all(space)):
             opened = await self._editions.of(space, shelf_name, self._pins)
@@ -279,7 +279,7 @@ class Library:
         return sections
 
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
-        """The whole section that a passage stands in; None when its book was removed."""
+        """The whole section of a passage; None if its book was removed."""
         row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
@@ -301,7 +301,7 @@ class Library:
         )
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
-        """Names that begin like `prefix`, accents and capitals aside: kind "section", "book" or "shelf"."""
+        """Names that begin with `prefix`, ignoring accents and case; kind "section", "book" or "shelf"."""
         if kind == "section":
             names = [shelf] if shelf else list(await self._shelves.all(space))
             titles: list[str] = []
@@ -324,7 +324,7 @@ class Library:
     async def rows(
         self, space: str, shelf: str | None = None, *, every_kind: bool = False
     ) -> Sequence[DocumentRow]:
-        """The rows of the books; with `every_kind` (for a reindex) also of documents that are no books."""
+        """The rows of the books; with `every_kind` (for a reindex) also of other documents."""
         rows_read = await self._documents.list(space, shelf, every_kind=every_kind)
         if not rows_read and shelf and (names := list(await self._shelves.all(space))):
             raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
@@ -333,7 +333,9 @@ class Library:
     async def unread(
         self, space: str, documents: Iterable[str]
     ) -> list[tuple[str, str, dict[str, str | int]]]:
-        """What is not in the texts of documents (ids): each file's name, the end of the sentence's key, its values."""
+        """The parts of documents (ids) that are not in their texts: each file's name, the end of the sentence's key,
+        its values.
+        """
         rows = [await self._documents.get(space, document) for document in dict.fromkeys(documents)]
         return [
             (shown_name(row.source), *part)
@@ -343,7 +345,7 @@ class Library:
         ]
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
-        """Documents that a person may mean by a file name, a title or the end of an id."""
+        """The documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
 
 

@@ -1,6 +1,6 @@
-"""How passages speak of a name that is asked for: in one phrase, or as what a sentence or a list's item is about.
+"""How passages mention a name that is asked for: as one phrase, or as the subject of a sentence or list item.
 
-Knows texts as its caller gives them; `confidence` says what that is worth.
+Uses the texts that its caller passes; `confidence` decides what the result is worth.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ _BREAK = re.compile(r"\n+|(?<=[.!?:;|])\s+")
 """Where sentences, lines and a table's cells end."""
 
 _ITEM = re.compile(r"[\n.!?:;|,()\[\]\"“”*_•–—]+|\s{2,}")
-"""What an item of a list may end at, too."""
+"""Additional ends of a list's items."""
 
 _SHORT_FORM = re.compile(r"(?<=\w )\(([^\W_]+)\)")
 
 _LETTERS = re.compile(r"([A-Z]{3,6})s?")
-"""A name of initials, "CPUs" among them."""
+"""A name of initials, such as "CPUs"."""
 
 _BETWEEN = r"\W+(?:[^\W\d_A-Z]{1,3}\W+){0,2}"
-"""Between words whose initials count: "Council of the North"."""
+"""The gap between words whose initials count: "Council of the North"."""
 
-_ENDINGS = 8  # characters more than the name an item may have, for its article and another ending
+_ENDINGS = 8  # the characters by which an item may exceed the name, for its article and another ending
 
 
 def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool, bool]:
-    """(in one phrase, as what something is about), in any of these (breadcrumb, text, language).
+    """Whether any of these passages (breadcrumb, text, language) mentions the name (as one phrase, as its subject).
 
-    Function words are no part of a phrase. Of a name of one word something is about it only where it is all of an
-    item, as a monster is in a list of them: many a sentence begins with any word. It is a phrase where it stands in
-    parentheses behind its long form: "Federal University (FU)". It is both as a heading of the passage, however many
-    sections bear it, and beside words with its initials: "CPU (central processing unit)", "International Business
-    Machines, or IBM".
+    Function words are not part of a phrase. A one-word name is a subject only if it is a whole list item, such as a
+    monster in a list of monsters, because sentences may begin with any word. It is a phrase if it is in parentheses
+    after its long form: "Federal University (FU)". It is both as a heading of the passage, however many sections have
+    it, and next to words with its initials: "CPU (central processing unit)", "International Business Machines, or IBM".
     """
     phrase = about = False
     name = _ASIDE.sub(" ", name)
@@ -74,13 +73,13 @@ def mentioned(name: str, passages: Iterable[tuple[str, str, str]]) -> tuple[bool
 
 
 def _place(wanted: Sequence[str], said: Sequence[str]) -> int:
-    """Where these terms stand in a row for the first time; -1 where they do not."""
+    """The position where these terms first follow one another; -1 if nowhere."""
     length = len(wanted)
     return next((at for at in range(len(said) - length + 1) if said[at : at + length] == wanted), -1)
 
 
 def _spelt_out(name: str, text: str) -> bool:
-    """Whether the text gives the words that a name of initials is short for, right before or behind it."""
+    """Whether the text spells out a name of initials, directly before or after it."""
     initials = _LETTERS.fullmatch(name)
     if initials is None:
         return False
@@ -93,9 +92,9 @@ def _spelt_out(name: str, text: str) -> bool:
 
 
 def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Options) -> Ranked:
-    """What was ranked, judged again by how its best passages speak of the name asked for.
+    """The ranking judged again by how its best passages mention the name asked for.
 
-    `passages` are (breadcrumb, text, language) of those that were weighed.
+    `passages` are (breadcrumb, text, language) of the weighed chunks.
     """
     evidence = ranked.evidence
     if not evidence.name or not ranked.asked or evidence.title or evidence.foreign:

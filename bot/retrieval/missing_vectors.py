@@ -1,7 +1,7 @@
 """Makes missing vectors in the background, from the stored passages.
 
-A job may end without them (no model, no room), and a folder of vectors may be damaged; words answer meanwhile. What
-is done is kept in the books' rows, so a start goes on where the last process left.
+A job may end without them (no model, no room), and a folder of vectors may be damaged; lexical search answers
+meanwhile. Progress is kept in the books' rows, so a start continues where the last process stopped.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from storage.vectors import Vectors
 
 FIRST_S = 15.0
-"""Delay after a start, so that waiting questions are answered first."""
+"""Seconds after a start, so that waiting questions are answered first."""
 
 ROUND_S = 60.0
-"""Time between two checks for books without vectors."""
+"""Seconds between two checks for books without vectors."""
 
 LONGEST = 60
-"""Most rounds skipped after failures: an hour. A model may have to be downloaded."""
+"""The most rounds skipped after failures: an hour, because a model may have to be downloaded."""
 
 BATCH = 64
-"""Chunks between two looks at whether a job wants the processor: two to three seconds' work on one core."""
+"""Chunks between two checks for jobs that need the processor: two to three seconds' work on one core."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ async def _never(space: str) -> bool:
 
 
 class MissingVectors:
-    """One per process."""
+    """Makes the missing vectors; one per process."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class MissingVectors:
         self._embedding = embedding
         self._damage = damage
         self.busy: Callable[[str], Awaitable[bool]] = _never
-        """Whether jobs of a space's library run: they make vectors themselves."""
+        """Whether jobs of a space's library run; they make vectors themselves."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self, busy: Callable[[str], Awaitable[bool]]) -> None:
@@ -87,13 +87,15 @@ class MissingVectors:
             except (StorageFault, UserError) as fault:
                 failures += 1
                 _log.warning("vectors that are missing could not be made: %s", fault)
-            except Exception:  # whatever a model's library raises; the next round may fare better
+            except Exception:  # whatever a model's library raises; the next round may succeed
                 failures += 1
                 _log.exception("vectors that are missing could not be made")
             wait = ROUND_S * min(2**failures, LONGEST) if failures else ROUND_S
 
     async def round(self) -> bool:
-        """Make the missing vectors, but not in spaces with a running library job; False where no model is available."""
+        """Make the missing vectors, except in spaces with a running library job. Returns False if no model is
+        available.
+        """
         if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
             _log.warning("the folder of vectors is gone: they are made again")
         await self._foresee()
@@ -111,7 +113,7 @@ class MissingVectors:
             await self._intake.release_memory()
 
     async def _foresee(self) -> None:
-        """Ask for the vectors that books will need where the language of their space, as it is set, is not theirs."""
+        """Request the vectors that books will need if their space's language is not theirs."""
         name, languages = self._embedding.other_name, self._embedding.other_languages
         asked = self._documents.ask_other_vectors_where_set
         if languages and await asked(name, languages, ask=False):
@@ -120,7 +122,7 @@ class MissingVectors:
                 await asked(name, languages)
 
     async def _make_others(self, due: Sequence[DocumentRow]) -> bool:
-        """Make the vectors for questions in another language; False where their model cannot be had."""
+        """Make the vectors for questions in another language. Returns False if their model is not available."""
         embedder = await self._embedding.other(fetch=True)
         if embedder is None:
             return not self._embedding.other_languages

@@ -1,6 +1,6 @@
-"""The chunks nearest to a question by vectors, if there are vectors and their scores would count.
+"""The chunks nearest to a question by vectors, if vectors exist and their scores would count.
 
-Knows the vectors' store and the questions embedded before; not how votes are weighed.
+Uses the vectors' store and the cached question vectors; independent of how votes are weighed.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Nearest:
         notices: list[str],
         among: Collection[str] = (),
     ) -> list[tuple[str, float]] | None:
-        """(chunk id, cosine), nearest first, of the documents `among` these if any are named; None where none can be
-        had.
+        """(chunk id, cosine), nearest first; only from the documents `among`, if given. None if there are no usable
+        vectors.
         """
         folders = self._vectors.folders
         try:
@@ -72,7 +72,7 @@ class Nearest:
             except StorageFault as fault:
                 if fault.kind != "damaged":
                     raise
-            # The store is opened anew, before it is believed to be damaged.
+            # The store is opened again before it is considered damaged.
             with suppress(StorageFault):
                 await self._vectors.release_memory()
             return await search()
@@ -85,7 +85,7 @@ class Nearest:
                 _log.warning("vectors of %s cannot be read: %s", shelf, fault)
                 notices.append("rules.vectors_broken")
             return None
-        except UserError as error:  # the embedding service does not answer: lexical search does
+        except UserError as error:  # the embedding service does not answer, so lexical search does
             _log.warning("the question has no vector: %s", error)
             notices.append("rules.vectors_failed")
             return None
@@ -99,10 +99,10 @@ class Nearest:
         vector: NDArray[np.float32],
         among: Collection[str],
     ) -> list[tuple[str, float]]:
-        """The nearest of the shelf as it was opened.
+        """The nearest chunks of the shelf as it was opened.
 
-        Vectors of what is being built, was replaced or came since lie among them, and must not take their places:
-        where any turn up, they are left out and the search is done again.
+        The store also holds vectors of unfinished, replaced or newer documents. These must not take up places, so if
+        any appear, they are excluded and the search is repeated.
         """
         left_out: set[str] = set()
         for _ in range(ROUNDS):
@@ -118,7 +118,7 @@ class Nearest:
         return [hit for hit in hits if _document(hit[0]) in opened.documents]
 
     async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
-        """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
+        """The notice for a shelf without vectors of the present embedder: not made yet, or made by another."""
         makers = {row.embedder for row in await self._documents.list(space, shelf)} - {None}
         return "rules.vectors_other" if makers - {embedder} else "rules.vectors_pending"
 

@@ -1,6 +1,6 @@
-"""A model file and its tokenizer on onnxruntime, opened alike wherever one is run.
+"""A model file and its tokenizer on onnxruntime, opened in the same way for every model.
 
-Synchronous, and heavy to import: both only when a model is opened.
+Synchronous, and heavy to import, so both only happen when a model is opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bot.events import UserError
 def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tuple[Any, Any]:
     """(session, tokenizer) of <folder>/{model.onnx,tokenizer.json}; texts are cut at `tokens`.
 
-    Raises UserError("models.absent") where a file is not there.
+    Raises UserError("models.absent") if a file does not exist.
     """
     for file in ("model.onnx", "tokenizer.json"):
         if not (folder / file).is_file():
@@ -28,11 +28,11 @@ def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tupl
 
 
 def session_of(model: str | bytes, *, threads: int | None) -> Any:
-    """A session of a model's file, or of its bytes."""
+    """A session for a model's file, or for its bytes."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # Leaves idle cores to others.
+    # Leaves idle cores to other work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     if threads is not None:

@@ -1,6 +1,6 @@
 """A graph for onnxruntime, written as the ONNX format's protocol buffers without their library.
 
-Only what a transformer's encoder needs; numbers of fields and types are those of onnx.proto.
+Only what a transformer's encoder needs; the numbers of fields and types are those of onnx.proto.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMAT = 8
 
 
 class Graph:
-    """Nodes, and the tensors they use, in the order in which they are added."""
+    """Nodes and the tensors that they use, in the order in which they are added."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
@@ -35,7 +35,7 @@ class Graph:
         self._outputs.append(_value(name, type, shape))
 
     def tensor(self, name: str, values: NDArray[np.generic]) -> str:
-        """Keep `values` in the graph; gives back `name`."""
+        """Keep `values` in the graph. Returns `name`."""
         dimensions = b"".join(_number(1, length) for length in values.shape)
         kind = _number(2, _TYPES[values.dtype.name])
         raw = values.astype(values.dtype.newbyteorder("<")).tobytes()
@@ -45,7 +45,7 @@ class Graph:
     def node(
         self, operator: str, inputs: Sequence[str], *, domain: str = _CONTRIBUTED, **attributes: int | float
     ) -> str:
-        """Add an operator's use; gives back the name of what it yields."""
+        """Add an operator node. Returns the name of its output."""
         result = f"n{len(self._nodes)}"
         fields = [_bytes(1, name.encode()) for name in inputs]
         fields += [_bytes(2, result.encode()), _bytes(4, operator.encode())]

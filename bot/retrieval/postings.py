@@ -1,6 +1,6 @@
-"""The postings of all of a shelf's documents as one table: where a term stands, how often, and BM25 over it.
+"""The postings of all of a shelf's documents as one table: where and how often a term occurs, and BM25 over it.
 
-Knows chunks by number and terms by (language, term); neither titles, nor questions, nor likeness.
+Chunks are numbers and terms are (language, term) pairs; independent of titles, questions and likeness.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
 
 _HOLLOW = 3
-_SHORT = (
-    0.5  # of the mean length: what is shorter is hardly more to the point, and may be a heading's name alone
-)
+_SHORT = 0.5  # of the mean length: a shorter text is hardly more relevant, and may be only a heading's name
 
 
 class Postings:
-    """Segments merged; chunks are numbered through, in the segments' order. Immutable once made."""
+    """Merged segments; chunks are numbered across them, in their order. Immutable once made."""
 
     def __init__(self, segments: Sequence[tuple[str, Segment]]) -> None:
-        """From (language, segment) pairs."""
+        """`segments` are (language, segment) pairs."""
         import numpy as np
 
         self.numbers: dict[tuple[str, str], int] = {}
-        """Of each term, by its language and itself; none of a term that no chunk of this language holds."""
+        """The number of each (language, term); a term that no chunk of its language contains has none."""
         self._in_language: Counter[str] = Counter()
         rows: list[tuple[str, Segment]] = []
         owners: list[Ints] = [np.zeros(0, np.int32)]
@@ -56,8 +54,8 @@ class Postings:
         self._offsets, self._chunk = self._chunks.offsets, self._chunks.texts
         self._body, self._head = self._chunks.body, self._chunks.head
         self.frequency: NDArray[np.int64] = np.diff(self._offsets)
-        """How many chunks hold each term, in text or breadcrumb, by its number."""
-        # The forward index (which terms a chunk holds) is what tells the titles that a passage names.
+        """How many chunks contain each term in text or breadcrumb, by term number."""
+        # The forward index (which terms a chunk contains) finds the titles that a passage names.
         body = self._body > 0
         term = np.repeat(np.arange(len(self.frequency), dtype=np.int32), self.frequency)
         by_chunk = np.argsort(self._chunk[body], kind="stable")
@@ -67,11 +65,11 @@ class Postings:
         ).astype(np.int64)
         own = np.bincount(self._chunk[body & (self._head == 0)], minlength=self.size)
         self.hollow: NDArray[np.bool_] = own < _HOLLOW
-        """Whether a chunk says nothing beside its headings' own words."""
+        """Whether a chunk says nothing except its headings' own words."""
         self._cognates: dict[str, Cognates] = {}
 
     def cognates(self, language: str) -> Cognates:
-        """The terms of one language, by their spelling; made when a foreign question first asks for them."""
+        """The terms of one language by spelling; made when a foreign question first needs them."""
         if language not in self._cognates:
             terms = (
                 (term, at) for (term_language, term), at in self.numbers.items() if term_language == language
@@ -80,11 +78,11 @@ class Postings:
         return self._cognates[language]
 
     def weight(self, frequency: float) -> float:
-        """Inverse document frequency (Robertson and Zaragoza 2009) of what so many chunks hold, kept above zero."""
+        """The inverse document frequency (Robertson and Zaragoza 2009) for a number of chunks, kept above zero."""
         return math.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
 
     def weight_in(self, term: int, language: str) -> float:
-        """The same of a term among the chunks of its own language alone."""
+        """The same for a term, among the chunks of its own language only."""
         frequency = int(self.frequency[term])
         return math.log1p((self._in_language[language] - frequency + 0.5) / (frequency + 0.5))
 
@@ -98,10 +96,10 @@ class Postings:
         chunks: Sequence[int],
         linked: Sequence[Sequence[int]] = (),
     ) -> tuple[float, float, int]:
-        """(share, worth, chunk) of that chunk of these which says most of the words; chunk is -1 if none says any.
+        """(share, worth, chunk) of the chunk that says most of the words; chunk is -1 if none says any.
 
-        Of each word its weight and its terms are given. A chunk says it in any of them; its breadcrumb counts twice.
-        `linked`: of each chunk the places of those that say with it what it lacks, its own among them.
+        Each word comes with its weight and its terms, and a chunk may say it in any of them; the breadcrumb counts
+        twice. `linked`: for each chunk, the places of the chunks that are counted together with it, including itself.
         """
         import numpy as np
 
@@ -125,7 +123,7 @@ class Postings:
         return best / total, best / math.log1p(self.size), chunks[at] if best else -1
 
     def saying_all(self, words: Sequence[Sequence[int]], chunks: Sequence[int]) -> list[int]:
-        """Those of these chunks that say every word, each in any of its terms, in text or breadcrumb."""
+        """Those of these chunks that say every word in any of its terms, in text or breadcrumb."""
         import numpy as np
 
         told = np.array(chunks, dtype=np.int32)
@@ -138,7 +136,9 @@ class Postings:
         return saying
 
     def told_by_rows(self, words: Sequence[Sequence[int]]) -> tuple[Ints, int]:
-        """The chunks with a table row that says all of these words, each in any of its terms; how many such rows."""
+        """The chunks with a table row that says all of these words, each in any of its terms; and the number of such
+        rows.
+        """
         import numpy as np
 
         rows: Ints | None = None
@@ -152,7 +152,7 @@ class Postings:
         return np.unique(self._owners[told]), len(told)
 
     def together(self, words: Sequence[Iterable[int]]) -> bool:
-        """Whether a chunk holds all of these words, each in any of its terms."""
+        """Whether one chunk contains all of these words, each in any of its terms."""
         import numpy as np
 
         shared: Ints | None = None
@@ -170,9 +170,9 @@ class Postings:
     def bm25(
         self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float, rows: bool
     ) -> Floats:
-        """Every chunk's score: BM25 by the weights given, the breadcrumb counting `head_weight` times.
+        """Every chunk's score: BM25 with the given weights; the breadcrumb counts `head_weight` times.
 
-        With `rows`, the best row of its tables may score instead, as a short text of its own.
+        With `rows`, the best row of a chunk's tables may score instead, as a short text of its own.
         """
         import numpy as np
 
@@ -184,12 +184,14 @@ class Postings:
 
 
 class _Table:
-    """The postings of many texts, by term: `offsets[i]:offsets[i + 1]` are those of term i."""
+    """The postings of many texts by term; `offsets[i]:offsets[i + 1]` are those of term i."""
 
     def __init__(
         self, segments: Sequence[tuple[str, Segment]], vocabulary: Mapping[tuple[str, str], int]
     ) -> None:
-        """From (language, segment) pairs, whose texts are numbered through; terms by (language, term)."""
+        """`segments` are (language, segment) pairs whose texts are numbered across them; `vocabulary` has (language,
+        term) pairs.
+        """
         import numpy as np
 
         ids, texts = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
@@ -214,11 +216,11 @@ class _Table:
         """The saturation of every posting in its text, which is the same for every question."""
 
     def holding(self, term: int) -> Ints:
-        """The texts that hold a term."""
+        """The texts that contain a term."""
         return self.texts[int(self.offsets[term]) : int(self.offsets[term + 1])]
 
     def bm25(self, weights: Mapping[int, float], settings: tuple[float, ...]) -> Floats:
-        """Every text's score; `settings` are k1, b, what the breadcrumb weighs, the mean and the least length."""
+        """Every text's score. `settings` are k1, b, the breadcrumb's weight, the mean length and the least length."""
         import numpy as np
 
         if settings not in self._impacts:

@@ -1,6 +1,6 @@
-"""A question as a shelf reads it: its terms, what each weighs, and which of them ask for something.
+"""A question as a shelf reads it: its terms, their weights, and which of them ask for something.
 
-Knows the shelf's postings; not how passages are ranked.
+Uses the shelf's postings; independent of how passages are ranked.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.titles import plain
 
-_ROOT = 4  # letters at least of what a prefix stands before
-_NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
+_ROOT = 4  # the fewest letters of what a prefix precedes
+_NAME_WORDS = 5  # a heading is seldom longer, a question seldom as short
 _WHAT = re.compile(
     r"(?:what(?:['’]s| is| are)|who(?:['’]s| is| are)|o que (?:é|e|são|sao)|quem (?:é|e|são|sao))\s+"
     r"(?P<article>(?:an?|the|uma?|uns|umas|os?|as?)\s+)?(?P<name>[^.;:!?]+)",
@@ -34,12 +34,12 @@ _WHAT = re.compile(
 )
 _ARTICLE = re.compile(r"\b(?:an?|the|uma?|o|os|as|do|da|dos|das|no|na|nos|nas)\b", re.IGNORECASE)
 _DEFINITE = frozenset(["the", "o", "a", "os", "as"])
-_JOINING = {"de", "of"}  # "a wall of fire" is a name, "the range of fireball" is none
+_JOINING = {"de", "of"}  # "a wall of fire" is a name, "the range of fireball" is not
 _PURPOSE = frozenset(["for", "to", "para"])  # "What is needed for a ritual?" asks for no name
-_BINDING = 0.5  # of a function word's weight counts in a question: "how much does" stands anywhere
-_FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
+_BINDING = 0.5  # the share of a function word's weight that counts in a question: "how much does"
+_FLOOR = 0.2  # of log(1 + chunks): in a small book even a word in every chunk says which book it is
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
-_SURE = 0.5  # a cognate so like is evidence, too
+_SURE = 0.5  # a cognate this similar is evidence too
 _ASKS = ("?", "？", "؟")
 _CHINESE = "|".join(sorted(FUNCTION_WORDS["zh"], key=len, reverse=True))
 _PREFIXED = re.compile(r"\b\w+(?:[-\u2010\u2011]\w+)*\b")
@@ -48,9 +48,9 @@ _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
 
 class QuestionWord(NamedTuple):
-    """One word of the question: its weight as evidence, and the terms it has in the shelf's languages.
+    """One word of the question: its weight as evidence, and its terms in the shelf's languages.
 
-    `columns`: the terms of a table's heading that say the same ("price": "cost").
+    `columns`: the terms of a table's heading with the same meaning ("price": "cost").
     """
 
     weight: float
@@ -60,9 +60,9 @@ class QuestionWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OtherLanguages:
-    """A question as it may be spelt in other languages: its words, and what all those spellings weigh.
+    """A question as other languages may spell it: its words, and the weight of all those spellings.
 
-    `total` is None where none of those languages' endings are known: then its weight says little.
+    `total` is None if the endings of none of those languages are known; then the weight says little.
     """
 
     words: tuple[QuestionWord, ...]
@@ -71,11 +71,12 @@ class OtherLanguages:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """`weights`: of each term that the shelf holds, for ranking. `words`: those that are no function words.
+    """The terms of a question. `weights`: that of each term on the shelf, for ranking. `words`: all except function
+    words.
 
-    `name`: it is a bare phrase, as a heading would be. `asked`: the name that it asks for, in
-    those words or as "What is …?". `apart`: how many names in it have words that no passage holds together.
-    `other_languages`: what books in other languages than its own make of it; `foreign`: there are only such.
+    `name`: it is a bare phrase, like a heading. `asked`: the name that it asks for, in those words or as "What is …?".
+    `apart`: the number of names whose words no passage has together. `other_languages`: its reading in books of other
+    languages; `foreign`: the shelf has only such books.
     """
 
     weights: dict[int, float]
@@ -90,9 +91,9 @@ class QuestionTerms:
 def question_terms(
     question: str, language: str | None, languages: Sequence[str], postings: Postings
 ) -> QuestionTerms:
-    """Read a question in every language of the shelf; `language` is its own, where known.
+    """Read a question in every language of the shelf; `language` is its own, if known.
 
-    Of a name neither its number nor what stands in parentheses counts: passages do not say them.
+    The number of a name and the words in its parentheses do not count, because passages do not repeat them.
     """
     if not question.rstrip().endswith(_ASKS) and len((bare := plain(question)).split()) <= _NAME_WORDS:
         question = bare or question
@@ -122,12 +123,12 @@ def question_terms(
         }
         weight = postings.weight(int(postings.frequency[list(numbers)].sum()))
         if not idle.intersection(spelling):
-            # An unknown word weighs as one that a single chunk holds: more would punish small books.
+            # An unknown word has the weight of one in a single chunk; more would put small books at a disadvantage.
             evidence = max(weight if numbers else postings.weight(1), floor)
             columns = _columns(spelling, languages, postings)
             words.append(QuestionWord(evidence, tuple(numbers), columns))
         elif other_languages:
-            # "de" is in every Portuguese chunk and in no other: it must not choose between the languages.
+            # "de" is in every Portuguese chunk and in no other, so it must not decide between the languages.
             weights.update(
                 {
                     number: min(weight, postings.weight_in(number, book_language))
@@ -162,9 +163,9 @@ def name_asked(question: str) -> str:
 
 
 def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings) -> str:
-    """The question, its prefixes written with a hyphen or without one as the shelf writes them.
+    """The question with its prefixes written as on the shelf, with or without a hyphen.
 
-    "prefiltering" becomes "pre-filtering" where no passage holds the former and one holds both parts of the latter.
+    "prefiltering" becomes "pre-filtering" if no passage has the former and one has both parts of the latter.
     """
 
     def held(word: str) -> bool:
@@ -192,7 +193,7 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
 def _foreign(
     question: str, language: str, languages: Sequence[str], postings: Postings
 ) -> tuple[dict[int, float], OtherLanguages]:
-    """What weighs of a question in books of other languages: the words that look like its own."""
+    """The weights of a question in books of other languages: of the words that look like its own."""
     idle = FUNCTION_WORDS.get(language, frozenset()) | ASKING_WORDS.get(language, frozenset())
     weights: dict[int, float] = {}
     words: list[QuestionWord] = []
@@ -225,9 +226,9 @@ def _foreign(
 
 
 def names(question: str) -> list[list[str]]:
-    """Runs of words with capitals inside a sentence: "who sang Maiden Japan?" → [["Maiden", "Japan"]].
+    """Runs of capitalized words inside a sentence: "who sang Maiden Japan?" → [["Maiden", "Japan"]].
 
-    The first word says nothing, nor do a title's capitals, or a question all in capitals.
+    The first word does not count, nor do a title's capitals, or a question all in capitals.
     """
     runs: list[list[str]] = []
     plain, end = 0, -1
@@ -264,7 +265,7 @@ def _numbers(name: Sequence[str], languages: Sequence[str], postings: Postings) 
 
 
 def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postings) -> tuple[int, ...]:
-    """The shelf's terms for what heads the column that a word, in each language's spelling, asks for."""
+    """The shelf's terms for the heading of the column that a word, as each language spells it, asks for."""
     return tuple(
         number
         for book_language, term in zip(languages, spelling, strict=True)
@@ -275,21 +276,21 @@ def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postin
 
 @lru_cache(maxsize=32)
 def column_terms(language: str) -> Mapping[str, tuple[str, ...]]:
-    """The terms that head the same column of a table, by each of them."""
+    """Maps each term to all terms that head the same column of a table."""
     groups = [tuple(dict.fromkeys(terms(group, language))) for group in COLUMN_WORDS.get(language, ())]
     return {term: group for group in groups for term in group}
 
 
 @lru_cache(maxsize=32)
 def heading_terms(language: str) -> frozenset[str]:
-    """The terms of a language that name nothing: its function words, and what heads sections in any book."""
+    """The terms of a language that name nothing: its function words, and those that head sections in any book."""
     words = [*FUNCTION_WORDS.get(language, ()), *HEADING_WORDS.get(language, ())]
     return frozenset(terms(" ".join(words), language))
 
 
 @lru_cache(maxsize=32)
 def _idle(language: str | None, languages: tuple[str, ...]) -> frozenset[str]:
-    """The function words of the question's language (else of the shelf's), in every spelling they may take."""
+    """The function words of the question's language (else of the shelf's), in every possible spelling."""
     question_languages = (language,) if language in FUNCTION_WORDS else languages
     words = " ".join(" ".join(FUNCTION_WORDS.get(language, ())) for language in question_languages)
     return frozenset(term for book_language in languages for term in terms(words, book_language))

@@ -1,6 +1,6 @@
-"""Search options, ranked results (passages by id, best first), and how rankings are combined.
+"""Search options, ranked results (passages by id, best first), and the combination of rankings.
 
-Knows no text and no model: numbers, and a chunk by its terms.
+Independent of texts and models: it uses numbers, and a chunk's terms.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", bound=Hashable)
 
 
-_FEW = 10  # passages are too few to tell how the nearest one compares with the rest
+_FEW = 10  # too few passages to compare the nearest one with the rest
 
 Part = tuple[str, int, int]
-"""Sections of a document: its id, the ordinal of the first one, one past the last's."""
+"""Sections of a document: its id, the ordinal of the first, and one past the ordinal of the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to search; the defaults are what docs/retrieval-lab.md measured best over all sets.
+    """The options of a search; docs/retrieval-lab.md measured the defaults as best over all sets.
 
     With `within` only passages of these parts are found.
     """
@@ -36,12 +36,12 @@ class Options:
     k: int = 12
     lookup: bool = True
     model_languages: frozenset[str] | None = None  # the dense model's; None = all
-    hops: int = 1  # titles named in the best passages are followed this often
+    hops: int = 1  # how often titles named in the best passages are followed
     likeness: Likeness | None = BGE_SMALL  # the dense model's; None = not known
     k1: float = 1.2
     b: float = 0.6
     head_weight: float = 2.0
-    head_of_others: float = 0.5  # the same for a name that no heading bears
+    head_of_others: float = 0.5  # the same for a name that no heading has
     neighbour_weight: float = 0.25
     dense_weight: float = 0.8
     bridge_weight: float = 1.2
@@ -50,7 +50,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage: its chunk, its section's ordinal in its document, and why it is here."""
+    """A found passage: its chunk, its section's ordinal in its document, and why it was found."""
 
     chunk_id: str
     document_id: str
@@ -62,17 +62,17 @@ class Hit:
 
     @property
     def titled(self) -> bool:
-        """Whether it was found by its title."""
+        """Whether its title found it."""
         return self.by not in ("search", "bridge")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Passages, best first, and whether they may be called an answer.
+    """Passages, best first, and whether they are good enough for an answer.
 
-    `doubtful`: they may not, but they are a guess worth showing.
-    `nameless`: a bare name was asked for that no heading bears; its text stands beside where it is mentioned.
-    `asked`: the name that is asked for, "" for none; `weighed`: the chunks whose texts say how it is mentioned.
+    `doubtful`: they are not, but they are a guess worth showing. `nameless`: the question is a bare name that no
+    heading has; its text is near its mentions. `asked`: the name that is asked for, "" for none. `weighed`: the chunks
+    whose texts say how it is mentioned.
     """
 
     hits: tuple[Hit, ...]
@@ -86,7 +86,7 @@ class Ranked:
 
 
 def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scores brought to 0..1; all alike become 0 (nothing to choose by)."""
+    """The scores scaled to 0..1; equal ones all become 0, because they decide nothing."""
     import numpy as np
 
     if not len(scores):
@@ -100,7 +100,7 @@ def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
 def fused(
     lexical: NDArray[np.float32], cosines: NDArray[np.float32] | None, weight: float
 ) -> NDArray[np.float32]:
-    """lexical / its best + weight x min-max of the cosines that are there (0 = not voted)."""
+    """lexical / its best + weight x min-max of the given cosines (0 = no vote)."""
     import numpy as np
 
     top = float(lexical.max())
@@ -112,7 +112,7 @@ def fused(
 
 
 def lead(cosines: NDArray[np.float32], among: int) -> float | None:
-    """How far the nearest of `among` passages is ahead of the √among-th; None among few. 0 = not voted."""
+    """How far the nearest of `among` passages is ahead of the √among-th; None for few passages. 0 = no vote."""
     import numpy as np
 
     nearest = -np.sort(-cosines[cosines > 0])
@@ -122,14 +122,14 @@ def lead(cosines: NDArray[np.float32], among: int) -> float | None:
 
 
 def agreement(lexical: NDArray[np.float32], cosines: NDArray[np.float32], weight: float) -> float:
-    """1 where one passage is the best by words and the nearest; `weight` is that of the cosines in `fused`."""
+    """1 if one passage is both the best by words and the nearest; `weight` is that of the cosines in `fused`."""
     if (cosines > 0).sum() < _FEW:
         return 1.0
     return float(fused(lexical, cosines, weight).max()) / (1 + weight)
 
 
 def highest(scores: NDArray[np.float32], count: int) -> list[int]:
-    """The places of at most `count` scores above 0, best first; of equals the earlier."""
+    """The positions of at most `count` scores above 0, best first; of equal scores the earlier."""
     import numpy as np
 
     count = min(count, len(scores))
@@ -142,9 +142,9 @@ def highest(scores: NDArray[np.float32], count: int) -> list[int]:
 def neighbour_scores(
     places: Sequence[tuple[Hashable, int]], scores: Sequence[float | None], weight: float
 ) -> list[float | None]:
-    """Scores above the least of them, each with `weight` times those of its neighbours that are among them.
+    """Scores above the least of them, each plus `weight` times the scores of its neighbours in the list.
 
-    `places` are (section, number): neighbours are one apart in the same section. None stays None.
+    `places` are (section, number); neighbours differ by one within a section. None stays None.
     """
     least = min((score for score in scores if score is not None), default=0.0)
     above = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
@@ -159,7 +159,7 @@ def neighbour_scores(
 def rescored_by_neighbours(
     scores: NDArray[np.float32], places: Sequence[tuple[Hashable, int]], weight: float
 ) -> tuple[NDArray[np.float32], list[int]]:
-    """(scores, order) of the best passages after `neighbour_scores` are mixed in."""
+    """(scores, order) of the best passages after mixing in `neighbour_scores`."""
     import numpy as np
 
     near = neighbour_scores(places, scores.tolist(), weight)
@@ -171,7 +171,7 @@ def rescored_by_neighbours(
 
 
 def jaccard(left: frozenset[int], right: frozenset[int]) -> float:
-    """What two sets share of what both hold, 0..1."""
+    """The Jaccard index of two sets, 0..1."""
     union = len(left | right)
     return len(left & right) / union if union else 0.0
 
@@ -184,9 +184,9 @@ def mmr(
     limit: int,
     trade: float,
 ) -> list[Key]:
-    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): `trade` 1 is relevance alone.
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998); with `trade` 1 only relevance counts.
 
-    `relevance` and `similarity` in 0..1. At most `limit` keys, the most relevant first.
+    `relevance` and `similarity` are in 0..1. At most `limit` keys, the most relevant first.
     """
     remaining = dict(zip(keys, relevance, strict=True))
     closest = dict.fromkeys(remaining, 0.0)
@@ -203,9 +203,10 @@ def mmr(
 def varied(
     hits: Sequence[Hit], terms_of: Callable[[str], frozenset[int]], limit: int, trade: float
 ) -> list[Hit]:
-    """At most `limit` hits by maximal marginal relevance; what a title brought stays in front.
+    """At most `limit` hits by maximal marginal relevance; hits found by a title stay in front.
 
-    `trade` 1 is relevance alone. Likeness is the share of terms that two chunks, by their ids, have in common.
+    With `trade` 1 only relevance counts. The likeness of two chunks, given by their ids, is the share of terms that
+    they have in common.
     """
     import numpy as np
 

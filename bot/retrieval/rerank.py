@@ -1,7 +1,7 @@
 """Reranks the candidates of a search with a model that reads question and passage together.
 
-Models are synchronous: `Reranking` loads the configured one and hops to a thread. Knows texts only as its caller gives
-them; `second_look` says what the scores do to an order. Whatever goes wrong, the order stays as it was, with a notice.
+Models are synchronous: `Reranking` loads the configured one and uses a thread. The caller passes the texts;
+`second_look` defines how the scores change an order. After any fault the order stays as it was, with a notice.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ WEIGHT = 0.5
 """The share of the new scores in the sum with the old ones; docs/retrieval-lab.md measured others."""
 
 NAME_WEIGHT = 0.25
-"""The same where a bare name is asked for: these models were trained on questions."""
+"""The same for a bare name, because these models were trained on questions."""
 
 NEIGHBOUR = 0.5
-"""How much of its neighbours' new scores a passage takes when a name is asked for that no heading bears."""
+"""The share of its neighbours' new scores that a passage gets for a name that no heading has."""
 
 
 class Reranker(Protocol):
@@ -49,14 +49,14 @@ class Reranker(Protocol):
     languages: frozenset[str] | None
 
     def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
-        """One score for each of the first texts, as many as `budget_s` seconds allow; higher is better."""
+        """One score for each of the first texts, for as many as `budget_s` seconds allow; higher is better."""
         ...
 
 
 def reranker(kind: str, models_dir: Path, *, threads: int | None = None) -> Reranker | None:
-    """The reranker that `kind` names, or None for "none"; its files lie in <models_dir>/<kind>.
+    """The reranker named `kind`, or None for "none"; its files are in <models_dir>/<kind>.
 
-    Raises UserError: "models.unknown", or "models.absent" where a file is not there.
+    Raises UserError: "models.unknown", or "models.absent" if a file does not exist.
     """
     if kind == "none":
         return None
@@ -73,7 +73,7 @@ def in_time(
     score: Callable[[str], float],
     clock: Callable[[], float] = time.monotonic,
 ) -> list[float]:
-    """Scores of texts one by one until the next would, judging by the slowest so far, run over the budget."""
+    """Scores of texts one by one, until the next one, at the slowest speed so far, would exceed the budget."""
     began = last = clock()
     slowest = 0.0
     scores: list[float] = []
@@ -89,8 +89,8 @@ def in_time(
 class _Onnx:
     """A model file and its tokenizer, one text (or pair) at a time.
 
-    Batches of 4 took 1.3 to 1.7 times as long a text as one by one, for the padding; and an int8 model scales
-    by its whole batch, so a text alone has the same score whatever its company.
+    Batches of 4 took 1.3 to 1.7 times as long per text as one by one, because of the padding. An int8 model also scales
+    by its whole batch, so only a text alone always has the same score.
     """
 
     def __init__(self, name: str, folder: Path, tokens: int, threads: int | None) -> None:
@@ -122,7 +122,7 @@ class CrossEncoder:
         self._model = _Onnx(self.name, folder, self._TOKENS, threads)
 
     def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
-        shortened = question[:600]  # leaves at least half of the tokens to the passage
+        shortened = question[:600]  # leaves at least half of the tokens for the passage
 
         def score(text: str) -> float:
             pair = self._model.tokenizer.encode(shortened, text)
@@ -134,10 +134,10 @@ class CrossEncoder:
 class ColBERT:
     """answerdotai/answerai-colbert-small-v1 (Apache-2.0), int8 ONNX: late interaction.
 
-    After Khattab and Zaharia, "ColBERT", SIGIR 2020: question and passage are read apart; the score is the
-    mean, over the question's tokens, of the likeness of the passage's nearest token. The file gives the last
-    hidden states, 384 numbers a token, without the model's own projection to 96; filling short questions up
-    with [MASK], as in training, does harm without it and is left out.
+    After Khattab and Zaharia, "ColBERT", SIGIR 2020: question and passage are read separately; the score is the mean,
+    over the question's tokens, of the likeness of the passage's nearest token. The file gives the last hidden states,
+    384 numbers a token, without the model's own projection to 96; filling short questions with [MASK], as in training,
+    makes results worse without the projection and is left out.
     """
 
     name = "colbert"
@@ -160,7 +160,7 @@ class ColBERT:
         return in_time(texts, budget_s - (time.monotonic() - began), score)
 
     def _tokens(self, text: str, mark: int) -> Vectors:
-        """(tokens, 384), rows of length 1."""
+        """Vectors of shape (tokens, 384), with rows of length 1."""
         import numpy as np
 
         first, *rest = self._model.tokenizer.encode(text).ids
@@ -170,11 +170,11 @@ class ColBERT:
 
 
 def reordered(old: Sequence[float], new: Sequence[float | None], weight: float) -> list[int]:
-    """The order, as indices, of candidates that stand by falling score `old`, after a second look gave them `new`.
+    """The order, as indices, of candidates sorted by falling score `old`, after a second look gave them `new`.
 
-    Those with a new score share out the places they held, by old / its best + `weight` x min-max of the new.
-    Those without (out of time, or in a language that the model does not read) keep their places: nothing was
-    learnt of them, so nothing moves them. With no new score at all that is the old order.
+    Candidates with a new score are redistributed over the places they held, by old / its best + `weight` x min-max of
+    the new. Those without (out of time, or in a language that the model does not read) keep their places, because
+    nothing was learnt about them. Without any new score the order does not change.
     """
     import numpy as np
 
@@ -194,9 +194,9 @@ def second_look(
 ) -> list[int]:
     """The order, as indices, of candidates of which some have new scores.
 
-    What a good passage led on to is as good as the best: read alone it seldom answers the question. Of a name
-    that no heading bears, the neighbours' scores count too: its text stands beside where it is mentioned.
-    `weight` takes the place of the measured ones.
+    A passage that a good passage led to counts as much as the best, because read alone it seldom answers the question.
+    For a name that no heading has, the neighbours' scores count too, because its text is near its mentions. `weight`
+    replaces the measured weights.
     """
     if weight is None:
         weight = NAME_WEIGHT if name else WEIGHT
@@ -209,7 +209,7 @@ def second_look(
 
 
 class Reranking:
-    """Loads the reranker, chooses the candidates for it, and lets the library work without one."""
+    """Loads the reranker, chooses candidates for it, and lets the library work without one."""
 
     def __init__(self, config: Config, load: Callable[[Config], Reranker | None] | None = None) -> None:
         self._config = config
@@ -219,7 +219,7 @@ class Reranking:
         self._reranker: Reranker | None = None
 
     async def get(self) -> Reranker | None:
-        """The reranker, or None where none is configured. Raises UserError where its files are missing."""
+        """The reranker, or None if none is configured. Raises UserError if its files are missing."""
         async with self._loading:
             if self._reranker is None and self._configured:
                 self._reranker = await asyncio.to_thread(self._load, self._config)
@@ -228,10 +228,10 @@ class Reranking:
     async def reordered(
         self, question: str, ranked: Ranked, shelf: Shelf, texts: Mapping[str, str], notices: list[str]
     ) -> list[Hit]:
-        """The hits whose text is there, the first of them in the order of a second look.
+        """The hits that have a text, the first of them in the order of a second look.
 
-        `texts` are by chunk id, heading first. A question that is a heading's own words is answered by that
-        section: it gets no second look, and neither does what its title brought.
+        `texts` are by chunk id, heading first. A question that consists of a heading's words is answered by that
+        section: it gets no second look, and neither do the hits found by its title.
         """
         hits = [hit for hit in ranked.hits if hit.chunk_id in texts]
         if not self._configured or ranked.evidence.title:
@@ -259,7 +259,7 @@ class Reranking:
             scores = (
                 await asyncio.to_thread(model.scores, question, pool_texts, seconds) if pool_texts else []
             )
-        except Exception:  # anything a native library raises: the order without reranking is kept
+        except Exception:  # a native library may raise anything; the order without reranking is kept
             _log.exception("the reranker failed")
             notices.append("rules.rerank_failed")
             return hits

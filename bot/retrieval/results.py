@@ -1,4 +1,4 @@
-"""What the library returns: search results, passages, sections and books, as plain values."""
+"""The library's results: search results, passages, sections and books, as plain values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final, TypeAlias
 from bot.retrieval.chunk import SEPARATOR
 
 ATTACHED: Final = "attached-"
-"""What the ids of a question's own files begin with: no look-up finds them once their question is answered."""
+"""The prefix of the ids of a question's own files; once their question is answered, no look-up finds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim.
 
-    It is of the section with this ordinal, and begins on `page`; `turns` are the pages that begin within it, each with
-    the character of `text` it begins at. `link` is its address on the web, "" where it has none.
+    It belongs to the section with this ordinal, and begins on `page`. `turns` are the pages that begin within it, each
+    with the character of `text` where it begins. `link` is its address on the web, "" for none.
     """
 
     chunk: str
@@ -39,9 +39,9 @@ class Passage:
         return self.heading.rsplit(SEPARATOR, 1)[-1]
 
     def page_of(self, quote: str) -> int | None:
-        """The page that a stretch of the text begins on; the passage's own for what does not stand in it.
+        """The page on which a quotation from the text begins; the passage's own page if the text does not contain it.
 
-        White space is no difference.
+        Differences in white space do not matter.
         """
         if not self.turns:
             return self.page
@@ -53,11 +53,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The result of a search. Not `confident`: nothing on the shelf answers the question, unless it is `doubtful`:
-    then the passages are a guess worth showing.
+    """The result of a search. Without `confident`, nothing on the shelf answers the question; if it is `doubtful`, the
+    passages are still a guess worth showing.
 
-    `titled`: the question is a heading's own words.
-    `notices` are keys of the catalogue for what was done without; `nearest` are headings to try.
+    `titled`: the question consists of a heading's words. `notices` are catalogue keys for what was not available;
+    `nearest` are headings to try.
     """
 
     passages: list[Passage]
@@ -70,16 +70,16 @@ class SearchResult:
 
 
 UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
-"""What of a file is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
+"""A part of a file that is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
 
 
 def unread_parts(written: str) -> list[UnreadPart]:
-    """Those that a document's row has."""
+    """The unread parts in a document's row."""
     return [(key, values) for key, values in json.loads(written)]
 
 
 def recognized(written: str) -> bool:
-    """Whether words of a document were recognized on pictures."""
+    """Whether words of a document were recognized in pictures."""
     return any(key == "recognized" for key, _ in unread_parts(written))
 
 
@@ -87,7 +87,7 @@ def recognized(written: str) -> bool:
 class Book:
     """One document, for people to look at. `percent` of its passages have vectors.
 
-    `other_percent` have vectors for questions in another language; None where nobody needs them.
+    `other_percent` have vectors for questions in another language; None if they are not needed.
     """
 
     id: str
@@ -108,7 +108,7 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class SectionText:
-    """A whole section with what its author refers to."""
+    """A whole section with the references of its author."""
 
     source: str
     heading: str

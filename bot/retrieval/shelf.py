@@ -1,6 +1,7 @@
 """One shelf of one space in memory: finds passages by title, by words and by given likeness.
 
-Holds numbers and titles, no passage's text. Knows no storage and no model: vectors' votes come from the caller.
+Holds numbers and titles but no passage's text. Independent of storage and models: the vectors' votes come from the
+caller.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]
 
-_WEIGHED = 5  # of the best passages, for evidence
-_COMPANY = 20  # of the best passages of a name that no heading bears stand together
-_NEAR = 0.92  # so like a title: one slip in seven letters; "Augur" is not "Augury"
-_BEARERS = 3  # so many sections of one book may bear a name
-_SOURCES = 3  # of the best passages may name others by their titles
-_BEHIND = 0.9  # of what names it is the most that a title's text scores for being named
-_HOLLOW = 0.3  # is what words count in a passage that says its headings over again
-_ROW_WORDS = 2  # of a question make a row that says them all the one asked for
-_TOGETHER = 0.35  # below the bar at most are passages that may still answer together
+_WEIGHED = 5  # best passages used as evidence
+_COMPANY = 20  # this many of the best passages for a name that no heading has
+_NEAR = 0.92  # this close to a title: one slip in seven letters; "Augur" is not "Augury"
+_BEARERS = 3  # the most sections of one book that may have a name
+_SOURCES = 3  # how many of the best passages may name others by their titles
+_BEHIND = 0.9  # of its source's score is the most that a title's text gets for being named
+_HOLLOW = 0.3  # the factor for words in a passage that only repeats its headings
+_ROW_WORDS = 2  # a row that says this many words of a question, and all of them, is the one asked for
+_TOGETHER = 0.35  # how far below the bar passages may be and still answer together
 _ROW_SHARE = 2 / 3  # of what each word weighs, as if said twice: a row is too short to repeat itself
 _NOT_DETECTED = "?"  # None means a language that cannot be detected
 
 
 @dataclass(frozen=True, slots=True)
 class TitleMatch:
-    """A title's match: its document, and its section (None when it is the document's own title)."""
+    """The match of a title: its document and section (None if it is the document's own title)."""
 
     document_id: str
     section: int | None
@@ -63,7 +64,7 @@ class TitleMatch:
 
 
 class Shelf:
-    """Lexical statistics over the shelf's own segments, titles, languages; immutable once made."""
+    """Lexical statistics of the shelf's own segments, titles and languages; immutable once made."""
 
     def __init__(self, documents: Sequence[ShelvedDocument]) -> None:
         import numpy as np
@@ -80,7 +81,7 @@ class Shelf:
         self._bridges = Bridges(
             contents.titles, np.where(with_words, contents.starts, -1).tolist(), self._postings
         )
-        # A heading's name alone answers no question, though it is named in it.
+        # A heading's name alone answers no question, even if the question names it.
         self._hollow_factor = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
     def terms_of(self, chunk_id: str) -> frozenset[int]:
@@ -89,13 +90,13 @@ class Shelf:
         return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
 
     def language_of(self, document_id: str) -> str | None:
-        """The language of a document on this shelf; None for one that is not here."""
+        """The language of a document on this shelf; None for any other document."""
         return self._contents.languages.get(document_id)
 
     def lookup(self, query: str, limit: int = 20) -> list[TitleMatch]:
-        """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
+        """Sections and documents whose title is, or nearly is, `query`, including the homonyms of several books.
 
-        A breadcrumb ("Spells › Fireball") means the one of several homonyms that stands there.
+        A breadcrumb ("Spells › Fireball") selects the homonym with that path.
         """
         *outer, name = (part.strip() for part in query.split(SEPARATOR.strip()))
         matches = [
@@ -117,7 +118,7 @@ class Shelf:
         )
 
     def complete(self, prefix: str, limit: int = 20) -> list[str]:
-        """Titles that begin like a prefix."""
+        """Titles that begin with a prefix."""
         return self._titles.complete(prefix, limit)
 
     def search(
@@ -130,9 +131,9 @@ class Shelf:
     ) -> Ranked:
         """The best passages for a question.
 
-        `dense` holds (chunk id, cosine) of the nearest chunks by vectors, or None where there are none; the
-        votes of a model that does not speak the question's or the document's language are dropped.
-        `language` is what `detect_question` says of the question, where the caller knows already.
+        `dense` holds (chunk id, cosine) of the nearest chunks by vectors, or None if there are none; votes of a model
+        that does not know the question's or the document's language are dropped. `language` is the result of
+        `detect_question`, if the caller already has it.
         """
         options = options or Options()
         query = query[:2000]
@@ -146,7 +147,7 @@ class Shelf:
         if searched is not None:
             spans = [(match, self._contents.text_under(match.entry)) for match in titles]
             titles = [match for match, span in spans if searched[span].any()]
-        # A short name that no heading bears: its text stands beside where it is mentioned.
+        # A short name that no heading has: its text is near its mentions.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
         told, rows = self._told_by_rows(question)
         if searched is not None:
@@ -175,7 +176,7 @@ class Shelf:
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(self._contents.chunk_id(number), id, section, score, by))
         mentioning = best if question.asked else []
-        if "(" not in question.asked:  # what stands in parentheses need not be said
+        if "(" not in question.asked:  # the words in parentheses need not be said
             mentioning = self._postings.saying_all([word.terms for word in question.words], mentioning)
         row = rows if set(best).intersection(told.tolist()) else 0
         among = self.size if searched is None else int(searched.sum())
@@ -204,15 +205,15 @@ class Shelf:
         told: Ints,
         rows: int,
     ) -> tuple[Floats, Floats | None, Floats, set[int]]:
-        """Every chunk's score by words, its cosine, and both together; and the chunks that another one named.
+        """Every chunk's score by words, its cosine, and both together; and the chunks that another chunk named.
 
-        `neighbours` is what the chunks before and after one in its section weigh. Only what is `searched` has a score.
+        `neighbours` is the weight of the previous and next chunk in the section. Only `searched` chunks have a score.
         """
         lexical = self._postings.bm25(
             question.weights,
             k1=options.k1,
             b=options.b,
-            # A heading that bears a part of the name bears another thing's.
+            # A heading that has only a part of the name belongs to another thing.
             head_weight=options.head_of_others if neighbours else options.head_weight,
             rows=not neighbours,
         )
@@ -231,8 +232,8 @@ class Shelf:
         if len(told):
             import numpy as np
 
-            # The vector of a whole table says nothing of one row: it may not speak against it. Nor may other
-            # passages' common words, where together they stand in few rows.
+            # The vector of a whole table says nothing about one row, so it must not count against it. Nor must other
+            # passages' common words count if few rows have them together.
             most = float(lexical.max()) or 1.0
             together = np.minimum(1.0, self._postings.weight(rows) / most)
             said = np.maximum(lexical[told] / most, np.float32(together))
@@ -258,13 +259,13 @@ class Shelf:
     ) -> tuple[float, Evidence]:
         """How far the best passages, `among` so many, are above the bar for an answer, and the evidence that decided.
 
-        Those in other languages than its own are weighed apart, by the words that look like its own.
+        Passages in other languages than the question's are weighed separately, by the words that look like its own.
         """
         bearers: Counter[tuple[int, str]] = Counter()
         for match in titles:
             document = -1 - match.entry if match.entry < 0 else self._contents.sections[match.entry][0]
             spoken = self._contents.documents[document][1]
-            # "Introduction" is no specific title, nor is one that many sections have, or that is only a little alike.
+            # "Introduction" is no specific title; nor is one that many sections have, or that is only a little similar.
             near = match.kind != "fuzzy" or match.score >= _NEAR
             if near and set(terms(match.title, spoken)).difference(heading_terms(spoken)):
                 bearers[document, match.title.casefold()] += 1
@@ -307,7 +308,7 @@ class Shelf:
         return above, evidence
 
     def _joined(self, question: QuestionTerms, best: Sequence[int], evidence: Evidence) -> Evidence:
-        """The evidence where passages that name each other's headings answer together."""
+        """The evidence if passages that name each other's headings answer together."""
         import numpy as np
 
         words = [word[:2] for word in question.words]
@@ -317,8 +318,9 @@ class Shelf:
         return replace(evidence, share=share, worth=worth, headed=headed)
 
     def _linked(self, best: Sequence[int]) -> list[list[int]]:
-        """For each of the best passages the places among them of those that answer with it: it names their
-        heading, or they name its."""
+        """For each of the best passages, the places of those among them that answer together with it: it names their
+        heading, or they name its heading.
+        """
         named = [{place for place, _ in self._bridges.named(self._postings.held(number))} for number in best]
         return [
             [
@@ -334,7 +336,7 @@ class Shelf:
         ]
 
     def _told_by_rows(self, question: QuestionTerms) -> tuple[Ints, int]:
-        """The chunks with a table's row that says all that is asked for, and how many such rows there are."""
+        """The chunks with a table row that says everything asked for, and the number of such rows."""
         import numpy as np
 
         words = [(*word.terms, *word.columns) for word in question.words]
@@ -348,7 +350,7 @@ class Shelf:
         language: str | None,
         options: Options,
     ) -> Floats | None:
-        """Cosines by chunk (0 = not among the nearest), or None where no vote counts."""
+        """Cosines by chunk (0 = not among the nearest), or None if no vote counts."""
         import numpy as np
 
         votes = np.zeros(self.size, dtype=np.float32)
@@ -367,9 +369,10 @@ class Shelf:
         return rescored, [best[at] for at in order_again] + rest
 
     def _bridged(self, scores: Floats, question: QuestionTerms, weight: float) -> tuple[Floats, set[int]]:
-        """Scores with a bonus, at most `weight`, for what the question or one of its best passages calls by its title.
+        """Scores with a bonus of at most `weight` for chunks whose title is named by the question or by one of its best
+        passages.
 
-        With them the chunks that another passage named, and not the question.
+        Also returns the chunks that another passage named but the question did not.
         """
         import numpy as np
 
@@ -382,7 +385,7 @@ class Shelf:
         raised = scores.copy()
         followed: set[int] = set()
         for source in best:
-            # What the best passage names is worth most: one that scores half as much says a quarter.
+            # A title named by the best passage counts most; a passage with half the score counts a quarter.
             strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
             for place, worth in self._bridges.named(self._postings.held(source)):
                 if own[place] or self._section_of[source] == self._section_of[place]:  # its own heading

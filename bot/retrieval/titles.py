@@ -1,6 +1,6 @@
-"""Titles: looked up exactly, by an alias, or nearly; completed while somebody types; found where a text names them.
+"""Titles: looked up exactly, by an alias, or nearly; completed while a person types; found where a text names them.
 
-Knows only strings and the numbers that its caller gave them.
+Uses only strings and the numbers that its caller passed.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _SHORT_FORM = re.compile(
     r"\(([^\W\d_][^\W\d_.'’ -]+(?:[ '’.-]+[^\W\d_]+){0,2}\.?)\)\s*$"
 )  # "Hit Points (HP)"
 _COUNTED = re.compile(r"^\d+\s+(?=[^\W\d_])")  # "0 HP"
-_SHARED = 3  # what more titles than these have in parentheses is a kind, not a name
+_SHARED = 3  # parentheses shared by more titles than these contain a kind, not a name
 _ASKING = re.compile(
     r"^(?:(?:what(?:'s| is| are| does)?|who(?: is|'s)?|how (?:does|do)|tell me about|explain|define|describe|"
     r"o que (?:é|e|são|sao|faz)|quem (?:é|e)|como funcionam?|explique|defina|descreva|me fale sobre)\s+)"
     r"(?:the |an? |o |a |os |as |uma? )?(.+?)(?: do| does| work| works)?$"
 )
-_RARE = 1.2  # a title's weight, in words that stand in one chunk alone; below it its words are too common to name it
-_FULL = 2.0  # the weight from which a title that is named counts in full
-_FUZZY_CUTOFF = 86.0  # two slips in fourteen letters; at 80 other books' titles came through
+_RARE = 1.2  # a title's weight, in words of a single chunk; below it its words are too common to name it
+_FULL = 2.0  # the weight from which a named title counts in full
+_FUZZY_CUTOFF = 86.0  # two slips in fourteen letters; at 80 other books' titles matched
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`entry` is the caller's number for what bears `title`; `score` is 0 to 1."""
+    """A found title. `entry` is the caller's number for it; `score` is 0 to 1."""
 
     entry: int
     title: str
@@ -59,10 +59,10 @@ class Match:
 
 
 class Titles:
-    """Titles and their entries, each title possibly borne by several (homonyms across books)."""
+    """Titles and their entries; several entries may share a title (homonyms across books)."""
 
     def __init__(self, titled: Iterable[tuple[str, int, str]]) -> None:
-        """From (title, entry, language) triples; the language gives an alias its stems."""
+        """`titled` are (title, entry, language) triples; the language gives an alias its stems."""
         self._titles: dict[int, str] = {}
         self._exact: dict[str, list[int]] = {}
         self._alias: dict[str, list[int]] = {}
@@ -89,13 +89,13 @@ class Titles:
 
     @cached_property
     def _sorted(self) -> list[tuple[str, str]]:
-        """Every title behind its folded form."""
+        """Every title after its folded form."""
         folded_titles = {" ".join(title.split()): fold(title) for title in self._titles.values()}
         return sorted((folded.strip(), title) for title, folded in folded_titles.items())
 
     @cached_property
     def _inner(self) -> list[tuple[str, str]]:
-        """Every title behind its folded form from each of its further words on."""
+        """Every title after its folded form, starting from each of its further words."""
         words = {
             (folded[match.start() :], title)
             for folded, title in self._sorted
@@ -104,7 +104,7 @@ class Titles:
         return sorted(words)
 
     def lookup(self, query: str, limit: int = 20) -> list[Match]:
-        """The entries whose title is `query`, else is an alias of it, else comes near it; best first."""
+        """The entries whose title is `query`, else has it as an alias, else nearly matches it; best first."""
         text = " ".join(query[:300].split())
         key = normal(text)
         if not key:
@@ -145,7 +145,7 @@ class Titles:
         ][:limit]
 
     def complete(self, prefix: str, limit: int = 20) -> list[str]:
-        """Titles that begin with `prefix`, then those with a word that does; accents and case aside."""
+        """Titles that begin with `prefix`, then those with a word that does; ignoring accents and case."""
         key = fold(prefix).strip()
         if not key:
             return [title for _, title in self._sorted[:limit]]
@@ -159,7 +159,7 @@ class Titles:
 
 
 def completed(titles: Sequence[str], prefix: str, most: int) -> list[str]:
-    """Those that begin so, then those with a word that does; each once."""
+    """Titles that begin with the prefix, then those with a word that does; each once."""
     typed = fold(prefix).strip()
     begin = [title for title in titles if fold(title).startswith(typed)]
     within = [title for title in titles if f" {typed}" in fold(title)] if typed else []
@@ -167,20 +167,22 @@ def completed(titles: Sequence[str], prefix: str, most: int) -> list[str]:
 
 
 def normal(title: str) -> str:
-    """Case, accents, punctuation and spaces aside: "Arrow-Catching Shield!" → "arrow catching shield"."""
+    """The title without differences of case, accents, punctuation and spaces: "Arrow-Catching Shield!" → "arrow
+    catching shield".
+    """
     return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=\w)", "", fold(title))).split())
 
 
 def plain(name: str) -> str:
-    """A name without the number before it and what stands in parentheses: "Step 8: Passions", "Craft (DEX+INT)"."""
+    """A name without its leading number and its parentheses: "Step 8: Passions", "Craft (DEX+INT)"."""
     number = _NUMBERING.match(name)
-    if number and any(map(str.isdigit, number[0])):  # "CD: …" is no number
+    if number and any(map(str.isdigit, number[0])):  # "CD: …" has no number
         name = name[number.end() :]
     return " ".join(_EDGE.sub("", _ASIDE.sub(" ", name)).split())
 
 
 def aliases(title: str, language: str) -> list[str]:
-    """Other names of a title: without article, numbering, aside, what stands on a colon's other side; and its stems."""
+    """Other names of a title: without its article, numbering or parentheses, each side of a colon; and its stems."""
     bare = _EDGE.sub("", title)
     named = _NUMBERING.sub("", title.strip())
     forms = [
@@ -209,17 +211,17 @@ def aliases(title: str, language: str) -> list[str]:
 
 
 class Bridges:
-    """Which titles a set of terms names in full: this links one passage to the next for a question in two hops.
+    """Which titles a set of terms names in full. This links one passage to the next for a question in two hops.
 
-    Knows titles as sets of terms; not what the caller makes of them.
+    Uses titles as sets of terms; independent of what the caller does with them.
     """
 
     def __init__(
         self, titled: Iterable[tuple[str, int, str]], chunks: Sequence[int], postings: Postings
     ) -> None:
-        """From (title, entry, language) triples; what stands in parentheses is no part of a name.
+        """`titled` are (title, entry, language) triples; words in parentheses are not part of a name.
 
-        `chunks`: for each title the first chunk under it, -1 where there is none to lead to.
+        `chunks`: the first chunk under each title, -1 if there is none.
         """
         import numpy as np
 
@@ -249,7 +251,7 @@ class Bridges:
         self._unit = float(np.log1p(postings.size))
 
     def named(self, terms: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
-        """(chunk, 0..1) for each title whose terms are all among these; the rarer its words, the more."""
+        """(chunk, 0..1) for each title whose terms are all among these; the rarer its words, the higher."""
         import numpy as np
 
         if not self._targets:
