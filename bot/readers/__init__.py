@@ -1,7 +1,7 @@
 """Reads files into Documents, by the suffix of the file's name.
 
-`read` is for text; what has to be parsed is read by `sandbox`, in a process of its own. Knows no storage and no
-library; it is given bytes.
+`read` is for text; `sandbox` reads files that need parsing, in a process of its own. Independent of storage and
+library; it gets bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 
 
 def read(name: str, data: bytes) -> Document:
-    """The document in `data`, a text or Markdown; blocking.
+    """The document in `data`, a plain text or Markdown; blocking.
 
     Raises UserError: "library.file_binary", "library.file_encoding", and those of `kinds.unread` and `kinds.check`.
     """

@@ -1,6 +1,6 @@
-"""A zip archive (Word, EPUB) and XML, read in memory and within limits: no member is ever written to disk.
+"""A zip archive (Word, EPUB) and XML, read in memory and within limits; no member is ever written to disk.
 
-Knows no document format.
+Independent of document formats.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = 10_000
 UNPACKED_BYTES: Final = 200_000_000
-"""Of all members together, as declared and as read. A 20 MB file of text alone unpacks to
-about half of that."""
+"""The most bytes of all members together, as declared and as read. A 20 MB file of text alone unpacks to about half of
+that.
+"""
 MEMBER_BYTES: Final = 64_000_000
 RATIO: Final = 200
-"""Of unpacked to packed beyond `SMALL_BYTES`. Text is packed to a tenth, Word's XML to a thirtieth; deflate can
-do 1032 (RFC 1951's longest match), and only with what says nothing."""
+"""The largest ratio of unpacked to packed size beyond `SMALL_BYTES`. Text is packed to a tenth, Word's XML to a
+thirtieth; deflate can reach 1032 (RFC 1951's longest match), but only with meaningless data.
+"""
 SMALL_BYTES: Final = 10_000_000
 
 _ENTRY: Final = b"PK\x01\x02"
-"""What a member's row in the directory begins with (PKWARE's APPNOTE, 4.3.12)."""
+"""The beginning of a member's row in the directory (PKWARE's APPNOTE, 4.3.12)."""
 _ENCRYPTED: Final = 0x1
-"""Bit 0 of a member's flags (4.4.4)."""
+"""Bit 0 of a member's flags (4.4.4): it is encrypted."""
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""All that Office Open XML (ISO/IEC 29500-2, annex C) and EPUB (OCF, 4.2) may use; of others `zipfile` unpacks
-more than it was asked for."""
+"""The only methods that Office Open XML (ISO/IEC 29500-2, annex C) and EPUB (OCF, 4.2) allow; with others `zipfile` may
+unpack more than requested.
+"""
 _FAULTS: Final = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -52,12 +55,12 @@ _FAULTS: Final = (
 
 
 class Archive:
-    """A file's members by name. No member gives more bytes than the archive's directory says."""
+    """A file's members by name. No member yields more bytes than the archive's directory says."""
 
     def __init__(self, name: str, data: bytes) -> None:
         """Raises UserError: "library.file_damaged", "library.file_locked", "library.file_bomb"."""
         self._name = name
-        # Before `zipfile` makes an object of each.
+        # Checked before `zipfile` makes an object of each.
         if data.count(_ENTRY) > MEMBERS:
             raise UserError("library.file_bomb", name=name)
         try:
@@ -78,31 +81,31 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """All members, in the order of the archive's directory."""
+        """All member names, in the order of the archive's directory."""
         return list(self._members)
 
     def read(self, member: str) -> bytes:
-        """A member's bytes. Raises UserError, "library.file_damaged" also where there is no such member."""
+        """A member's bytes. Raises UserError, "library.file_damaged" also if there is no such member."""
         try:
             info = self._members[member]
-            # Members may lie over one another, and a document may name one of them often.
+            # Members may overlap, and a document may name one of them often.
             self._bytes_left -= info.file_size
             if info.file_size > MEMBER_BYTES or self._bytes_left < 0:
                 raise UserError("library.file_bomb", name=self._name)
             if info.compress_type not in _METHODS:
                 raise NotImplementedError("no method of a document's")
             with self._zip.open(info) as file:
-                # With a number: without one `zipfile` unpacks all there is before it looks at the size.
+                # With a size, because without one `zipfile` unpacks everything before it checks the size.
                 return file.read(info.file_size + 1)
         except _FAULTS as fault:
             raise UserError("library.file_damaged", name=self._name) from fault
 
     def xml(self, member: str) -> Element:
-        """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises UserError."""
+        """A member's root element; entities stay unresolved, and nothing external is loaded. Raises UserError."""
         return parsed(self._name, self.read(member))
 
     def elements(self, member: str, *names: str) -> Iterator[Element]:
-        """A large member's elements of these names, one by one: each is gone once the next is asked for.
+        """A large member's elements with these names, one by one; each is freed once the next is requested.
 
         Raises UserError as `xml` does.
         """
@@ -122,7 +125,7 @@ class Archive:
 
 
 def parsed(name: str, data: bytes) -> Element:
-    """The root element of the XML in `data`: entities stay as they are, nothing is loaded from elsewhere.
+    """The root element of the XML in `data`; entities stay unresolved, and nothing external is loaded.
 
     Raises UserError: "library.file_bomb", "library.file_damaged".
     """
@@ -140,6 +143,6 @@ def _fault(name: str, fault: XMLSyntaxError) -> Exception:
 
     if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
         return MemoryError()
-    # Entities of entities, or elements in elements in elements (256 deep).
+    # Nested entities, or elements nested 256 deep.
     limit = fault.code in (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_ENTITY_LOOP)
     return UserError(f"library.file_{'bomb' if limit else 'damaged'}", name=name)

@@ -1,7 +1,7 @@
 """AsciiDoc (.adoc) into Documents: its headings, lists, tables, listings and asides, without its markup.
 
-Written to Asciidoctor's documentation, as far as words go. Nothing is included, no condition is asked, no passthrough
-block shown; comments and pictures are left out.
+Follows Asciidoctor's documentation as far as text is concerned. Includes, conditions and passthrough blocks are not
+processed; comments and pictures are left out.
 """
 
 from __future__ import annotations
@@ -55,13 +55,15 @@ _CHARACTERS: Final = {
     "quot": '"',
 }
 _SUBSTITUTED: Final = 200_000
-"""Characters that attributes may put into the text, in all."""
+"""The most characters that attributes may add to the text in total."""
 _DEPTH: Final = 20
-"""Blocks inside one another."""
+"""The deepest nesting of blocks."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The document in `data`; blocking. Raises UserError as `decode` does, "library.file_empty" for no words."""
+    """The document in `data`; blocking. Raises UserError as `decode` does, and "library.file_empty" if it
+    has no words.
+    """
     lines = [line.rstrip() for line in decode(name, data).lstrip("\ufeff").split("\n")]
     writer = Writer()
     walk = _Walk(lines, writer, progress)
@@ -148,7 +150,7 @@ class _Walk:
         if level == 1 and not self.title:
             self.title = flow(words)
             at += 1
-            # The document's header goes on to the first blank line: who wrote it, when, and attributes.
+            # The document's header continues to the first blank line: authors, date, and attributes.
             while at < len(self._lines) and self._lines[at]:
                 if attribute := _ATTRIBUTE.match(self._lines[at]):
                     self._attributes[attribute[1].lower()] = attribute[2] or ""
@@ -209,7 +211,9 @@ class _Walk:
         return end + 1
 
     def _table(self, at: int, last: int, separator: str) -> None:
-        """Rows as they are written on lines; where each cell has a line of its own, by the first row's number."""
+        """Write rows as they are written on lines; if each cell has its own line, by the number of cells in the first
+        row.
+        """
         if separator:
             self._writer.table([line.split(separator) for line in self._lines[at:last] if line])
             return
@@ -267,7 +271,7 @@ class _Walk:
 
 
 def _broken(lines: list[str]) -> list[str]:
-    """Lines in one, but for those that end in a hard break."""
+    """Joins lines, except those that end in a hard break."""
     parts = [""]
     for line in lines:
         parts[-1] = f"{parts[-1]} {line.removesuffix(' +').strip()}".strip()

@@ -1,7 +1,7 @@
-"""A folder as one Document: a zip of its files, in the order in which the author has them, each a section of level 1.
+"""A folder as one Document: a zip of its files, in the author's order, each a section of level 1.
 
 The order is that of SUMMARY.md, mkdocs.yml or _toc.yml, else of the links in an index or README, else of the numbers in
-front matter and names. The reader of its kind reads each file, and its title heads it. Text before the first
+front matter and names. Each file is read by the reader of its kind and gets its title as heading. Text before the first
 one names the course, its link and its instructor: `Course Title: …`.
 """
 
@@ -25,7 +25,7 @@ from bot.readers.document import Document, Link, Mark, Progress, one_line, secti
 from bot.readers.kinds import PARSED, PLAIN, check, suffix_of
 
 OPTIONS: Final = ".course.json"
-"""The member that holds the command's own options: {"title", "instructor", "link"}."""
+"""The member with the command's own options: {"title", "instructor", "link"}."""
 CONFIGS: Final = ("mkdocs.yml", "_toc.yml", "_config.yml")
 _SUMMARY: Final = "summary.md"
 _INDEX: Final = re.compile(
@@ -60,13 +60,13 @@ _TEACHERS: Final = (
 )
 _DEEPEST: Final = 6
 _SHOWN: Final = 100
-"""Characters of a name."""
+"""The most characters of a name."""
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A file of the folder: its name, its front matter, and what was read of it."""
+    """A file of the folder: its name, its front matter, and its content."""
 
     name: str
     matter: Mapping[str, Any]
@@ -94,7 +94,7 @@ class _Part:
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The folder in `data`; blocking. A file that cannot be read is left out and named in the document's `unread`.
 
-    Raises UserError as `Archive` does, "library.file_empty" where nothing can be read.
+    Raises UserError as `Archive` does, "library.file_empty" if nothing can be read.
     """
     archive = _Folder(Archive(name, data))
     options = _mapping(archive, OPTIONS, json.loads)
@@ -132,8 +132,8 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 class _Folder:
-    """The files of an archive by their names below its outermost folder. Nothing is ever written under such a name;
-    `outside` are those that lead out of it.
+    """The files of an archive by their names below its outermost folder. No file is ever written under such a name;
+    `outside` are names that lead out of the folder.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -160,19 +160,19 @@ class _Folder:
         return name in self._members
 
     def read(self, name: str) -> bytes:
-        """Raises UserError as `Archive.read` does."""
+        """The bytes of a file. Raises UserError as `Archive.read` does."""
         return self._archive.read(self._members[name])
 
 
 def _name(member: str) -> str:
-    """A member's name as it was written: macOS writes UTF-8 without saying so, Windows backslashes."""
+    """A member's name as its author wrote it: macOS writes UTF-8 without declaring it, Windows writes backslashes."""
     with suppress(UnicodeError):
         member = member.encode("cp437").decode()
     return unicodedata.normalize("NFC", member.replace("\\", "/"))
 
 
 def _part(member: str, data: bytes) -> _Part:
-    """A file of the folder as its reader reads it, its front matter apart. Raises UserError."""
+    """A file of the folder as its reader reads it, with its front matter separate. Raises UserError."""
     from bot.readers.text import read_markdown, read_text
 
     check(member, data)
@@ -194,8 +194,9 @@ def _part(member: str, data: bytes) -> _Part:
 def _order(
     archive: _Folder, configs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, _Part], index: str | None
 ) -> list[str]:
-    """The lessons' files in their order. What a table of contents names is all of them; what an index links to is the
-    first of them."""
+    """The lessons' files in order. A table of contents names all of them; the links of an index name the
+    first of them.
+    """
     summary = next(
         (member for member in archive.names if member.lower() in (_SUMMARY, f"src/{_SUMMARY}")), None
     )
@@ -227,7 +228,7 @@ def _targets(text: str) -> list[str]:
 
 
 def _leaves(tree: Any, depth: int = 0) -> Iterator[str]:
-    """The files that a navigation names: its plain texts, and the values of its entries."""
+    """The files that a navigation names: its plain strings, and the values of its entries."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, Mapping) and depth < 20:
@@ -240,7 +241,7 @@ def _leaves(tree: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _found(targets: Sequence[str], parts: Mapping[str, _Part], folder: str) -> list[str]:
-    """The files that are meant, each once; those without a suffix, too."""
+    """The files that are meant, each once, including targets without a suffix."""
     members: dict[str, None] = {}
     stems = {posixpath.splitext(member)[0]: member for member in reversed(list(parts))}
     for target in targets:
@@ -253,7 +254,7 @@ def _found(targets: Sequence[str], parts: Mapping[str, _Part], folder: str) -> l
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Numbers in names by their value; an index first."""
+    """Sorts numbers in names by their value, and an index first."""
     pieces = _DIGITS.split(name.casefold())
     return [(0, int(piece[:9]), "") if piece.isdigit() else (1, 0, piece) for piece in pieces if piece]
 
@@ -288,7 +289,7 @@ def _about(
 
 
 def _text(held: Mapping[str, Any], *keys: str) -> str:
-    """The first of these that says anything; several people as one line."""
+    """The first of these values with any text; several people become one line."""
     for key in keys:
         value = held.get(key)
         if isinstance(value, list):
@@ -303,7 +304,7 @@ def _text(held: Mapping[str, Any], *keys: str) -> str:
 
 
 def _single(about: Sequence[str], part: _Part) -> Document:
-    """A file alone, under its course's lines."""
+    """A single file under its course's lines."""
     head = "\n".join(about) + "\n\n"
     document = part.document
     sections = tuple(
@@ -372,7 +373,7 @@ def _yaml(archive: _Folder, member: str) -> Mapping[str, Any]:
 
 
 def _loaded(text: str) -> Any:
-    """YAML as plain values; what names programs' own types is left out."""
+    """YAML as plain values; values with program-specific types are left out."""
     import yaml
 
     class Plain(yaml.SafeLoader):

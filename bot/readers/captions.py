@@ -1,7 +1,7 @@
-"""Captions (.srt, .vtt) into Documents: what is said, in paragraphs that begin with their time.
+"""Captions (.srt, .vtt) into Documents: the spoken text, in paragraphs that begin with their time.
 
 Formats: SubRip as players take it, and WebVTT (W3C). A paragraph ends with a sentence, a pause or another speaker, and
-before it is longer than a passage. Lines that rolling captions repeat stand once.
+before it is longer than a passage. Lines that rolling captions repeat are kept once.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _SPEAKER: Final = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,100})>")
 _TAG: Final = re.compile(r"</?[a-zA-Z0-9][^<>]{0,100}>|\{\\[^{}]{0,100}\}")
 _ENDED: Final = re.compile(r"[.!?…。！？][\"”’')\]»]*$")
 _LONG: Final = 300
-"""Characters from which on a sentence's end ends a paragraph."""
+"""The characters after which the end of a sentence ends a paragraph."""
 _LONGEST: Final = 600
 _PAUSE: Final = 4
-"""Seconds."""
+"""Seconds of a pause that ends a paragraph."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """`start` and `end` in seconds."""
+    """One caption; `start` and `end` are in seconds."""
 
     start: int
     end: int
@@ -72,7 +72,7 @@ def _cues(lines: list[str]) -> Iterator[_Cue]:
         for line in lines[at + 1 : after]:
             if not line.strip():
                 if said:
-                    break  # what follows is the next cue's name, or a note
+                    break  # the next cue's name or a note follows
                 continue
             if _LEFT_OUT.match(line) and not said:
                 break

@@ -1,11 +1,11 @@
 """The process that parses one file: `python -m bot.readers.child MODULE PARENT`.
 
-Its name (as JSON) on the first line of standard input, then its bytes; MODULE's `read` makes a Document of them. It
-may be given anything, so it may do little, and has no key in its environment. Answers in `frames` on standard output.
-It is gone soon after its parent, the process PARENT, is.
+Standard input has the file's name (as JSON) on its first line, then its bytes; MODULE's `read` makes a Document from
+them. The input may be hostile, so the process has few rights and no key in its environment. It answers in `frames` on
+standard output, and ends soon after its parent, the process PARENT.
 
-The kernel and a thread see to what it may take of the machine. Where a system lacks one of them (Windows has no limits
-of this kind, only Linux has /proc), the others hold, and the clock of whoever waits for the process (see `sandbox`).
+The kernel and a thread limit its resources. If a system lacks one of these limits (Windows has none of this kind, only
+Linux has /proc), the others still apply, and so does the time limit of the process that waits for it (see `sandbox`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ _WORDLESS: Final = "library.file_wordless"
 
 Read = Callable[[str, bytes, Progress], Document]
 MEMORY_BYTES: Final = 600_000_000
-"""Resident memory of a parser's process; Python and a parser's library take 30 MB of it before they read a byte."""
+"""The most resident memory of a parser's process; Python and a parser's library use 30 MB of it before they read a
+byte.
+"""
 
 WALL_BYTES: Final = 800_000_000
-"""Data, limited by the kernel (Linux from 4.7): for memory taken at once, or while no other thread can run."""
+"""The most data memory, limited by the kernel (Linux from 4.7): for memory allocated at once, or while no other thread
+can run.
+"""
 
 CPU_S: Final = 240
 FILES: Final = 64
@@ -49,11 +53,11 @@ ORPHANED: Final = 78
 
 
 def main(module: str, parent: int) -> None:
-    """Read what is on standard input by `module`, for the process with the id `parent`; answer and leave."""
+    """Read the file on standard input with `module`, for the parent process with the id `parent`; answer and exit."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not mix with the frames
     try:
-        # Before the limits: so that what Python compiles of it is kept.
+        # Before the limits, so that Python can store its compiled code.
         reader = importlib.import_module(module)
         read_document: Read = reader.read
     except ImportError as fault:
@@ -77,7 +81,7 @@ def main(module: str, parent: int) -> None:
         os._exit(OUT_OF_MEMORY)
     out.write(answer)
     out.flush()
-    # Without the libraries' exit handlers, which may take long and can only fail.
+    # Skips the libraries' exit handlers, which may take long and can only fail.
     os._exit(0)
 
 
@@ -90,7 +94,7 @@ def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[byt
             key: value if isinstance(value, int | float) else str(value)[:200]
             for key, value in error.values.items()
         }
-        # A file without bytes has been refused before: what a reader calls empty has something in it, but no words.
+        # A file without bytes was refused before; what a reader calls empty has content, but no words.
         key = _WORDLESS if error.key == "library.file_empty" else error.key
         return frames.SORRY, {"key": key, "values": values}
     except MemoryError:
@@ -103,8 +107,8 @@ def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[byt
 
 
 def fault_location(fault: BaseException) -> str:
-    """The exception's type and location, and nothing of the file's content."""
-    import traceback  # a tenth of the start-up time, and seldom needed
+    """The exception's type and location, without the file's content."""
+    import traceback  # takes a tenth of the start-up time, and is seldom needed
 
     steps = traceback.extract_tb(fault.__traceback__)
     ours = [step for step in steps if "readers" in Path(step.filename).parts]
@@ -113,7 +117,7 @@ def fault_location(fault: BaseException) -> str:
 
 
 class _ProgressWriter:
-    """Writes a progress frame at most every EVERY_S."""
+    """Writes a progress frame at most every EVERY_S seconds."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -129,8 +133,8 @@ class _ProgressWriter:
 def limit(
     parent: int, cpu_s: int = CPU_S, memory_bytes: int = MEMORY_BYTES, wall_bytes: int = WALL_BYTES
 ) -> None:
-    """From now on: no writing, no child processes, no more resources than these, and no life beyond that of `parent`
-    (a process id).
+    """Limit this process: no writing, no child processes, at most these resources, and an end after the process
+    `parent` ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
     threading.Thread(target=_watch, args=(parent, memory_bytes), daemon=True).start()
@@ -156,7 +160,7 @@ def _watch(parent: int, memory_bytes: int) -> None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds; where the system does not say it, that it ever held; or 0."""
+    """The bytes of memory that this process uses, else the most that it ever used; 0 if the system reports neither."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  (twenty times a second)
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,6 +1,6 @@
-"""Decodes bytes of unknown encoding to text, or raises a sentence saying why not.
+"""Decodes bytes of unknown encoding to text, or raises an error that says why not.
 
-Knows no file format; `kinds.check` has looked for those that a text could be mistaken for.
+Independent of file formats; `kinds.check` has already looked for formats that could be mistaken for text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _PAGE_END = re.compile(r"(?<=\n)\f|\f(?=\n)")
-"""A form feed beside a line's end begins a page, and no paragraph."""
+"""A form feed next to a line's end begins a page, not a paragraph."""
 _LINE_END = re.compile("[\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
-"""What else ends a line (Unicode Standard Annex 14, BK and NL; and what `str.splitlines` splits at)."""
+"""Other line ends (Unicode Standard Annex 14, BK and NL; and those of `str.splitlines`)."""
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _C1 = re.compile("[\x80-\x9f]")
 _HIGH = re.compile("[\x80-\uffff]+")
@@ -31,14 +31,14 @@ _OTHERS = (
 )  # fmt: skip
 """Chinese, Japanese, Korean, Cyrillic, Greek, Hebrew, Arabic, Thai."""
 _SAMPLE = 65_536
-"""Bytes by which an encoding is guessed."""
+"""The bytes from which an encoding is guessed."""
 
 
 def decode(name: str, data: bytes) -> str:
     """The text of `data`, every kind of line end as "\\n", without a byte-order mark.
 
-    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252 or Latin-1 where the text looks Western,
-    else as charset-normalizer guesses. Raises UserError: "library.file_empty", "library.file_binary" or
+    Recognizes UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252 or Latin-1 if the text looks
+    Western, and otherwise asks charset-normalizer. Raises UserError: "library.file_empty", "library.file_binary" or
     "library.file_encoding".
     """
     if not data.strip(b"\x00 \t\r\n"):
@@ -68,13 +68,13 @@ def _text(name: str, data: bytes) -> str:
     patched = data.decode("utf-8", errors="replace")
     broken = patched.count("\ufffd")
     whole = sum(1 for character in patched if character > "\x7f") - broken
-    if whole >= 10 * broken:  # UTF-8 with a few spoilt bytes, such as a file cut in the middle of a letter
+    if whole >= 10 * broken:  # UTF-8 with a few broken bytes, such as a file cut inside a letter
         return _no_controls(name, patched)
     try:
         single = data.decode("cp1252")
     except UnicodeDecodeError:
         single = data.decode("latin-1")
-    # In a Western text accented letters stand alone or in pairs; long runs are another script's bytes.
+    # In a Western text accented letters are single or in pairs; long runs are another script's bytes.
     runs = _HIGH.findall(single)
     if (
         _C1.search(single)
@@ -87,8 +87,8 @@ def _text(name: str, data: bytes) -> str:
 
 
 def _of_another_script(name: str, data: bytes) -> str:
-    """The text in one of the encodings that were common before Unicode, by its beginning."""
-    from charset_normalizer import from_bytes  # a twentieth of a second, and seldom needed
+    """The text in one of the encodings that were common before Unicode, guessed from its beginning."""
+    from charset_normalizer import from_bytes  # takes a twentieth of a second, and is seldom needed
 
     cut = data.rfind(b"\n", 0, _SAMPLE) if len(data) > _SAMPLE else len(data)
     guess = from_bytes(data[: cut if cut > 0 else _SAMPLE], cp_isolation=list(_OTHERS)).best()

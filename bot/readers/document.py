@@ -1,7 +1,7 @@
 """The result of every reader: a file's text, its sections, and its authors' own references.
 
-References ("see X", "ver X", "[text](#anchor)") are read as written: similarity finds fewer than half of them. Pure;
-knows no file format, no other document and no storage.
+References ("see X", "ver X", "[text](#anchor)") are kept as written, because similarity finds fewer than half of them.
+Pure; independent of file formats, other documents and storage.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ Progress = Callable[[int, int], None]
 """Called with the pages (or parts) read so far and their total."""
 
 TITLE_CHARS: Final = 300
-"""Longest title, in characters. It stands before each passage in a prompt, so it must not be a text of its own."""
+"""The longest title, in characters. It precedes each passage in a prompt, so it must not be a text of its own."""
 
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Controls, and what turns the direction of reading."""
+"""Control characters, and characters that change the reading direction."""
 
 Unread = tuple[str, Mapping[str, str | int]]
 """The end of a sentence's key, `library.unread_…`, and its values."""
 
 Mark = tuple[int, int, str, tuple[str, ...]]
-"""Where a section begins (a character), its level, its title, and its headings from the outermost to the title."""
+"""A section's beginning (a character offset), its level, its title, and its headings from the outermost
+to the title.
+"""
 
 _MARKDOWN = re.compile(r"(?<!!)\[[^\]\n]{1,200}\]\(([^)\s]{1,300})(?:\s+\"[^\"\n]*\")?\)")
 _WIKI = re.compile(r"\[\[([^\]|\n]{1,120})(?:\|[^\]\n]*)?\]\]")
@@ -47,7 +49,7 @@ _ARTICLES = {"see": ("the",), "ver": ("o", "a", "os", "as", "el", "la", "los", "
 _TITLE_WORDS = 8
 _MARKUP: Final = re.compile(r"^(?=#{1,6}(?:\s|$)|```|~~~)", re.MULTILINE)
 NO_LANGUAGE: Final = "zxx"
-"""ISO 639-2's code for what is in no language, so that nobody looks for one."""
+"""ISO 639-2's code for content without a language, so that none is detected."""
 _DEEPEST: Final = 6
 
 
@@ -55,9 +57,9 @@ _DEEPEST: Final = 6
 class Section:
     """A heading and its own body, up to the next heading of any level.
 
-    `start` and `end` are characters of `Document.text`; the heading's line is inside. `path` is the
-    breadcrumb, the title last; it is empty for text that stands before the first heading. `level` is 0
-    there, else 1 to 6. A section that a boxed aside interrupts goes on afterwards under the same title.
+    `start` and `end` are characters of `Document.text`; the heading's line is inside. `path` is the breadcrumb, the
+    title last; it is empty for text before the first heading. `level` is 0 there, else 1 to 6. A section that a boxed
+    aside interrupts continues afterwards under the same title.
     """
 
     ordinal: int
@@ -71,7 +73,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The authors' own "see also": from a section (its ordinal) to a title or an anchor, as written."""
+    """An author's reference: from a section (its ordinal) to a title or an anchor, as written."""
 
     section: int
     target: str
@@ -79,11 +81,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file as read. `language` is ISO 639-1; a parsed file's is judged last, "" until then.
+    """The content of a file. `language` is ISO 639-1; a parsed file's is detected last and is "" until then.
 
-    `text` is a text file's own, only its newlines made alike; of other formats, their words as Markdown. `pages` are
-    the offsets of the pages' first characters, where the format has pages. `screenplay` has what a script is made of.
-    `unread` is what of the file is not in the text.
+    `text` is a text file's own text with uniform newlines; for other formats, their words as Markdown. `pages` are the
+    offsets of the pages' first characters, if the format has pages. `screenplay` has the elements of a script. `unread`
+    lists the parts of the file that are not in the text.
     """
 
     title: str
@@ -101,8 +103,8 @@ def sectioned(
 ) -> tuple[Section, ...]:
     """The sections that `marks` (in order) begin, each up to the next one; the last to the end of `text`.
 
-    What stands before the first mark, from `start` on, is a section without a title, as is a text without marks.
-    `pages` are the offsets of the pages.
+    The text before the first mark, from `start` on, is a section without a title, as is a text without marks. `pages`
+    are the offsets of the pages.
     """
     first = marks[0][0] if marks else len(text)
     if text[start:first].strip() or not marks:
@@ -119,7 +121,8 @@ def sectioned(
 def screenplay_document(name: str, screenplay: Screenplay) -> Document:
     """A screenplay's words as Markdown, a section for each scene below the writer's own sections.
 
-    Its title is the title page's, else the name's. Notes and synopses are left out: they are not the script's words.
+    Its title comes from the title page, else from the name. Notes and synopses are left out, because they are not part
+    of the script.
     """
     elements = screenplay.elements
     deepest = max((element.level for element in elements if element.kind == "section"), default=0)
@@ -156,19 +159,19 @@ def screenplay_document(name: str, screenplay: Screenplay) -> Document:
 
 
 def one_line(title: str) -> str:
-    """A title in one line of at most TITLE_CHARS, without characters that nobody sees."""
+    """A title on one line of at most TITLE_CHARS characters, without invisible characters."""
     return _UNSEEN.sub("", " ".join(title.split()))[:TITLE_CHARS].rstrip()
 
 
 def title_from_name(name: str) -> str:
-    """A readable title out of a file's name."""
+    """A readable title from a file's name."""
     return re.sub(r"[_\s]+", " ", PurePath(name).stem).strip() or name
 
 
 def page_at(pages: Sequence[int], offset: int) -> int | None:
-    """The page (from 1) of a character, by the offsets of the pages' first characters; None where there are none.
+    """The page (from 1) of a character, by the offsets of the pages' first characters; None if there are no pages.
 
-    A page without a character of its own begins where the next one does, and is nobody's.
+    A page without characters begins where the next one does, and contains nothing.
     """
     return bisect_right(pages, offset) or 1 if pages else None
 
@@ -176,8 +179,7 @@ def page_at(pages: Sequence[int], offset: int) -> int | None:
 def links(text: str, sections: tuple[Section, ...]) -> tuple[Link, ...]:
     """Every reference in `text`, in order, each once per section.
 
-    A target is a title as written, or "#anchor" / "file.md#anchor" as a link has it; links out to the web
-    are left out.
+    A target is a title as written, or "#anchor" / "file.md#anchor" as in a link; web links are left out.
     """
     starts = [section.start for section in sections]
     located: list[tuple[int, str]] = []
@@ -201,7 +203,7 @@ def links(text: str, sections: tuple[Section, ...]) -> tuple[Link, ...]:
 
 
 def _named(part: str, titles: dict[str, str], articles: tuple[str, ...]) -> str | None:
-    """The longest title that `part` begins with: words without quotation marks count only when a heading bears them."""
+    """The longest title that `part` begins with. Words without quotation marks count only if a heading has them."""
     words = _plain(part).split()[:_TITLE_WORDS]
     words = words[1:] if words and words[0] in articles else words
     prefixes = (" ".join(words[:length]) for length in range(len(words), 0, -1))

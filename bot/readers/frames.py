@@ -1,7 +1,7 @@
 """The frames that a parser's process sends: progress, and the Document or the reason why there is none.
 
-A frame is a byte for its kind, four for its length (big-endian), and JSON: nothing in it can run. What is heard is
-looked at before it is believed, for whoever says it has read a stranger's file.
+A frame is a byte for its kind, four for its length (big-endian), and JSON, so nothing in it can be executed. Frames are
+validated, because their sender has read an untrusted file.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bot.readers.screenplay.elements import KINDS, MOST_EIGHTHS, RIGHT, Element,
 HEAD: Final = struct.Struct(">cI")
 PROGRESS, DOCUMENT, SORRY = b"p", b"d", b"s"
 LONGEST: Final = 64 * 1024 * 1024
-"""Largest frame in bytes; no book is as long."""
+"""The largest frame in bytes; no book is as long."""
 SHORT: Final = 4096
-"""Largest frame in bytes that is no document."""
+"""The largest frame in bytes that is no document."""
 
 DECODE_ERRORS: Final = (ValueError, LookupError, TypeError, RecursionError)
 """The errors that decoding a frame may raise."""
@@ -31,7 +31,7 @@ _KEY: Final = re.compile(r"library\.file_[a-z_]{1,40}")
 _UNREAD: Final = re.compile(r"[a-z_]{1,40}")
 _MOST_UNREAD: Final = 50
 _UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
-"""Characters that no database takes."""
+"""Characters that no database accepts."""
 
 
 def framed(kind: bytes, payload: Any) -> bytes:
@@ -41,7 +41,7 @@ def framed(kind: bytes, payload: Any) -> bytes:
 
 
 def encode_document(document: Document) -> dict[str, Any]:
-    """The document as JSON has it."""
+    """The document as a JSON object."""
     return {
         "title": _fit(one_line(document.title)),
         "text": _fit(document.text),
@@ -74,7 +74,7 @@ def encode_document(document: Document) -> dict[str, Any]:
 
 
 def encode_screenplay(screenplay: Screenplay) -> dict[str, Any]:
-    """The screenplay as JSON has it."""
+    """The screenplay as a JSON object."""
     return {
         "elements": [
             [
@@ -94,7 +94,7 @@ def encode_screenplay(screenplay: Screenplay) -> dict[str, Any]:
 
 
 def decode_document(body: bytes) -> Document:
-    """The document in a frame's body. Raises one of DECODE_ERRORS for what is none."""
+    """The document in a frame's body. Raises one of DECODE_ERRORS if it is invalid."""
     payload = json.loads(body)
     text = _text(payload["text"])
     sections = tuple(
@@ -128,7 +128,7 @@ def _unread(key: Any, values: Any) -> Unread:
 
 
 def decode_screenplay(payload: Any) -> Screenplay:
-    """The screenplay that `encode_screenplay` wrote. Raises one of DECODE_ERRORS for anything else."""
+    """The screenplay that `encode_screenplay` wrote. Raises one of DECODE_ERRORS if it is invalid."""
     return Screenplay(
         tuple(_element(*element) for element in payload["elements"]),
         tuple((_text(key), _text(words)) for key, words in payload["title_page"]),
@@ -151,7 +151,7 @@ def _element(
 
 
 def decode_refusal(body: bytes, name: str) -> tuple[UserError, str]:
-    """Why there is no document; for a defect also its location. Raises one of DECODE_ERRORS."""
+    """The reason why there is no document, and for a defect also its location. Raises one of DECODE_ERRORS."""
     payload = json.loads(body)
     key, values = _text(payload["key"]), dict(payload["values"])
     if not _KEY.fullmatch(key) or not all(isinstance(value, str | int | float) for value in values.values()):
@@ -160,7 +160,7 @@ def decode_refusal(body: bytes, name: str) -> tuple[UserError, str]:
 
 
 def decode_progress(body: bytes) -> tuple[int, int]:
-    """(pages read, pages in all). Raises one of DECODE_ERRORS."""
+    """(pages read, all pages). Raises one of DECODE_ERRORS."""
     pages_done, total = json.loads(body)
     return _within(pages_done, 10**9), _within(total, 10**9)
 

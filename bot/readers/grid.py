@@ -1,7 +1,7 @@
 """Expands a table's column and row spans into rows of equal length.
 
-Pure. Spans follow the HTML standard's "forming a table" (4.9.12), but for its limits: a cell's text is repeated only
-while that costs no more than a few times the table itself.
+Pure. Spans follow the HTML standard's "forming a table" (4.9.12) with stricter limits: a cell's text is repeated only
+while that adds no more than a few times the table itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COLUMNS: Final = 1_000
 _ROWS: Final = 65_534
 """The largest spans of a cell (HTML's standard)."""
 _REPEATED: Final = 200
-"""Characters: a longer cell stands once, whatever it reaches over."""
+"""Characters; a longer cell is written once, whatever it spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Grid:
     _cells: int = 0
 
     def row(self, *, head: bool) -> None:
-        """A row begins; `head` where it is said to be one of column names."""
+        """Begin a row. `head`: it is marked as a row of column names."""
         self._rows.append((head, []))
 
     def cell(self, text: str, *, columns: int, rows: int, head: bool) -> None:
-        """The next one; 0 `rows` reach to the table's end."""
+        """Add the next cell; 0 `rows` extends it to the table's end."""
         if not self._rows:
             self.row(head=False)
         self._cells += 1
@@ -46,10 +46,10 @@ class Grid:
         self._rows[-1][1].append(cell)
 
     def lines(self) -> list[list[str]]:
-        """Row by row, the column names first: those of several heading rows joined, column by column.
+        """The rows, with the column names first; those of several heading rows are joined column by column.
 
-        A cell over several rows says the same in each; one over several columns does so among column names, and
-        stands in the first one elsewhere.
+        A cell over several rows is repeated in each. One over several columns is repeated among column names, and
+        elsewhere is written in the first.
         """
         rows = self._spread()
         heads = self._heads()
@@ -103,7 +103,7 @@ class Grid:
 
 
 def _carry(line: list[str], carried: dict[int, tuple[int, str]]) -> None:
-    """Put what reaches into this row from above to its place, as far as it stands next."""
+    """Move cells that span into this row from above to their place, if it is next."""
     while (cell := carried.get(len(line))) is not None:
         rows_left, text = cell
         if rows_left > 1:
@@ -118,7 +118,7 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _paged(lines: list[list[str]]) -> list[list[str]]:
-    """Move page marks out of rows that hold nothing else: to the next cell with words, or the last."""
+    """Move page marks out of rows that contain nothing else: to the next cell with words, or the last."""
     rows: list[list[str]] = []
     pending = ""
     for line in lines:

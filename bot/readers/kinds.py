@@ -1,8 +1,8 @@
-"""The kinds of files that are read: by the suffix of a name, and by a file's first bytes (a zip's by the names inside).
+"""The kinds of files that are read: by the suffix of a name, and by a file's first bytes (for a zip, by the names
+inside).
 
-Knows no reader, so that whoever looks at names only imports none. Looks at bytes only and unpacks nothing, so it is
-safe for any file. It is unsure rather than wrong: what it does not know is left to the reader of the kind that the
-name says.
+Imports no reader, so that checking names is cheap. It examines bytes and unpacks nothing, so it is safe for any file.
+If in doubt it returns no kind and leaves the file to the reader for its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from bot.events import UserError
 
 PLAIN: Final = (".md", ".markdown", ".txt")
-"""Read as they are, in this process."""
+"""Read unchanged, in this process."""
 
 PARSED: Final = {
     ".html": "bot.readers.web.html",
@@ -47,24 +47,24 @@ PARSED: Final = {
 """Parsed in a process of its own (see `sandbox`), by the `read` of this module."""
 
 BUNDLE: Final = ".zip"
-"""A folder's files as one. Only a course is one, so it is not among SUFFIXES."""
+"""A folder's files as one document. Only a course can be one, so it is not among SUFFIXES."""
 
 READERS: Final = {**PARSED, BUNDLE: "bot.readers.bundle"}
 
 RECOGNIZED: Final = {".pdf": "bot.readers.pdf.recognized"}
-"""The same for a file whose pages may be pictures, where the words on them are wanted, too."""
+"""The same for a file whose pages may be pictures, if the words on them are wanted too."""
 
 SUFFIXES: Final = (*PLAIN, *PARSED)
-"""All, in the order in which people are told of them."""
+"""All suffixes, in the order in which people see them."""
 
 PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-"""Not read, but looked at by a model that sees (see `pictures`)."""
+"""Not read, but shown to a vision model (see `pictures`)."""
 
 
 _TEXTUAL: Final = (
     *PLAIN, ".html", ".htm", ".fountain", ".csv", ".tsv", ".ipynb", ".rst", ".adoc", ".srt", ".vtt",
 )  # fmt: skip
-"""Of these either HTML or plain text may be the contents."""
+"""Files of these kinds may contain either HTML or plain text."""
 
 _SAVED_AS: Final = {
     ".doc": ("Word 97 (.doc)", ".docx"),
@@ -84,12 +84,13 @@ _SAVED_AS: Final = {
     ".mobi": ("Mobipocket", ".epub"),
     ".azw3": ("Kindle (.azw3)", ".epub"),
 }
-"""Kinds that are not read, by their suffixes: what they are called, and what to save them as."""
+"""Kinds that are not read, by suffix: their names, and the format to save them as."""
 
 
 class Kind(NamedTuple):
-    """`format` is its own name, the same in every language. `suffix` is what a file should be called that is of
-    this kind (`read`), or should be saved as. `key`, where there is a sentence of its own."""
+    """A kind of file. `format` is its own name, the same in every language. `suffix` is the right suffix for a file of
+    this kind (`read`), or the one to save it as. `key` is set if the kind has a sentence of its own.
+    """
 
     format: str
     suffix: str
@@ -121,12 +122,12 @@ OTHER: Final = Kind("", "", key="library.file_binary")
 _HEAD: Final = 4096
 _PDF: Final = b"%PDF-"
 _NEAR: Final = 1024
-"""Bytes from either end in which readers look for a PDF's mark and its end (ISO 32000-1, annex H.3.4)."""
+"""The bytes at either end in which readers look for a PDF's mark and its end (ISO 32000-1, annex H.3.4)."""
 _BLANK: Final = b"\x00 \t\r\n"
 _MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
-# Gary Kessler's table of file signatures and the formats' own specifications; those that a text could begin with are
-# left out.
+# From Gary Kessler's table of file signatures and the formats' own specifications; signatures that a text could begin
+# with are left out.
 _FIRST: Final = (
     (b"{\\rtf", RTF),
     (b"%!PS-", Kind("PostScript", ".pdf")),
@@ -161,7 +162,7 @@ _AT: Final = (
 )
 _ZIP_END: Final = b"PK\x05\x06"
 _ZIP_TAIL: Final = 22 + 65_535
-"""Its last record and the longest comment (PKWARE's APPNOTE, 4.3.16)."""
+"""The size of its last record and the longest comment (PKWARE's APPNOTE, 4.3.16)."""
 _OPEN_DOCUMENT: Final = {
     b"text": Kind("OpenDocument (.odt)", ".odt", read=True),
     b"spreadsheet": Kind("OpenDocument (.ods)", ".ods", read=True),
@@ -171,7 +172,7 @@ _MIMETYPE: Final = re.compile(
     rb"mimetypeapplication/(epub\+zip|vnd\.oasis\.opendocument\.(text|spreadsheet|presentation))"
 )
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""Microsoft's compound file ([MS-CFB] 2.2): whatever Office wrote before 2007, and what it encrypts today."""
+"""Microsoft's compound file ([MS-CFB] 2.2): all Office files from before 2007, and encrypted ones today."""
 _STREAMS: Final = (
     ("EncryptedPackage", LOCKED),  # [MS-OFFCRYPTO] 2.3.4.4
     ("WordDocument", OLD_WORD),
@@ -192,7 +193,7 @@ _OPEN_SCREENPLAY: Final = re.compile(
 )
 _TRELBY: Final = re.compile(rb"#Version [1-9]\r?\n")
 _DECLARED: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<!DOCTYPE\b", re.IGNORECASE)
-"""Of what kind such XML is stands behind a declaration that may be longer than a file's head."""
+"""The kind of such XML follows a declaration that may be longer than a file's head."""
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -201,7 +202,7 @@ def suffix_of(name: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """What people know a file by: a folder by its own name."""
+    """The name that people know a file by; for a folder, its own name."""
     return name.removesuffix(BUNDLE)
 
 
@@ -211,8 +212,9 @@ def readable(name: str) -> bool:
 
 
 def unread(name: str, kinds: Sequence[str] = SUFFIXES) -> UserError:
-    """Why a file is not read whose name ends in none of `kinds`: "library.file_old_kind" where saving it as one of them
-    would do, else "library.file_kind"."""
+    """The reason why a file whose name ends in none of `kinds` is not read: "library.file_old_kind" if it can be saved
+    as one of them, else "library.file_kind".
+    """
     kind, suffix = _SAVED_AS.get(suffix_of(name), ("", ""))
     if suffix in kinds:
         return UserError("library.file_old_kind", name=name, kind=kind, suffix=suffix)
@@ -220,10 +222,11 @@ def unread(name: str, kinds: Sequence[str] = SUFFIXES) -> UserError:
 
 
 def check(name: str, data: bytes) -> None:
-    """Raises UserError for a file that is empty, or surely of another kind than its name says: "library.file_empty",
+    """Raise UserError for a file that is empty, or certainly of another kind than its name says: "library.file_empty",
     "library.file_wrong_kind" (for a kind that is read), "library.file_other_kind" (for one that is not),
     "library.file_mhtml", "library.file_picture", "library.file_archive", "library.file_locked" or
-    "library.file_binary"."""
+    "library.file_binary".
+    """
     if not data.strip(_BLANK):
         raise UserError("library.file_empty", name=name)
     suffix = suffix_of(name)
@@ -260,7 +263,7 @@ def kind_of(data: bytes) -> Kind | None:
         for at, mark, kind in _AT:
             if head.startswith(mark, at):
                 return kind
-    # A text about PDF may begin with its mark further down, but does not end with its end.
+    # A text about PDF may contain its mark further down, but does not end with its end.
     if head.startswith(_PDF) or (_PDF in head[:_NEAR] and b"%%EOF" in data[-_NEAR:]):
         return PDF
     if _HEADER.match(head) and _RELATED.search(head):
@@ -277,7 +280,9 @@ def kind_of(data: bytes) -> Kind | None:
 
 
 def _zip(data: bytes) -> Kind | None:
-    """By its directory, which is at its end and says each name as it is; None for one that is cut off."""
+    """The kind of a zip by its directory, which is at its end and has each name uncompressed; None for a truncated
+    file.
+    """
     if named := _MIMETYPE.search(data, 0, 200):
         return _OPEN_DOCUMENT.get(named[2], EPUB)
     if _ZIP_END not in data[-_ZIP_TAIL:]:
@@ -306,5 +311,5 @@ def _is_text(head: bytes) -> bool:
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as fault:
-        return fault.start >= len(head) - 3  # cut in the middle of a letter
+        return fault.start >= len(head) - 3  # cut inside a letter
     return True

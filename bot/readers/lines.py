@@ -1,9 +1,9 @@
-"""The shape of a text's lines: where tables, fences and front matter lie, and which lines are one paragraph.
+"""The structure of a text's lines: where tables, fences and front matter are, and which lines form a paragraph.
 
-Shared by the readers, the chunker and the adapters' own cutting of Markdown. Knows no headings.
+Shared by the readers, the chunker and the adapters' own splitting of Markdown. Independent of headings.
 
-Table grammars: GitHub Flavored Markdown 4.10 (pipe tables) and Pandoc's manual, "Tables" (simple, multiline
-and headerless dashed-rule tables).
+Table grammars: GitHub Flavored Markdown 4.10 (pipe tables) and Pandoc's manual, "Tables" (simple, multiline and
+headerless dashed-rule tables).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ BlockKind = Literal["pipe", "rule", "code", "matter"]
 _KEY = re.compile(r"[\w-]+\s*:|#")
 _MATTER_ENDS = ("---", "...")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-# Of a line without the blanks around it: two that may match the same blanks would take their number's square.
+# Applied to a line without surrounding blanks: two parts that may match the same blanks would need quadratic time.
 _PIPE_RULE = re.compile(r"\|?\s*:?-+:?(?:\s*\|\s*:?-+:?)*\s*\|?")
 _RULE = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*$")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
-_NARROW = 45  # characters: short lines that all begin anew were meant to be lines
+_NARROW = 45  # characters: short lines that each begin a new thought were meant as lines
 _OWN_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|>|\||<|(?:[-*_=] *){3,}$)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\w{1,3}[.)])\s+\S")
 _INDENTED = re.compile(r" {4}|\t")  # code
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines [first, last) that belong together; `head` of them are a table's heading, to be repeated."""
+    """Lines [first, last) that belong together; the first `head` lines are a table's heading, to be repeated."""
 
     kind: BlockKind
     first: int
@@ -112,7 +112,7 @@ def _fence(lines: list[Line], at: int) -> Block | None:
         closing = lines[last].text.strip("> \t")
         if closing.startswith(mark) and not closing.strip(mark[0]):
             return Block("code", at, last + 1)
-    # An unclosed fence would swallow the rest of the book; take its paragraph only.
+    # An unclosed fence would include the rest of the book; end it with its paragraph.
     last = at + 1
     while last < len(lines) and lines[last].text.strip():
         last += 1
@@ -127,7 +127,7 @@ def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
         return None
     columns = bool(_COLUMNS.match(lines[at].text))
     if not columns and len(lines[at].text.strip()) < 10:
-        return None  # a short dash line between blank lines is a thematic break
+        return None  # a short dashed line between blank lines is a thematic break
     rules = [at]
     spaced = False
     for line in range(at + 1, min(len(lines), at + 4000)):
@@ -140,7 +140,7 @@ def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
         elif not lines[line].text.strip():
             spaced = True
             if not columns and len(rules) == 1 and line - at > 8:
-                return None  # a header of eight lines is none: this was a thematic break
+                return None  # eight lines are no header: this was a thematic break
             if line + 1 < len(lines) and lines[line + 1].text.lstrip().startswith("#"):
                 return None
     return None
@@ -160,7 +160,7 @@ def _headed_by_text(lines: list[Line], at: int) -> Block | None:
         return None
     gapped = bool(_GAP.search(lines[at].text.strip()))
     if not _COLUMNS.match(lines[at + 1].text):
-        # One unbroken rule is a setext underline, unless the line above and the next one are set in columns.
+        # One unbroken rule is a setext underline, unless the line above and the next one have columns.
         follows = at + 2 < len(lines) and _GAP.search(lines[at + 2].text.strip())
         if not (gapped and (follows or len(_GAP.findall(lines[at].text)) > 1)):
             return None
@@ -173,10 +173,10 @@ def _headed_by_text(lines: list[Line], at: int) -> Block | None:
 
 
 def flowing(text: str) -> str:
-    """The text with the lines of each paragraph joined by a space, where its author only kept lines short.
+    """The text with the lines of each paragraph joined by a space, if its author only wrapped them.
 
-    Lists (an item's own lines are joined), tables, code, headings, quotes, verses and Markdown's hard breaks stay.
-    But for white space nothing changes.
+    Lists (an item's own lines are joined), tables, code, headings, quotes, verses and Markdown's hard breaks stay. Only
+    white space changes.
     """
     lines = split_lines(text)
     kept_lines = bytearray(len(lines))
@@ -197,14 +197,14 @@ def flowing(text: str) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """A paragraph's lines without its wraps."""
+    """A paragraph's lines, with wrapped ones joined."""
     if len(lines) < 2 or _INDENTED.match(lines[0]):
         return lines
     width = max(map(len, map(str.rstrip, lines)))
     groups = [[lines[0]]]
     for before, line in pairwise(lines):
         broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
-        if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
+        if _BEGINS.match(line):  # it may be a line of verse or dialogue, or one of several values in a column
             full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
             broken = broken or width < _NARROW or not (full or _GOES_ON.search(before.rstrip()))
         if broken:

@@ -1,6 +1,6 @@
 """Jupyter notebooks (.ipynb) into Documents: their Markdown, and their code in fences; outputs are left out.
 
-A notebook is JSON, of nbformat 3 or 4: the nbformat library would only check what is read here anyway.
+A notebook is JSON of nbformat 3 or 4; the nbformat library would only check what is read here anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bot.readers.text import read_markdown
 
 _FENCES: Final = re.compile(r"`{3,}|~{3,}")
 _PICTURE: Final = re.compile(r"!\[([^\]\n]{0,300})\]\((?:attachment:|data:)[^)]*\)")
-"""Pictures within the notebook: their names are words, their contents are none."""
+"""Pictures inside the notebook: their names are text, their contents are not."""
 _NAME: Final = re.compile(r"[\w+#.-]{1,20}")
 
 

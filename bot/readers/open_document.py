@@ -1,6 +1,6 @@
 """OpenDocument (.odt, .odp, .ods) into Documents: texts, slides with their notes, and sheets.
 
-Reads the XML itself (ISO/IEC 26300-3): odfpy is in part under the GPL and does not count the items of lists. Footnotes,
+Reads the XML itself (ISO/IEC 26300-3), because odfpy is partly under the GPL and does not number list items. Footnotes,
 boxes and a slide's notes are quotes after their block. Left out: comments, deleted text, lists of contents, page
 headers, pictures, hidden slides and sheets.
 """
@@ -29,7 +29,7 @@ _LEFT_OUT: Final = frozenset((
     "plugin", "hidden-text", "title", "desc", "ruby-text", "user-field-decls", "header", "footer",
 ))  # fmt: skip
 _APART: Final = frozenset(("note", "text-box", "custom-shape"))
-"""Elements inside a paragraph that are not part of it."""
+"""Elements inside a paragraph that are not part of its text."""
 _HIDING: Final = ("drawing-page-properties", "table-properties", "text-properties")
 _CODE: Final = ("Preformatted_20_Text", "Source_20_Code", "Source_20_Text")
 _QUOTES: Final = ("Quotations", "Block_20_Text", "Quote")
@@ -42,7 +42,7 @@ _EVERY: Final = 200
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The document in `data`; blocking. Raises UserError: "library.file_damaged", "library.file_locked",
-    "library.file_scanned" for pictures alone, and as `Archive` does.
+    "library.file_scanned" for a file with pictures only, and as `Archive` does.
     """
     archive = Archive(name, data)
     manifest = package.part(archive, "META-INF/manifest.xml")
@@ -133,7 +133,7 @@ class _Walk:
         self._apart(element, depth)
 
     def slide(self, page: Element) -> None:
-        """A slide: its title, then its texts, then its notes."""
+        """Write a slide: its title, then its texts, then its notes."""
         frames = list(self._frames(page, 0))
         titles = [frame for frame in frames if attribute(frame, "class") == "title"]
         texts = [flow(_words(inner)) for frame in titles for inner in within(frame, "p")]
@@ -184,7 +184,7 @@ class _Walk:
             self._writer.paragraph(text)
 
     def _named(self, name: str) -> list[tuple[str, str]]:
-        """A style and those that it is made of, each with its level among headings."""
+        """A style and its base styles, each with its heading level."""
         found: list[tuple[str, str]] = []
         while name in self._styles and len(found) < 20:
             parent, outline = self._styles[name]
@@ -221,7 +221,7 @@ class _Walk:
                     self.block(block, depth + 1)
 
     def _apart(self, element: Element, depth: int) -> None:
-        """What hangs on a block: notes and boxes."""
+        """Write the notes and boxes of a block."""
         if local(element) == "table":
             return
         for inner in element.iter():
@@ -246,7 +246,7 @@ class _Walk:
         self._writer.table(grid.lines())
 
     def rows(self, sheet: Element) -> Iterator[dict[int, str]]:
-        """A sheet's rows, each its cells by column; what reaches over several rows is said in each."""
+        """A sheet's rows, each as cells by column; a cell over several rows is repeated in each."""
         reaching: dict[int, tuple[int, str]] = {}
         for row, _ in _rows(sheet):
             if attribute(row, "visibility") in ("collapse", "filter"):
@@ -270,7 +270,7 @@ class _Walk:
 
 
 def _rows(table: Element) -> Iterator[tuple[Element, bool]]:
-    """The rows of a table with whether they name its columns, not those of tables within."""
+    """The rows of a table, without those of nested tables, and whether each names its columns."""
     for element in table:
         if local(element) == "table-row":
             yield element, False
@@ -285,7 +285,7 @@ def _cell(cell: Element) -> str:
 
 
 def _inside(element: Element, top: Element) -> bool:
-    """Whether it is inside another box or note of `top`."""
+    """Whether it is inside another box or note within `top`."""
     above = element.getparent()
     while above is not None and above is not top:
         if local(above) in ("text-box", "note"):
@@ -295,7 +295,7 @@ def _inside(element: Element, top: Element) -> bool:
 
 
 def _words(element: Element, hidden: Set[str] = frozenset(), depth: int = 0) -> str:
-    """A paragraph's own words, with its blanks, tabs and line breaks; without those in styles that are `hidden`."""
+    """A paragraph's own words with its blanks, tabs and line breaks; without those in `hidden` styles."""
     parts = [element.text or ""]
     for inner in element:
         name = local(inner)

@@ -1,6 +1,6 @@
 """The parts of an Office file (ECMA-376 part 2) by their relationships, and its XML by names without namespaces.
 
-Knows no document format.
+Independent of document formats.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NO_TITLE: Final = re.compile(
     r"|microsoft (?:office )?word - .*|.*\.(?:do[ct][xm]?|od[tps]|rtf|pp[ts][xm]?|xls[xm]?)",
     re.IGNORECASE,
 )
-"""Titles that programs and templates put there, none of a person's."""
+"""Titles that programs and templates set, not people."""
 _MOST_TITLE: Final = 200
 
 
 class Related(NamedTuple):
-    """The last word of a relationship's type, and the member that it leads to."""
+    """The last word of a relationship's type, and the member that it points to."""
 
     kind: str
     member: str
@@ -43,7 +43,7 @@ def local(element: Element) -> str:
 
 
 def attribute(element: Element, name: str) -> str:
-    """An attribute by its name, whatever its namespace; those that have one come first."""
+    """An attribute by its name, in any namespace; those with a namespace come first."""
     own = element.get(name, "")
     return next((str(value) for key, value in element.items() if str(key).endswith("}" + name)), own)
 
@@ -58,13 +58,13 @@ def child(element: Element | None, *names: str) -> Element | None:
 
 
 def children(element: Element | None, *names: str) -> list[Element]:
-    """The children of what `child` finds."""
+    """The children of the element that `child` finds."""
     found = child(element, *names)
     return [] if found is None else list(found)
 
 
 def within(element: Element | None, name: str) -> Iterator[Element]:
-    """All elements of that name, however deep."""
+    """All elements with that name, at any depth."""
     return (inner for inner in element.iter() if local(inner) == name) if element is not None else iter(())
 
 
@@ -75,7 +75,7 @@ def number(text: str | None, otherwise: int = 0) -> int:
 
 
 def relations(archive: Archive, source: str) -> dict[str, Related]:
-    """What a part ("" for the package) is related to within the archive, by the relationships' ids."""
+    """The relationships of a part ("" for the package) within the archive, by their ids."""
     folder, base = posixpath.split(source)
     root = part(archive, posixpath.join(folder, "_rels", f"{base}.rels"))
     related: dict[str, Related] = {}
@@ -94,7 +94,7 @@ def first(related: dict[str, Related], kind: str) -> str:
 
 
 def part(archive: Archive, member: str) -> Element | None:
-    """A part's root; None for a missing or broken one, without which the rest can be read."""
+    """A part's root; None for a missing or broken part, so that the rest can still be read."""
     if member not in archive:
         return None
     try:
@@ -106,12 +106,12 @@ def part(archive: Archive, member: str) -> Element | None:
 
 
 def title(root: Element | None) -> str:
-    """The title among a file's properties; "" where it is a program's or nobody's."""
+    """The title in a file's properties; "" if a program set it or it is empty."""
     words = next(within(root, "title"), None)
     return persons_title(words.text or "") if words is not None else ""
 
 
 def persons_title(words: str) -> str:
-    """A title in one line; "" for those that programs and templates give."""
+    """A title on one line; "" for titles that programs and templates set."""
     written = " ".join(words.split())
     return "" if len(written) > _MOST_TITLE or _NO_TITLE.fullmatch(written) else written

@@ -1,6 +1,6 @@
-"""reStructuredText (.rst) into Documents, over docutils: what it writes is read, what it would fetch or run is not.
+"""reStructuredText (.rst) into Documents, with docutils. Includes, downloads and code are not followed or run.
 
-Directives and roles that docutils does not know, Sphinx's mostly, are read for their words.
+Of directives and roles that docutils does not know, mostly Sphinx's, only the words are read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _QUIET: Final = frozenset((
     "csv-table-file", "role", "default-role", "date", "sectnum", "header", "footer", "target-notes",
     "inheritance-diagram", "uml", "math-macro", "deprecated-removed",
 ))  # fmt: skip
-"""Whose contents are no words of the text."""
+"""Directives whose contents are not part of the text."""
 _TARGET: Final = re.compile(r"(.*?)\s*<([^<>]{1,300})>$", re.DOTALL)
 _EXPLICIT: Final = ("ref", "doc", "numref", "term", "any", "download")
 _LEFT_OUT: Final = frozenset((
@@ -71,7 +71,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     }
     try:
         tree = publish_doctree(text, source_path=name, settings_overrides=settings)
-    except RecursionError as fault:  # lists in lists in lists
+    except RecursionError as fault:  # deeply nested lists
         raise UserError("library.file_damaged", name=name) from fault
     writer = Writer()
     walk = _Walk(writer)
@@ -85,7 +85,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def _teach(text: str) -> None:
-    """Register what the text uses and docutils does not know."""
+    """Register the directives and roles that the text uses and docutils does not know."""
     from docutils import nodes
     from docutils.parsers.rst import Directive, directives, languages, roles
 
@@ -101,7 +101,7 @@ def _teach(text: str) -> None:
         if kind == "math":
             words = "\n".join([*self.arguments, content]).strip()
             return [nodes.literal_block(words, words)] if words else []
-        # A signature (py:function), or the title of a box, a tab, an exercise.
+        # A signature (py:function), or the title of a box, a tab or an exercise.
         head = " ".join(" ".join(self.arguments).split())
         made = [nodes.paragraph(head, head)] if head else []
         held = nodes.container()
@@ -145,7 +145,7 @@ def _teach(text: str) -> None:
 
 
 class _Anything(dict[str, Any]):
-    """Options of any name, as they are written."""
+    """Accepts options of any name, unchanged."""
 
     def __getitem__(self, name: str) -> Any:
         return lambda value: value or ""
@@ -162,7 +162,7 @@ class _Walk:
         self._writer = writer
 
     def block(self, node: Any, level: int, depth: int) -> None:
-        """Write one node, with all that is in it. `level` is that of the section around it."""
+        """Write one node with its content. `level` is that of the section around it."""
         tag = _tag(node)
         if tag in _LEFT_OUT or depth > _DEPTH:
             return
@@ -246,7 +246,7 @@ def _tag(node: Any) -> str:
 
 
 def _words(node: Any) -> str:
-    """A node's words, without what nobody sees."""
+    """A node's words, without invisible ones."""
     if _tag(node) in _LEFT_OUT:
         return ""
     children = getattr(node, "children", ())

@@ -1,4 +1,4 @@
-"""Rows of cells into a document's tables: what has blank rows between it is several tables.
+"""Turns rows of cells into a document's tables; blank rows separate tables.
 
 Pure; shared by the readers of spreadsheets and of separated values.
 """
@@ -12,7 +12,7 @@ from bot.readers.writer import Writer
 
 
 def write_rows(writer: Writer, rows: Iterable[Mapping[int, str]]) -> None:
-    """Write rows, each its filled cells by their columns; an empty one ends a table.
+    """Write rows, each given as its filled cells by column; an empty row ends a table.
 
     Rows of a single cell in front of a table are paragraphs, and columns without a word in a table are left out.
     """

@@ -1,6 +1,6 @@
 """Rich Text (.rtf) into Documents: headings by their styles, else guessed; lists, tables, footnotes.
 
-Follows Microsoft's specification 1.9.1 as far as text goes; striprtf, the library for it, keeps no headings. Left out:
+Follows Microsoft's specification 1.9.1 as far as text is concerned; the library striprtf keeps no headings. Left out:
 page headers and footers, pictures, objects, comments, hidden and deleted text.
 """
 
@@ -32,7 +32,7 @@ _LEFT_OUT: Final = frozenset((
 _SEEN: Final = frozenset(
     ("shptxt", "shpinst", "listtext", "pntext", "footnote", "upr", "ud", "nesttableprops")
 )
-"""Destinations that may be ignored and are not."""
+"""Destinations that are marked as ignorable but are read."""
 _CHARSETS: Final = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "cp936", 136: "cp950", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
@@ -53,7 +53,7 @@ _EVERY: Final = 50_000
 
 @dataclass(slots=True)
 class _State:
-    """What braces keep: where words go, and how they are read."""
+    """The state that braces save: where words go, and how they are read."""
 
     to: str = ""
     left_out: bool = False
@@ -66,7 +66,7 @@ class _State:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """`level` from 1 for a heading; `marker` is the text before an item."""
+    """A paragraph. `level` is from 1 for a heading; `marker` is the text before an item."""
 
     text: str
     level: int = 0
@@ -191,7 +191,7 @@ class _Reader:
             self._notes.append(words)
 
     def _flush(self) -> None:
-        """Decode the bytes so far."""
+        """Decode the bytes collected so far."""
         if not self._bytes:
             return
         page = self._fonts.get(self._state.font, self._code_page)
@@ -265,7 +265,7 @@ class _Reader:
             self._shape(word, value)
 
     def _shape(self, word: str, value: int | None) -> None:
-        """What makes paragraphs and tables."""
+        """Handle a control word that forms paragraphs and tables."""
         if self._state.to:
             if word == "par":
                 self._put("\n")
@@ -307,17 +307,17 @@ class _Reader:
             paragraph.notes, self._notes = self._notes, []
             self.paragraphs.append(paragraph)
         elif self.paragraphs and self.paragraphs[-1].rows:
-            self.paragraphs.append(_Paragraph(""))  # what stands between two tables
+            self.paragraphs.append(_Paragraph(""))  # separates two tables
 
     def _end_table(self) -> None:
-        """A row that was not ended."""
+        """End a table whose last row was not ended."""
         if self._row or self._cell:
             cells = [*self._row, *([" ".join(self._cell)] if self._cell else [])]
             self.paragraphs.append(_Paragraph("", rows=[cells]))
             self._row, self._cell = [], []
 
     def _taken(self) -> _Paragraph:
-        """The paragraph so far."""
+        """Returns the paragraph collected so far."""
         text = _paired("".join(self._words[""]))
         marker = "".join(self._words.pop("marker", []))
         looks, self._looks = self._looks, []
@@ -349,12 +349,12 @@ def _known(encoding: str, otherwise: str) -> str:
 
 
 def _paired(text: str) -> str:
-    """Two halves of a character as one."""
+    """The text with surrogate pairs joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _guess(paragraphs: list[_Paragraph]) -> None:
-    """Make headings of short paragraphs in larger letters, or all in bold where most of the text is not."""
+    """Make headings of short paragraphs in larger letters, or all in bold if most of the text is not."""
     sizes: Counter[int] = Counter()
     weights: Counter[bool] = Counter()
     for paragraph in paragraphs:

@@ -1,6 +1,6 @@
-"""Parses each file in a separate process, which is killed when it takes too much time or memory.
+"""Parses each file in a separate process, which is killed if it uses too much time or memory.
 
-A parser that hangs, crashes or eats all memory costs its own file, and nothing else. Knows no format: see `child`.
+A parser that hangs, crashes or uses all memory costs only its own file. Independent of formats; see `child`.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ _KEPT: Final = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG",
     "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
 })  # fmt: skip
-"""The environment variables that Python and its libraries need to start, and none that may hold a key."""
+"""The environment variables that Python and its libraries need to start, without any that may hold a key."""
 
 _OUT_OF_TIME: Final = -getattr(signal, "SIGXCPU", 1000)
 _KILLED: Final = -getattr(signal, "SIGKILL", 1000)
-"""How a process ended; on Windows none ends so."""
+"""The exit code of a killed process; on Windows no process has it."""
 
 _LEAVING_S: Final = 1.0
-"""Seconds after the last word. To kill one that is about to leave could confuse asyncio about how it ended."""
+"""Seconds after the last frame. Killing a process that is about to exit could confuse asyncio about its exit code."""
 
 
 _TELLING: Final = 100_000
-"""Characters of a script by which its language is told."""
+"""The characters of a script from which its language is detected."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: without a progress report, and in total."""
+    """Timeouts in seconds: without a progress report, and in total."""
 
     silent: float = 60.0
     whole: float = 600.0
 
 
 _RECOGNIZING: Final = Timeouts(300.0, 14_400.0)
-"""Where words are recognized: seconds for each page."""
+"""The timeouts with word recognition, which takes seconds per page."""
 
 
 class Sandbox:
-    """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix. `check` looks at
-    a file first, here, and raises UserError.
+    """Parses files; one per process. At most `at_once` files are parsed at the same time. `readers`: modules by suffix.
+    `check` checks a file first, in this process, and raises UserError.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Sandbox:
         self._check = check
         self._timeouts = timeouts
         self._room = asyncio.Semaphore(at_once)
-        self._recognizing = asyncio.Semaphore(1)  # for hours, and so beside the others
+        self._recognizing = asyncio.Semaphore(1)  # takes hours, and so runs next to the others
         self._readers = readers
 
     async def read(
         self, name: str, data: bytes, progress: Progress | None = None, *, recognize: bool = False
     ) -> Document:
-        """The document in `data`; `progress` is told how many of how many pages have been read. `recognize`: with the
-        words of pages that are pictures, where the kind may have such.
+        """The document in `data`; `progress` is called with the number of pages read and the total. `recognize`: also
+        read the words of pages that are pictures, if the kind may have such pages.
 
         Raises UserError: as `kinds.check` and the reader do, and "library.file_hangs", "library.file_memory" or
-        "library.file_crashes" for a parser that came to no end of its own, "library.file_unguarded" for one that
-        could not be started.
+        "library.file_crashes" for a parser that did not finish, "library.file_unguarded" for one that could not be
+        started.
         """
         if (module := self._readers.get(kinds.suffix_of(name))) is None:
             from bot.readers import read
@@ -163,7 +163,7 @@ async def _started(module: str, name: str) -> Process:
 
 
 async def _give(process: Process, name: str, data: bytes) -> None:
-    """The process may end before it has read everything."""
+    """Send the file. The process may end before it has read everything."""
     assert process.stdin is not None
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(json.dumps(name).encode() + b"\n")
@@ -173,7 +173,7 @@ async def _give(process: Process, name: str, data: bytes) -> None:
 
 
 async def _end(process: Process, within: float) -> None:
-    """Wait until it is gone; kill it after `within` seconds, or when nobody waits any more."""
+    """Wait until the process has ended; kill it after `within` seconds, or when nobody waits any more."""
     try:
         async with asyncio.timeout(within):
             await _wait_end(process)
@@ -187,7 +187,7 @@ async def _end(process: Process, within: float) -> None:
 
 
 async def _wait_end(process: Process) -> int:
-    """How a process that ends, or was killed, ended."""
+    """The exit code of a process that ends or was killed."""
     assert process.stdout is not None
     # While its pipe holds unread data, asyncio waits for ever.
     while await process.stdout.read(65_536):
@@ -201,7 +201,7 @@ async def _died(process: Process, name: str) -> UserError:
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
         return UserError("library.file_hangs", name=name)
-    # SIGKILL that is not ours is the kernel's, when the machine's memory is used up.
+    # A SIGKILL that is not ours is the kernel's, when the machine has no memory left.
     if code in (OUT_OF_MEMORY, _KILLED):
         return UserError("library.file_memory", name=name)
     return UserError("library.file_crashes", name=name)
@@ -215,7 +215,7 @@ def _note(name: str, at: str) -> None:
 def _judged(document: Document) -> Document:
     from bot.retrieval.language import detect
 
-    # A script is in one language, and may be long: its beginning is enough.
+    # A script is in one language and may be long, so its beginning is enough.
     text = document.text if document.screenplay is None else document.text[:_TELLING]
     return replace(document, language=detect(text))
 

@@ -1,6 +1,6 @@
 """Separated values (.csv, .tsv) into a Document: one table, its first row the names of the columns.
 
-The separator is the one that divides the first rows alike. Formulas are what they are written as: nothing is computed.
+The separator is the one that divides the first rows equally. Formulas are kept as written; nothing is computed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bot.readers.writer import Writer
 
 _SEPARATORS: Final = ",;\t|"
 _ROWS: Final = 50
-"""Rows that decide which separator it is."""
+"""The rows that decide which separator it is."""
 _NAMED: Final = re.compile(r"sep=(.)\n", re.IGNORECASE)
-"""Excel's own first line."""
+"""Excel's own first line, which names the separator."""
 _EVERY: Final = 10_000
 _LONGEST: Final = 1_000_000
-"""Characters of a cell."""
+"""The most characters of a cell."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
@@ -56,7 +56,7 @@ def _by_column(rows: Iterable[list[str]], length: int, progress: Progress) -> It
 
 
 def _separator(text: str) -> str:
-    """The one by which most of the first rows have the same number of cells, and more than one."""
+    """The separator by which most of the first rows have the same number of cells, and more than one."""
 
     def fitness(separator: str) -> tuple[int, int]:
         try:

@@ -1,8 +1,8 @@
-"""Excel workbooks (.xlsx) into Documents: a section for each sheet, its rows as tables, values as they are shown.
+"""Excel workbooks (.xlsx) into Documents: a section for each sheet, its rows as tables, with values as displayed.
 
-Reads the XML itself, row by row: openpyxl does not apply the formats of numbers and, where it saves memory, knows no
-merged cells. Hidden sheets, rows and columns are left out, as are comments, charts and pictures. Nothing is computed: a
-formula is the value that the file has for it, else its own text.
+Reads the XML itself, row by row, because openpyxl does not apply number formats and, in its memory-saving mode, knows
+no merged cells. Hidden sheets, rows and columns are left out, as are comments, charts and pictures. Nothing is
+computed: a formula is replaced by the value stored in the file, else kept as text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _CELL: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _TRUE: Final = ("1", "true")
 _UNNAMED: Final = re.compile(r"(?:sheet|tabelle|planilha|plan|folha|feuil|hoja|foglio)\s?\d*", re.IGNORECASE)
-"""Names that programs give to sheets."""
+"""Default names of sheets."""
 _FILLED: Final = 100_000
 """The most merged cells of a sheet that repeat their value."""
 _REPEATED: Final = 200
@@ -38,7 +38,7 @@ _BUILT_IN: Final = {
     **dict.fromkeys((14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "yyyy-mm-dd"),
     **dict.fromkeys((18, 19, 20, 21, 32, 33, 34, 35, 45, 47, 55, 56), "h:mm"), 22: "yyyy-mm-dd h:mm", 46: "[h]:mm",
 }  # fmt: skip
-"""What formats without words of their own mean (ECMA-376 part 1, 18.8.30), as far as it is shown here."""
+"""The meanings of the built-in formats (ECMA-376 part 1, 18.8.30), as far as they are shown here."""
 _SAID: Final = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
 _ELAPSED: Final = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _BRACKETS: Final = re.compile(r"\[[^\]]*\]")
@@ -49,7 +49,7 @@ _DAYS: Final = 2_958_466
 
 
 class Format(NamedTuple):
-    """How a number is shown: as a date or a time, or with so many decimals (None: as many as it has)."""
+    """A number's format: a date or a time, or the number of decimals (None: as many as it has)."""
 
     date: bool = False
     time: bool = False
@@ -93,7 +93,7 @@ def _strings(root: Element | None) -> list[str]:
 
 
 def _words(item: Element) -> str:
-    """A rich text's words, without how they are pronounced."""
+    """A rich text's words, without their pronunciation."""
     return "".join(
         text.text or ""
         for text in within(item, "t")
@@ -102,7 +102,7 @@ def _words(item: Element) -> str:
 
 
 def _formats(root: Element | None) -> list[Format]:
-    """By the number of a cell's style."""
+    """The formats by the number of a cell's style."""
     own = {each.get("numFmtId", ""): each.get("formatCode", "") for each in within(root, "numFmt")}
     return [
         shown_as(own.get(id := each.get("numFmtId", "0"), "") or _BUILT_IN.get(number(id), ""))
@@ -111,7 +111,7 @@ def _formats(root: Element | None) -> list[Format]:
 
 
 def shown_as(code: str) -> Format:
-    """What a format's code (18.8.31) makes of a positive number."""
+    """The format for a positive number that a format code (18.8.31) defines."""
     code = code.partition(";")[0]
     said = " ".join(word for match in _SAID.finditer(code) for word in match.groups() if word)
     plain = _SAID.sub("", code)
@@ -134,7 +134,7 @@ def shown_as(code: str) -> Format:
 
 
 def shown(value: str, form: Format, *, since_1904: bool) -> str:
-    """A number as its format shows it, dates in the order year, month, day; what is no number as it is."""
+    """A number as its format shows it, with dates as year, month, day; other values unchanged."""
     try:
         amount = float(value)
     except ValueError:
@@ -152,7 +152,7 @@ def shown(value: str, form: Format, *, since_1904: bool) -> str:
 def _moment(days: float, form: Format, *, since_1904: bool) -> str:
     if not 0 <= days < _DAYS:
         return ""
-    if not form.date and days >= 1:  # hours that have passed
+    if not form.date and days >= 1:  # a duration in hours
         minutes = round(days * 1440)
         return f"{minutes // 60}:{minutes % 60:02}"
     # Excel's calendar has a 29 February 1900.
@@ -178,7 +178,7 @@ class _Sheet:
     def rows(
         self, elements: Iterator[Element], progress: Progress, at: tuple[int, int]
     ) -> Iterator[dict[int, str]]:
-        """The sheet's rows in order, each its cells by column; an empty one where rows are missing."""
+        """The sheet's rows in order, each as cells by column; an empty row for missing ones."""
         found: dict[int, dict[int, str]] = {}
         last = 0
         for element in elements:
@@ -245,7 +245,7 @@ def _place(reference: str) -> tuple[int, int] | None:
 
 
 def _merge(found: dict[int, dict[int, str]], reference: str) -> None:
-    """A cell that reaches over several rows says the same in each."""
+    """Note a merged cell, whose value is repeated in each of its rows."""
     first, _, last = reference.partition(":")
     begin, end = _place(first), _place(last)
     if begin is None or end is None:

@@ -1,8 +1,8 @@
 """PowerPoint slides (.pptx) into Documents: a section and a page for each slide, with its speaker's notes.
 
-Reads the XML itself: python-pptx brings Pillow and XlsxWriter, and does not read diagrams. Hidden slides are left out
-but counted; comments, charts, pictures and the master's own text are left out. Where slides are in several sections,
-these are headings above them.
+Reads the XML itself, because python-pptx depends on Pillow and XlsxWriter and does not read diagrams. Hidden slides are
+left out but counted; comments, charts, pictures and the master's own text are left out. If there are several sections,
+they are headings above their slides.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _TITLES: Final = ("title", "ctrTitle")
 _LISTS: Final = ("", "body", "obj")
-"""Placeholders whose paragraphs are items of a list, unless they say otherwise."""
+"""Placeholders whose paragraphs are list items, unless they say otherwise."""
 _FURNITURE: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 _HEADING: Final = 100
-"""Characters; a longer first text of a slide without a title is cut for its heading."""
+"""The most characters of a heading; a longer first text of a slide without a title is cut."""
 _OFF: Final = ("0", "false")
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The slides in `data`; blocking. Raises UserError: "library.file_damaged", "library.file_scanned" for pictures
-    alone, and as `Archive` does.
+    """The slides in `data`; blocking. Raises UserError: "library.file_damaged", "library.file_scanned" for a file with
+    pictures only, and as `Archive` does.
     """
     archive = Archive(name, data)
     of_package = package.relations(archive, "")
@@ -65,7 +65,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def _sections(root: Element) -> dict[str, str]:
-    """The names of sections by the ids of their first slides, where there are several."""
+    """The names of sections by the ids of their first slides, if there are several."""
     named: dict[str, str] = {}
     for section in within(root, "section"):
         first = next(within(section, "sldId"), None)
@@ -82,7 +82,7 @@ class _Slide:
         self._slide = slide
 
     def write(self, level: int) -> str:
-        """Write the slide; its heading."""
+        """Write the slide. Returns its heading."""
         shapes = list(self._shapes(child(self._slide, "cSld", "spTree")))
         titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
         texts = [
@@ -103,7 +103,7 @@ class _Slide:
         return heading
 
     def _shapes(self, tree: Element | None) -> Iterator[Element]:
-        """The shapes with words, in the order in which they are read, those of groups too."""
+        """The shapes with words in reading order, including those in groups."""
         for element in tree if tree is not None else ():
             name = local(element)
             if name in ("sp", "cxnSp", "graphicFrame"):
@@ -142,7 +142,7 @@ class _Slide:
             self._writer.item(text, depth=depth, number=numbers.get(depth))
 
     def _diagram(self, id: str) -> None:
-        """The words of a SmartArt's points."""
+        """Write the words of a SmartArt diagram."""
         if (
             id in self._related
             and (root := package.part(self._archive, self._related[id].member)) is not None
@@ -172,7 +172,7 @@ def _paragraphs(shape: Element) -> list[Element]:
 
 
 def _text(paragraph: Element) -> str:
-    """A paragraph's words, those of formulas too; its line breaks as "\\v"."""
+    """A paragraph's words, including those of formulas, with its line breaks as "\\v"."""
     parts: list[str] = []
     for element in paragraph.iter():
         name = local(element)
@@ -186,7 +186,7 @@ def _text(paragraph: Element) -> str:
 
 
 def _fallen_back(element: Element, top: Element) -> bool:
-    """Whether words are those for programs that do not know others."""
+    """Whether the words are only a fallback for programs that do not support the others."""
     above = element.getparent()
     while above is not None and above is not top:
         if local(above) == "Fallback":

@@ -1,7 +1,7 @@
-"""Text files into Documents: Markdown, and plain text with headings only where the text plainly has them.
+"""Text files into Documents: Markdown, and plain text with headings only if they are unmistakable.
 
-A scan of lines rather than a syntax tree: it keeps exact character anchors, knows Pandoc's dashed-rule
-tables, and reads a 1.5 MB book in well under a second. Knows no storage.
+A line scan rather than a syntax tree: it keeps exact character offsets, supports Pandoc's dashed-rule tables, and reads
+a 1.5 MB book in well under a second. Independent of storage.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _UNDERLINE = re.compile(r"\s{0,3}(={3,}|-{3,})\s*$")
 _PROSE_END = re.compile(r"[.,;:!?…]$")
 
 Heading: TypeAlias = tuple[int, int, str, bool]
-"""Its line, its level, its title, and whether it stands in a block quote."""
+"""A heading's line, level and title, and whether it is in a block quote."""
 
 
 def read_markdown(name: str, text: str, *, judge: bool = True) -> Document:
     """The document in `text`. Its title is the front matter's, else a lone first-level heading, else the name's.
 
-    Its language is detected from its words, but where `judge` is false it is left open.
+    Its language is detected from its words, unless `judge` is false.
     """
     lines = split_lines(text)
     covered = bytearray(len(lines))
@@ -62,7 +62,7 @@ def read_markdown(name: str, text: str, *, judge: bool = True) -> Document:
 
 
 def read_text(name: str, text: str, *, judge: bool = True) -> Document:
-    """The document in `text`. Its title is a first line that stands alone and is no sentence, else the name's."""
+    """The document in `text`. Its title is a first line that stands alone and is not a sentence, else the name."""
     lines = split_lines(text)
     covered = bytearray(len(lines))
     for block in blocks(lines):
@@ -135,7 +135,9 @@ def _plain_headings(lines: list[Line], covered: bytearray, title_at: int) -> lis
 
 
 def _shouted(words: str) -> bool:
-    """A short line in capitals: at least four letters, none small, not the end of a sentence."""
+    """Whether it is a short line in capitals: at least four letters, none in lower case, and not the end
+    of a sentence.
+    """
     letters = [letter for letter in words if letter.isalpha()]
     return len(letters) >= 4 and len(words) <= 80 and words == words.upper() and not _PROSE_END.search(words)
 
@@ -150,7 +152,7 @@ def _sections(text: str, lines: list[Line], headings: list[Heading], matter: int
         if not quoted:
             trail = [*(step for step in trail if step[0] < level), (level, words)]
             continue
-        # A boxed aside ends with its block quote; what follows belongs to the section around it.
+        # A boxed aside ends with its block quote; the following text belongs to the section around it.
         limit = headings[number + 1][0] if number + 1 < len(headings) else len(lines)
         after = at + 1
         while after < limit and lines[after].text.lstrip().startswith(">"):

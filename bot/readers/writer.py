@@ -1,7 +1,7 @@
-"""Writes a Document block by block: what readers of formats with a markup of their own make of a file.
+"""Writes a Document block by block, for readers of formats with their own markup.
 
-The text is Markdown as people write it, so that the chunker knows its tables and platforms can show it. Sections and
-pages are where they were written: nothing is parsed a second time. Knows no format.
+The text is ordinary Markdown, so that the chunker recognizes its tables and platforms can show it. Sections and pages
+are recorded as they are written, so nothing is parsed a second time. Independent of formats.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from bot.readers.document import Document, Link, Mark, links, sectioned
 
 PAGE = "\f"
-"""Within any text given to the writer: what follows stands on the next page."""
+"""Within any text given to the writer: the text after it is on the next page."""
 
 _BLANKS = re.compile(r"[ \t\n\r\v\xa0]+")
 _MARKUP = re.compile(r"^(?=#{1,6}(?:\s|$)|```|~~~)", re.MULTILINE)
 _PADDED = 200_000
-"""Cells of a table, up to which all its rows are made as long as the longest."""
+"""The most cells of a table whose rows are all made as long as the longest."""
 _FENCES = re.compile(r"`{3,}")
 
 
 def flow(text: str) -> str:
-    """The words of a text that may be broken anywhere, in one line; page marks stay."""
+    """The words of a freely breakable text on one line; page marks stay."""
     return _BLANKS.sub(" ", text).strip(" ")
 
 
@@ -45,11 +45,11 @@ class Writer:
         return not self._parts
 
     def page(self) -> None:
-        """The following content stands on the next page; also called before the first page."""
+        """The following content is on the next page; also called before the first page."""
         self._turned += 1
 
     def heading(self, level: int, title: str) -> None:
-        """A section begins: level 1 (the outermost) to 6."""
+        """Begin a section: level 1 (the outermost) to 6."""
         title = flow(self._opened(title))
         words = title.replace(PAGE, "")
         if not words:
@@ -60,22 +60,22 @@ class Writer:
         self._marks.append((start, level, words, tuple(step[1] for step in self._trail)))
 
     def paragraph(self, text: str) -> None:
-        """Its line ends are kept: `flow` it where they mean nothing."""
+        """Write a paragraph, keeping its line ends; `flow` it first if they mean nothing."""
         self._block("paragraph", _MARKUP.sub(r"\\", _lines(self._opened(text))))
 
     def item(self, text: str, *, depth: int = 0, number: int | None = None) -> None:
-        """An item of a list, at a depth from 0; with a number where the list has them."""
+        """Write a list item at a depth from 0, with a number if the list has them."""
         mark = "-" if number is None else f"{number}."
         if words := flow(self._opened(text)):
             self._block("item", f"{'  ' * depth}{mark} {words}")
 
     def quote(self, text: str) -> None:
-        """A boxed aside, or somebody else's words."""
+        """Write a boxed aside, or somebody else's words."""
         if words := _lines(self._opened(text)):
             self._block("quote", "\n".join(f"> {line}".rstrip() for line in words.split("\n")))
 
     def code(self, text: str) -> None:
-        """Its blanks and line ends mean something."""
+        """Write code, whose blanks and line ends matter."""
         if words := self._opened(text):
             indent = text[: len(text) - len(words)].replace(PAGE, "").rpartition("\n")[2]
             stripped = words.rstrip(f" \t\n\r\v\xa0{PAGE}")
@@ -84,7 +84,7 @@ class Writer:
             self._turned += words.count(PAGE, len(stripped))
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
-        """By rows of cells; the first row is the heading."""
+        """Write a table by rows of cells; the first row is the heading."""
         table_rows: list[list[str]] = []
         marks = ""  # of rows without words
         for row in rows:
@@ -103,12 +103,12 @@ class Writer:
         self._turned += len(marks)
 
     def see(self, target: str) -> None:
-        """The authors refer from the section that is being written to that title."""
+        """Note that the authors refer from the present section to that title."""
         if target := flow(target.replace(PAGE, " ")):
             self._links.append(Link(len(self._marks) - 1, target))
 
     def document(self, title: str, language: str = "") -> Document:
-        """The document; `sandbox` detects its language where the file does not state it."""
+        """The document; `sandbox` detects its language if the file does not state it."""
         text = "".join(self._parts)
         pages = [*self._pages, *[len(text)] * self._turned]
         sections = sectioned(text, self._marks, pages=pages)
@@ -124,7 +124,7 @@ class Writer:
         )
 
     def _block(self, kind: str, text: str) -> int:
-        """Write it, with its page marks taken out and noted; where it begins."""
+        """Write a block with its page marks removed and noted. Returns where it begins."""
         if not text:
             return self._length
         gap = "" if not self._parts else "\n" if kind == self._last == "item" else "\n\n"

@@ -1,1 +1,1 @@
-"""Word's .docx, over its own XML: `reader` is where it begins."""
+"""Word's .docx, read from its own XML; `reader` is the entry point."""

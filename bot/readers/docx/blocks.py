@@ -1,7 +1,7 @@
-"""A Word document's body as blocks in order: headings, paragraphs, items of lists, tables, quotes, code.
+"""A Word document's body as blocks in order: headings, paragraphs, list items, tables, quotes, code.
 
-Notes and text boxes follow, as quotes, the block that they hang on: there they are in the same passage and
-interrupt no sentence. Knows no Document.
+Notes and text boxes follow, as quotes, the block that they belong to; there they are in the same passage and interrupt
+no sentence. Independent of Document.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from bot.readers.document import Progress
 
 _BOX: Final = 3000
-"""Characters of a one-cell table that is a box; a longer one is how the page is laid out."""
+"""Characters up to which a one-cell table is a box; a longer one is page layout."""
 _LAYOUT: Final = 1000
-"""Characters of a cell with headings in it, beyond which its table is how the page is laid out."""
+"""Characters of a cell with headings beyond which its table is page layout."""
 _HEADING: Final = 250
-"""Characters, beyond which a paragraph is no heading, whatever its style."""
+"""Characters beyond which a paragraph is no heading, whatever its style."""
 _EVERY: Final = 100
 
 Kind = Literal["heading", "title", "paragraph", "item", "quote", "code", "table"]
 COLUMNS: Final = 63
-"""Word's own limit; what stands beyond it stands in the last one."""
+"""Word's own limit of columns; cells beyond it are added to the last column."""
 
 Part = TypeVar("Part")
 
 
 @dataclass(slots=True)
 class Block:
-    """`level` is a heading's from 1, an item's depth from 0. `paragraph` is what it was read from.
+    """A block. `level` is a heading's from 1, a list item's depth from 0. `paragraph` is its source.
 
-    `anchors` are the bookmarks in it, `targets` those that it points to; `picture` where it describes one.
+    `anchors` are the bookmarks in it, `targets` those that it points to; `picture`: it describes a picture.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Block:
 
 
 def blocks(parts: Parts, progress: Progress) -> list[Block]:
-    """All of them, in order."""
+    """All blocks, in order."""
     walk = _Walk(parts)
     total = len(parts.body)
     for position, element in enumerate(parts.body):
@@ -67,7 +67,7 @@ def blocks(parts: Parts, progress: Progress) -> list[Block]:
 
 
 def lines(blocks: list[Block]) -> Iterator[str]:
-    """The blocks as one line of text each, for a place that takes no blocks."""
+    """The blocks as one line of text each, for a place that accepts no blocks."""
     for block in blocks:
         if block.kind == "table":
             yield "; ".join(" ".join(cell for cell in row if cell) for row in block.rows)
@@ -117,7 +117,7 @@ class _Walk:
             self.block(element)
 
     def _inner(self, container: Element) -> list[Block]:
-        """What is in a cell, a box or a note: read apart, so that it can be put elsewhere."""
+        """The content of a cell, a box or a note, read separately so that it can be placed elsewhere."""
         outer, self.blocks = self.blocks, []
         line, self._held = self._held, Line()
         self._within += 1
@@ -129,7 +129,7 @@ class _Walk:
         return inner
 
     def _apart(self, container: Element) -> Block:
-        """What is in a box or a note: a story of its own, as a quote."""
+        """The content of a box or a note as a quote, because it is a text of its own."""
         reader, self._reader = self._reader, Reader(self._parts.styles, Fields(paired=False))
         inner = self._inner(container)
         self._reader = reader
@@ -145,7 +145,7 @@ class _Walk:
         self.blocks.append(block)
 
     def _tell_notes(self) -> None:
-        """Each once, behind what first refers to it; what a note refers to comes behind it."""
+        """Write each note once, after its first reference; notes that a note refers to follow it."""
         while self._notes:
             notes, self._notes = self._notes, []
             for which in notes:
@@ -164,14 +164,14 @@ class _Walk:
         if style.role == "toc":
             return
         text = line.text
-        # An empty paragraph of a list counts, too; but not one that is left out.
+        # An empty list paragraph counts too, unless it is left out.
         left_out = quiet or self._reader.fields.quiet or next(element.iter("{*}del"), None) is not None
         counts = text.strip() or not left_out
         label = self._label(properties, style) if counts else (None, 0)
         self._tell(line, _shaped(text, properties, style, label), element)
 
     def _tell(self, line: Line, block: Block, paragraph: Element | None = None) -> None:
-        """A line as its block, and behind it what hangs on it."""
+        """Write a line as its block, followed by its notes and boxes."""
         block.paragraph = paragraph
         self._notes += line.notes
         if block.text.strip():
@@ -187,7 +187,7 @@ class _Walk:
             self._add(self._apart(box))
 
     def _label(self, properties: Element | None, style: Style) -> tuple[Label | None, int]:
-        """What the list that it counts in puts before it, and at which depth."""
+        """The label of the list that the paragraph belongs to, and its depth."""
         own = numbering_of(properties)
         which, at = own or style.numbered or (0, 0)
         name = value(child(properties, "pStyle")) or ""
@@ -212,7 +212,7 @@ class _Walk:
         if len(cells) == 1:
             self._add(Block("quote", "\n".join(lines(inner)), anchors=anchors, targets=targets))
             return
-        # A row of one cell over all columns, above the others, is what the table is called.
+        # A first row with one cell across all columns is the table's title.
         while len(rows) > 1 and len(rows[0].cells) == 1 and rows[0].cells[0].columns > 1:
             for block in rows.pop(0).cells[0].content:
                 self._add(block)
@@ -221,14 +221,14 @@ class _Walk:
 
 
 def _runs_on(properties: Element | None) -> bool:
-    """Whether the next paragraph continues its line: it is a large first letter, or its end has been deleted."""
+    """Whether the next paragraph continues its line, because it is a drop cap or its end was deleted."""
     frame = child(properties, "framePr")
     dropped = frame is not None and value(frame, "dropCap") in ("drop", "margin")
     return dropped or child(child(properties, "rPr"), "del") is not None
 
 
 def _shaped(text: str, properties: Element | None, style: Style, labelled: tuple[Label | None, int]) -> Block:
-    """A paragraph as the block that its style, its outline level and its list make it."""
+    """The block for a paragraph, by its style, its outline level and its list."""
     label, depth = labelled
     words = label.words if label and text.strip() else ""
     own = level_of(properties)
@@ -250,7 +250,7 @@ def _shaped(text: str, properties: Element | None, style: Style, labelled: tuple
 
 @dataclass(slots=True)
 class Cell(Generic[Part]):
-    """`goes_on` where it is one with the cell above."""
+    """A cell. `goes_on`: it is merged with the cell above."""
 
     content: list[Part]
     columns: int = 1
@@ -259,14 +259,14 @@ class Cell(Generic[Part]):
 
 @dataclass(slots=True)
 class Row(Generic[Part]):
-    """`head` where it is said to be one of column names."""
+    """A row. `head`: it is marked as a row of column names."""
 
     cells: list[Cell[Part]]
     head: bool
 
 
 def read_rows(table: Element, read: Callable[[Element], list[Part]]) -> list[Row[Part]]:
-    """Those that have cells and were not deleted."""
+    """The rows that have cells and were not deleted."""
     rows = []
     for element in _below(table, "tr"):
         properties = child(element, "trPr")
@@ -276,7 +276,7 @@ def read_rows(table: Element, read: Callable[[Element], list[Part]]) -> list[Row
 
 
 def grid(rows: list[Row[Part]], say: Callable[[list[Part]], str]) -> list[list[str]]:
-    """The cells' words in their columns, the column names first."""
+    """The cells' words in their columns, with the column names first."""
     heights: dict[tuple[int, int], int] = {}
     above: dict[int, tuple[int, int]] = {}
     for at, row in enumerate(rows):
@@ -321,7 +321,7 @@ def _cells(row: Element, read: Callable[[Element], list[Part]]) -> list[Cell[Par
 
 
 def _below(element: Element, kind_wanted: str) -> Iterator[Element]:
-    """A table's rows or a row's cells, also those in content controls."""
+    """A table's rows or a row's cells, including those in content controls."""
     for inner in element:
         child_name = kind(inner)
         if child_name == kind_wanted:

@@ -1,7 +1,7 @@
-"""Reads one paragraph of a Word document: its visible words, and what is attached to it.
+"""Reads one paragraph of a Word document: its visible words and its attachments.
 
-Deleted and hidden text, a field's code, a table of contents and a control's "click here" are not seen; inserted text,
-a field's result, controls and equations are. Knows no styles of paragraphs and no blocks.
+Deleted and hidden text, a field's code, a table of contents and a control's "click here" are left out; inserted text, a
+field's result, controls and equations are read. Independent of paragraph styles and blocks.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from bot.readers.docx.styles import Styles
 from bot.readers.docx.xml import Element, child, kind, own_text, switch, value
 
 THROUGH: Final = frozenset({"ins", "moveTo", "smartTag", "customXml", "sdtContent", "bdo", "dir"})
-"""Elements that only say something about what is in them."""
+"""Elements that only describe their content."""
 _SIGNS: Final = str.maketrans(
     dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF, *range(0xF000, 0xF100)), None)
     | {0xA0: " ", 0x202F: " ", 0x2011: "-"}
 )
-"""Soft hyphens and marks without width go, as do the pictures of symbol fonts (U+F000 to U+F0FF)."""
+"""Soft hyphens and zero-width marks are removed, as are the pictures of symbol fonts (U+F000 to U+F0FF)."""
 _BETWEEN: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _MATH: Final = {"m:den": "/", "m:sup": "^", "m:sub": "_"}
 _NESTED: Final = 100
-"""Fields within fields, beyond which one that begins is none."""
+"""The deepest nesting of fields; a deeper one does not count as a field."""
 _LEFT_OUT: Final = ("TOC", "TOA", "INDEX")
-"""Fields that list what stands elsewhere, with page numbers that a .docx does not have."""
+"""Fields that list other parts of the document with page numbers, which a .docx does not have."""
 
 
 @dataclass(slots=True)
 class Line:
-    """`notes` are what it refers to, `boxes` the text boxes that hang on it, `pictures` their descriptions,
-    `anchors` the bookmarks in it, `targets` those that it points to."""
+    """A paragraph's line. `notes` are its notes, `boxes` its text boxes, `pictures` the descriptions of its pictures,
+    `anchors` the bookmarks in it, `targets` those that it points to.
+    """
 
     parts: list[str] = field(default_factory=list)
     notes: list[tuple[str, int]] = field(default_factory=list)
@@ -46,7 +47,7 @@ class Line:
 
     @property
     def within_a_word(self) -> bool:
-        """Whether letters would go on the last word."""
+        """Whether following letters would continue the last word."""
         return bool(self.parts) and self.parts[-1][-1:].isalnum()
 
     @property
@@ -63,10 +64,10 @@ class _Field:
 
 
 class Fields:
-    """The fields that are open; one may begin in a paragraph and end in another (17.16.18)."""
+    """The open fields; one may begin in a paragraph and end in another (17.16.18)."""
 
     def __init__(self, paired: bool) -> None:
-        """Where not all that begin also end, none is left out: it would take the rest of the document with it."""
+        """Unless all fields that begin also end, none is left out, because it would remove the rest of the document."""
         self._paired = paired
         self._open: list[_Field] = []
         self.quiet = False
@@ -76,7 +77,9 @@ class Fields:
             self._open[-1].code += text
 
     def turn(self, where: str | None) -> str | None:
-        """It begins, separates its code from its result, or ends; the bookmark that its result points to."""
+        """Begin a field, separate its code from its result, or end it. Returns the bookmark that its
+        result points to.
+        """
         target = None
         if where == "begin" and len(self._open) < _NESTED:
             self._open.append(_Field())
@@ -91,7 +94,7 @@ class Fields:
         return None if self.quiet else target
 
     def settle(self) -> None:
-        """A paragraph ends, and with it whatever code was being said."""
+        """A paragraph ends, and with it any open code."""
         for open_field in self._open:
             open_field.coding = False
         self._heed()
@@ -182,7 +185,9 @@ class Reader:
                     line.parts.append(chr(int(code, 16)).translate(_SIGNS))
 
     def _alternative(self, element: Element, line: Line, read: Callable[[Element, Line], None]) -> None:
-        """The same thing for newer and older programs: the newer, and the older only where that says nothing."""
+        """Read one of two alternatives for newer and older programs: the newer, or the older if the newer
+        has no text.
+        """
         for part in element:
             if kind(part) in ("mc:Choice", "mc:Fallback"):
                 before = line.size
@@ -191,7 +196,7 @@ class Reader:
                     return
 
     def _drawn(self, element: Element, line: Line) -> None:
-        """Text boxes and the descriptions of pictures, in order; what is in a box waits for whoever reads it."""
+        """Read text boxes and the descriptions of pictures, in order. The content of a box is read later."""
         for part in element:
             name = kind(part)
             if name == "txbxContent":
@@ -219,20 +224,20 @@ class Reader:
 
 
 def prompting(control: Element) -> bool:
-    """Whether a content control shows only what to type there, or is a table of contents."""
+    """Whether a content control shows only a placeholder, or is a table of contents."""
     properties = child(control, "sdtPr")
     gallery = value(child(child(properties, "docPartObj"), "docPartGallery")) or ""
     return bool(switch(child(properties, "showingPlcHdr"))) or gallery.lower() == "table of contents"
 
 
 def sdt_content(control: Element) -> Element:
-    """Where a content control has its content; itself where it has none."""
+    """The element with a content control's content; the control itself if it has none."""
     content = child(control, "sdtContent")
     return control if content is None else content
 
 
 def _described(element: Element, name: str) -> str:
-    """A picture's description, as its author gave it."""
+    """A picture's description, as its author wrote it."""
     if name == "wp:docPr":
         decorative = any(
             inner.get("val") in ("1", "true") for inner in element.iter() if kind(inner) == "adec:decorative"
@@ -245,11 +250,11 @@ def _described(element: Element, name: str) -> str:
     else:
         return ""
     words = " ".join(words.replace("Description automatically generated", "").split())
-    return words if " " in words or "." not in words else ""  # a name of a file describes nothing
+    return words if " " in words or "." not in words else ""  # a file name describes nothing
 
 
 def _equation(element: Element) -> str:
-    """An equation in one line: its characters in order, fractions and indices with a sign between."""
+    """An equation on one line: its characters in order, with signs between fractions and indices."""
     parts: list[str] = []
     for inner in element.iter():
         name = kind(inner)

@@ -1,6 +1,6 @@
 """The numbers of a Word document's lists and headings, counted as Word counts them (ECMA-376 part 1, 17.9).
 
-Knows no text and no styles.
+Independent of text and styles.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bot.readers.docx.xml import Element, child, children, number, switch, value
 
 _LEVELS: Final = 9
 _PATTERN: Final = 60
-"""Characters of a label's pattern that count: it is said again for every paragraph."""
+"""The characters of a label's pattern that count, because every paragraph repeats it."""
 _PLACE: Final = re.compile(r"%([1-9])")
 _PLAIN: Final = re.compile(r"\(?%[1-9][.):]?")
 _ROMAN: Final = (
@@ -24,20 +24,20 @@ _ROMAN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a list: how it counts and how the number is worded."""
+    """One level of a list: its way of counting, and its number's format."""
 
     start: int = 1
     form: str = "decimal"
     pattern: str = ""
     after: int | None = None
-    """The level (from 1) that makes it begin again; 0: none. None: any above it."""
+    """The level (from 1) that restarts it; 0: none. None: any level above it."""
     arabic: bool = False
     style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What stands before a paragraph: a bullet, or `words` such as "1.2" or "(a)"; `number` where that is all."""
+    """The label of a paragraph: a bullet, or `words` such as "1.2" or "(a)"; `number` if the label is only a number."""
 
     bullet: bool
     words: str = ""
@@ -46,14 +46,14 @@ class Label:
 
 @dataclass(slots=True)
 class _List:
-    """An abstract list: those that are made of it count on together."""
+    """An abstract list; lists made from it continue its count."""
 
     levels: dict[int, Level] = field(default_factory=dict)
     counts: list[int | None] = field(default_factory=lambda: [None] * _LEVELS)
 
 
 class Numbering:
-    """By numId. Each `label` counts."""
+    """The lists by numId. Each call of `label` counts."""
 
     def __init__(self, root: Element | None) -> None:
         named: dict[str, _List] = {}
@@ -80,7 +80,7 @@ class Numbering:
             self._lists[which] = (definition, self._overridden(which, definition, element))
 
     def _overridden(self, which: int, definition: _List, element: Element) -> dict[int, Level]:
-        """The levels that one list has of its own; those that it begins anew are noted."""
+        """The levels that one list defines itself; those that restart are noted."""
         own: dict[int, Level] = {}
         for override in children(element, "lvlOverride"):
             for at in _at(override):
@@ -92,12 +92,12 @@ class Numbering:
         return own
 
     def level_of(self, which: int, style: str) -> int:
-        """The level of a list that a style is for; the first where none is."""
+        """The level of a list that belongs to a style; the first if none does."""
         levels = self._lists[which][0].levels if which in self._lists else {}
         return next((at for at, level in levels.items() if level.style == style), 0)
 
     def label(self, which: int, at: int) -> Label | None:
-        """What stands before the next paragraph of a list, at a level from 0; None where nothing does."""
+        """The label of the list's next paragraph, at a level from 0; None if it has none."""
         if which not in self._lists:
             return None
         definition, own = self._lists[which]
@@ -138,13 +138,13 @@ def _worded(levels: dict[int, Level], at: int, counts: list[int]) -> Label | Non
 
 
 def counted(count: int, form: str) -> str:
-    """A number in one of Word's forms (17.18.59); in figures where it is not one of the usual ones."""
+    """A number in one of Word's formats (17.18.59); in digits if the format is not a common one."""
     if form == "none":
         return ""
     if form == "decimalZero":
         return f"{count:02}"
     if form in ("lowerLetter", "upperLetter") and 0 < count <= 26 * 9:
-        # After z comes aa, then bb: the letter said again.
+        # After z comes aa, then bb: the letter is repeated.
         letters = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
         return letters.upper() if form == "upperLetter" else letters
     if form in ("lowerRoman", "upperRoman") and 0 < count < 4000:

@@ -1,6 +1,6 @@
-"""The parts of a Word file that its words need, found by the package's own relationships (ECMA-376 part 2).
+"""The parts of a Word file that its words need, found by the package's relationships (ECMA-376 part 2).
 
-What a relationship names is looked for in the archive, and nowhere else.
+Targets of relationships are looked up only in the archive.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class Parts:
             for note in children(self._part(self._related(main, f"{of}s")), of)
             if (which := number(note, "id")) is not None
         }
-        """By the kind of element that refers to a note, and its id."""
+        """By the kind of element that refers to a note, and the note's id."""
 
     @property
     def pictures(self) -> bool:
-        """Whether there are any."""
+        """Whether the file has any pictures."""
         return any("/media/" in name for name in self._archive.names)
 
     def title(self) -> str:
-        """The one in the file's properties; "" where it is a program's or nobody's."""
+        """The title in the file's properties; "" if a program set it or it is empty."""
         root = self._part(self._related("", "core-properties") or "docProps/core.xml")
         words = child(root, "dc:title")
         return persons_title(words.text or "") if words is not None else ""
 
     def _part(self, name: str | None) -> Element | None:
-        """None for a missing or broken part: the words are in the body."""
+        """The part; None for a missing or broken one, because the words are in the body."""
         if name is None or name not in self._archive:
             return None
         try:
@@ -60,7 +60,7 @@ class Parts:
             return None
 
     def _related(self, source: str, kind: str) -> str | None:
-        """The name of the first member to which a part, or the package (""), is related in that way."""
+        """The name of the first member with this relationship to a part, or to the package ("")."""
         folder, base = posixpath.split(source)
         for element in children(
             self._part(posixpath.join(folder, "_rels", f"{base}.rels")), "rel:Relationship"

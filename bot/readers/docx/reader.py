@@ -1,9 +1,9 @@
 """Word files (.docx) into Documents: headings, lists, tables, boxes and notes, as people see them.
 
-Reads the XML itself (see `blocks`): python-docx leaves out what stands in controls, boxes and notes, and takes ten
-times as long. Macros, comments, headers and footers are not looked at, nor charts and diagrams, whose words are not in
-the text. Where a page ends is for each printer to say, so there are none. A document without headings by style, or with
-one above all, is given those that are guessed: short lines, all in bold or in larger letters.
+Reads the XML itself (see `blocks`), because python-docx leaves out content in controls, boxes and notes, and takes ten
+times as long. Macros, comments, headers and footers are not read, nor are charts and diagrams, whose words are not in
+the text. There are no pages, because each printer decides where they end. In a document with no headings by style, or
+only one above all, headings are guessed: short lines, all in bold or in larger letters.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ _LARGER: Final = 2
 """Half-points above the body's size."""
 
 _ROW: Final = 4
-"""So many paragraphs in a row that look like headings are none."""
+"""This many consecutive paragraphs that look like headings are not headings."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The document in `data`; blocking.
 
-    Raises UserError: "library.file_damaged", "library.file_scanned" for pictures alone, and as `Archive` does.
+    Raises UserError: "library.file_damaged", "library.file_scanned" for a file with pictures only, and as `Archive`
+    does.
     """
     parts = Parts(name, data)
     blocks_read = blocks(parts, progress)
@@ -77,7 +78,7 @@ def _write(blocks: list[Block], writer: Writer) -> None:
 
 
 def _places(blocks: list[Block]) -> dict[str, str]:
-    """The headings that bookmarks stand in or under, by their names."""
+    """The headings that contain or precede bookmarks, by the bookmarks' names."""
     places: dict[str, str] = {}
     heading = ""
     for block in blocks:
@@ -89,7 +90,7 @@ def _places(blocks: list[Block]) -> dict[str, str]:
 
 
 def _headline(blocks: list[Block]) -> str:
-    """The first paragraph in the style of a title, else the first heading if all others stand under it."""
+    """The first paragraph in a title style, else the first heading if all others are below it."""
     titles = [block.text for block in blocks if block.kind == "title"]
     heads = [block for block in blocks if block.kind == "heading"]
     if not titles and heads and all(block.level > heads[0].level for block in heads[1:]):
@@ -98,14 +99,14 @@ def _headline(blocks: list[Block]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """One blank where there are many, one tab where there are any."""
+    """The text with each run of blanks as one blank, or as one tab if it has a tab."""
     return _BLANKS.sub(" ", _TABS.sub("\t", text))
 
 
 def guess(blocks: list[Block], styles: Styles, below: int = 0) -> None:
-    """Make headings of the paragraphs that look like some; the larger the letters, the higher the level.
+    """Make headings of paragraphs that look like some; larger letters give higher levels.
 
-    `below` is the level that they stand under: that of a single heading, at the beginning.
+    `below` is the level above them: that of a single heading at the beginning.
     """
     looks = {
         at: _look(block.paragraph, styles) for at, block in enumerate(blocks) if block.paragraph is not None
@@ -150,7 +151,7 @@ def _short(block: Block) -> bool:
 
 
 def _alike(sizes_of_headings: dict[int, int]) -> list[int]:
-    """Those in a row of as many as head nothing."""
+    """The headings of equal size in rows of at least _ROW, which head nothing."""
     rows: list[list[int]] = []
     for at, size in sizes_of_headings.items():
         if rows and rows[-1][-1] == at - 1 and sizes_of_headings[at - 1] == size:

@@ -1,6 +1,6 @@
-"""A Word document's styles, each with what it inherits: is it a heading's, a list's, how large are its letters?
+"""A Word document's styles, with inherited properties: heading, list, size of the letters.
 
-Knows no text.
+Independent of text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _HEADING: Final = re.compile(
     r"(?:heading|überschrift|título|titulo|ttulo|titre|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|"
     r"заголовок|見出し|标题|標題|제목)[ _]?([1-9])"
 )
-"""Word keeps the English names in every language; these are other writers', and ids where a name is missing."""
+"""Word keeps the English names in every language; these are other programs' names, and ids for a missing name."""
 _ROLES: Final = {
     "title": re.compile(r"title|título|titulo|titel|titre|titolo"),
     "toc": re.compile(r"toc ?\d|table of figures|table of authorities|(?:user )?contents \d|index \d"),
@@ -24,17 +24,17 @@ _ROLES: Final = {
 }
 _LISTS: Final = re.compile(r"list ?(bullet|number)(?: ?([2-5]))?")
 _BASES: Final = 30
-"""Styles that one may be based on, one upon another; some are based on themselves."""
+"""The longest chain of base styles; some styles are based on themselves."""
 _DEFAULT_SIZE: Final = 20
-"""Half-points, where nothing says a size (17.3.2.38)."""
+"""Half-points if no size is given (17.3.2.38)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What holds for text of a style. `level` is a heading's (1 to 9), else 0; `size` in half-points.
+    """The properties of a style. `level` is a heading's (1 to 9), else 0; `size` in half-points.
 
     `role` is "title", "toc", "quote", "code", "bullet", "number" or ""; `depth` is a list's, by its style's name.
-    `numbered` is (numId, level) of the list that it counts in; its level is None where the list itself tells it.
+    `numbered` is (numId, level) of its list; the level is None if the list itself defines it.
     """
 
     level: int = 0
@@ -47,7 +47,7 @@ class Style:
 
 
 class Styles:
-    """By their ids."""
+    """The styles by their ids."""
 
     def __init__(self, root: Element | None) -> None:
         self._elements: dict[str, Element] = {}
@@ -62,11 +62,11 @@ class Styles:
         self.size = number(child(defaults, "sz")) or _DEFAULT_SIZE
 
     def paragraph(self, name: str | None) -> Style:
-        """A paragraph's style; the document's default where it names none."""
+        """A paragraph's style; the document's default if it names none."""
         return self.of(self._default if name is None else name)
 
     def of(self, name: str) -> Style:
-        """A style with all that it is based on; one that is not there says only what its id says."""
+        """A style with the properties of all its base styles; for a missing style only what its id tells."""
         if name not in self._resolved_styles:
             self._resolved_styles[name] = self._resolved(name)
         return self._resolved_styles[name]
@@ -112,13 +112,13 @@ class Styles:
 
 
 def level_of(properties: Element | None) -> int | None:
-    """A paragraph's outline level: 1 to 9, 0 for body text, None where nothing is said (17.3.1.20)."""
+    """A paragraph's outline level: 1 to 9, 0 for body text, None if not given (17.3.1.20)."""
     level = number(child(properties, "outlineLvl"))
     return None if level is None else level + 1 if 0 <= level < 9 else 0
 
 
 def numbering_of(properties: Element | None) -> tuple[int, int | None] | None:
-    """(numId, level) of the list that a paragraph counts in; numId 0 takes it out of any (17.9.18)."""
+    """(numId, level) of a paragraph's list; numId 0 removes it from any list (17.9.18)."""
     for element in properties if properties is not None else ():
         if kind(element) == "numPr":
             which = number(child(element, "numId"))

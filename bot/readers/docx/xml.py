@@ -1,6 +1,6 @@
-"""The XML of WordprocessingML by its short names, whichever of its two namespaces a file was written in.
+"""The XML of WordprocessingML by short names, for both of its namespaces.
 
-Sources: ECMA-376 (ISO/IEC 29500) part 1, transitional and strict. Knows no document.
+Sources: ECMA-376 (ISO/IEC 29500) part 1, transitional and strict. Independent of documents.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OFF: Final = ("0", "false", "off")
 
 
 def kind(element: Element) -> str:
-    """Its local name: alone for Word's own, with a prefix for the others; "" for comments and entities."""
+    """An element's local name, with a prefix unless it is Word's own; "" for comments and entities."""
     tag = element.tag
     return _short(tag) if isinstance(tag, str) else ""
 
@@ -58,7 +58,7 @@ def children(element: Element | None, name: str) -> Iterator[Element]:
 
 
 def value(element: Element | None, name: str = "val") -> str | None:
-    """An attribute of Word's own."""
+    """The value of one of Word's own attributes."""
     if element is None:
         return None
     return next((text for key in _keys(name) if (text := element.get(key)) is not None), None)
@@ -72,7 +72,7 @@ def number(element: Element | None, name: str = "val") -> int | None:
 
 
 def switch(element: Element | None) -> bool | None:
-    """A property that is on where it stands without a value; None where it does not stand (17.17.4)."""
+    """The value of a property that is on if present without a value; None if absent (17.17.4)."""
     return None if element is None else value(element) not in _OFF
 
 

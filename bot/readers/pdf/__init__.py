@@ -1,1 +1,1 @@
-"""PDF, over PDFium: `reader` is where it begins."""
+"""PDF, read with PDFium; `reader` is the entry point."""

@@ -17,7 +17,7 @@ SIDE: Final = 900
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """Raises UserError, "library.file_damaged" also for a page that cannot be drawn."""
+    """The first page as a picture. Raises UserError, "library.file_damaged" also for a page that cannot be drawn."""
     try:
         pdf = PdfDocument(data)
         page = pdf[0]
@@ -35,7 +35,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def png(width: int, height: int, rows: list[bytes]) -> bytes:
-    """A PNG of rows of pixels, three bytes each (RFC 2083)."""
+    """A PNG from rows of pixels with three bytes each (RFC 2083)."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

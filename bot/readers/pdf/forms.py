@@ -1,4 +1,4 @@
-"""The values that people have filled into a PDF's form, as words where their fields stand on the page."""
+"""The values in a PDF's form fields, as words at the fields' places on the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.readers.pdf.page import Word
 _FIELDS: Final = 5_000
 """The most annotations of a page that are looked at."""
 _LONGEST: Final = 100_000
-"""Bytes of a value."""
+"""The most bytes of a value."""
 _HIDDEN: Final = 0b10 | 0b100000
 """Flags of an annotation: hidden, not to be viewed (ISO 32000-1, table 165)."""
 _PASSWORD: Final = 1 << 13

@@ -1,6 +1,6 @@
 """Removes running headers, footers and page numbers: nearly the same words at the same height on many pages.
 
-Knows no PDF.
+Independent of PDF.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import Final
 from bot.readers.pdf.layout import Line
 
 _RANK: Final = 3
-"""Rows from a page's edge that may be furniture."""
+"""The rows from a page's edge that may be furniture."""
 _HEIGHT: Final = 3.0
-"""Points by which the same header's height may differ."""
+"""Points by which the height of the same header may differ."""
 _NEAR: Final = 4
-"""Pages before and after in which a header comes again."""
+"""The pages before and after in which a header must be repeated."""
 _TIMES: Final = 3
 _SHARE: Final = 0.5
-"""Share of the lines at one height that must repeat; with fewer it is only where pages begin, some of them alike."""
+"""The share of the lines at one height that must repeat; with a smaller share they are only page beginnings, some of
+them similar.
+"""
 _ROMAN: Final = re.compile(r"\b[ivxlc]+\b|\d+")
 _NUMBERED: Final = (
     "#",
@@ -39,18 +41,19 @@ _FIRST_NUMBER: Final = re.compile(r"^(\d{1,4})(?=\s)")
 _LAST_NUMBER: Final = re.compile(r"(?<=\s)(\d{1,4})$")
 _COUNTED: Final = 4
 _COUNTED_SHARE: Final = 0.3
-"""Pages, and their share, on which such a number has to stand."""
+"""The number and the share of pages on which such a number must appear."""
 _APART: Final = 1.5
-"""Ems to the nearest line of the text, at least."""
+"""The least distance in ems to the nearest line of the text."""
 _MARGIN_LINES: Final = 5
 _MARGIN_WIDTH: Final = 0.3
-"""Share of the width of the page's widest block."""
+"""The share of the width of the page's widest block."""
 _LETTER: Final = re.compile(r"\w")
 
 
 def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Line]:
-    """The lines but those of headers and footers: what comes again, and the page's own number, alone or with the
-    title. No page loses all it has to them."""
+    """The lines without headers and footers: repeated lines, and the page's own number, alone or with the title. No
+    page loses all its lines.
+    """
     margins = _margins(lines)
     outer = [
         line
@@ -84,8 +87,9 @@ def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Lin
 
 
 def _counting(outer: Sequence[Line], pages: int) -> set[int]:
-    """The ids of lines at a page's edge that begin or end with its printed number, whatever else they say: on so many
-    pages the number is as far from the page's place in the file."""
+    """The ids of lines at a page's edge that begin or end with its printed number, whatever else they say. The
+    difference between that number and the page's place in the file must be the same on enough pages.
+    """
     ahead: dict[int, list[Line]] = defaultdict(list)
     for line in outer:
         for number in {*_FIRST_NUMBER.findall(line.text), *_LAST_NUMBER.findall(line.text)}:
@@ -98,7 +102,7 @@ def _counting(outer: Sequence[Line], pages: int) -> set[int]:
 
 
 def _margins(lines: Sequence[Line]) -> set[tuple[int, int]]:
-    """The blocks, by page and number, that are as narrow and short as what stands in a margin."""
+    """The blocks, by page and number, that are as narrow and short as margin text."""
     blocks: dict[tuple[int, int], list[Line]] = defaultdict(list)
     widths: dict[int, float] = defaultdict(float)
     for line in lines:
@@ -113,7 +117,7 @@ def _margins(lines: Sequence[Line]) -> set[tuple[int, int]]:
 
 
 def _outside(page: Sequence[Line], removed: Collection[int]) -> list[Line]:
-    """The page's `removed` lines (by id) that lie, with nothing else, beyond a gap from the rest."""
+    """The page's `removed` lines (by id) that are separated from the rest by a gap, with no other lines among them."""
     rows: list[list[Line]] = []
     for line in sorted(page, key=lambda line_of_page: line_of_page.base):
         if rows and line.base - rows[-1][0].base <= _HEIGHT:
@@ -156,5 +160,5 @@ def _again(outer: Iterable[Line], pages: int) -> set[int]:
 
 
 def _key(text: str) -> str:
-    """The words, whatever the numbers among them."""
+    """The words without the numbers among them."""
     return _ROMAN.sub("#", " ".join(text.casefold().split()))

@@ -1,8 +1,8 @@
-"""Which lines of a PDF are headings, and of which level: by its outline where it has one, else by how they are set.
+"""Which lines of a PDF are headings, and their levels: from its outline if it has one, else from their typography.
 
-The outline's entries are found again among the lines of the pages that they lead to. A guess goes by the style of a
-whole line (size, weight, slant) against the body's, and holds only for a style whose lines mostly stand alone as
-headings do. Knows no PDF.
+The outline's entries are searched for among the lines of their target pages. A guess compares the style of a whole line
+(size, weight, slant) with the body's, and counts only for a style whose lines mostly stand alone as headings do.
+Independent of PDF.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rapidfuzz import fuzz
 from bot.readers.pdf.layout import Line, Style
 
 _LARGER: Final = 1.08
-"""From this multiple of the body's size on, a line counts as larger."""
+"""From this multiple of the body's size, a line counts as larger."""
 _SMALLER: Final = 0.8
 """Bold headings may be as small as this share of the body's size."""
 _SAME: Final = 0.6
-"""Points by which sizes differ that are taken for one."""
+"""Sizes that differ by less than this many points count as equal."""
 _CHARACTERS: Final = 160
 _STYLE_SHARE: Final = 0.25
 """A style with more than this share of a document's characters is no heading style."""
 _ALONE: Final = 0.6
 """At least this share of a style's groups of lines must look like headings."""
 _COMPLETE: Final = 0.34
-"""Entries of an outline for each page, from which on nothing is guessed beside it."""
+"""From this many outline entries per page, nothing is guessed in addition."""
 _END: Final = re.compile(r"[.,;]$|[a-z]-$|\xad$")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _LEADERS: Final = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}")
@@ -61,7 +61,7 @@ LINES: Final = 4
 """The most lines of one heading."""
 
 _ALIKE: Final = 88.0
-"""Per cent, that a line's words are those of an outline's entry, where none has just these."""
+"""The likeness in per cent from which a line counts as an outline's entry, if no line has exactly its words."""
 
 _ALNUM: Final = re.compile(r"[\W_]+")
 
@@ -75,7 +75,7 @@ def body_style(lines: Sequence[Line]) -> Style:
 
 
 def headings(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[float]) -> list[Heading]:
-    """In order, not overlapping; of a document whose pages are as high as that."""
+    """The headings in order, not overlapping. `heights` are those of the pages."""
     pages = len(heights)
     by_outline = matched(lines, outline, heights)
     if len(by_outline) >= _COMPLETE * pages or len(by_outline) >= 0.9 * len(outline) > 3 * pages:
@@ -89,8 +89,9 @@ def headings(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[
 
 
 def _roman(lines: Sequence[Line]) -> list[int]:
-    """The lines "I. INTRODUCTION", "II. METHODS" and so on, which papers in two columns set no larger than their text;
-    from three on that count on from I."""
+    """The lines "I. INTRODUCTION", "II. METHODS" and so on, which two-column papers set no larger than their text; at
+    least three that count from I.
+    """
     found: list[int] = []
     for at, line in enumerate(lines):
         match = _ROMAN.match(line.text)
@@ -107,8 +108,9 @@ def _roman(lines: Sequence[Line]) -> list[int]:
 def _below(
     lines: Sequence[Line], numbered: Sequence[int], guessed: Sequence[tuple[int, int]]
 ) -> list[Heading]:
-    """Numbered lines as headings, and the guessed ones below them; what stands before the first is the title, and who
-    wrote it."""
+    """Numbered lines as headings, with the guessed ones below them; lines before the first are the title and the
+    authors.
+    """
     rest = [span for span in guessed if span[0] > numbered[0] and not set(numbered) & set(range(*span))]
     ranks = _ranks(lines, rest)
     headings = [Heading(at, at + 1, 1) for at in numbered]
@@ -138,7 +140,7 @@ def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
 
 
 def _groups(lines: Sequence[Line], body: Style) -> Iterator[tuple[int, int]]:
-    """Neighbouring lines of the same style that stands out."""
+    """Neighbouring lines in the same prominent style."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -156,7 +158,7 @@ def _stands_out(style: Style, body: Style) -> bool:
 
 
 def _goes_on(line: Line, after: Line) -> bool:
-    """Whether the line below is of the same heading: as close as lines are set, and the first one was full."""
+    """Whether the line below belongs to the same heading: at normal line spacing, after a full first line."""
     return (
         after.page == line.page
         and after.block == line.block
@@ -179,7 +181,7 @@ def _likely(lines: Sequence[Line], first: int, last: int, style: Style, body: St
 
 
 def _apart(lines: Sequence[Line], first: int, last: int) -> bool:
-    """Whether there is more room above than between lines, or the column begins; and something follows."""
+    """Whether there is more space above than between lines, or the column begins, and text follows."""
     line = lines[first]
     if last == len(lines):
         return False
@@ -191,8 +193,9 @@ def _apart(lines: Sequence[Line], first: int, last: int) -> bool:
 
 
 def _levelled(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> list[Heading]:
-    """Levels by the rank of their styles. What stands at the very beginning in a style of its own is the title, and
-    who wrote it."""
+    """Headings with levels by the rank of their styles. Lines at the very beginning in a style of their own are the
+    title and the authors.
+    """
     uses = Counter(lines[first].style for first, _ in guessed)
     rest = list(guessed)
     while len(rest) > 3 and lines[rest[0][0]].page == 0 and uses[lines[rest[0][0]].style] == 1:
@@ -204,8 +207,9 @@ def _levelled(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> list
 
 
 def _ranks(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[Style, int]:
-    """Rank 0 for the largest style. Of styles of one size, the one that another follows at once stands above it; else
-    the rarer one does."""
+    """Rank 0 for the largest style. Among styles of one size, a style directly followed by the other ranks higher;
+    otherwise the rarer one does.
+    """
     uses = Counter(lines[first].style for first, _ in guessed)
     stacked: Counter[tuple[Style, Style]] = Counter()
     for (_, last), (first, _) in pairwise(guessed):
@@ -225,7 +229,7 @@ def _ranks(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[St
 
 
 def _depths(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Levels by their numbers ("2.1.3" is of the third), where most headings bear one of several depths."""
+    """Levels by numbers ("2.1.3" is of the third level), if most headings have one of several depths."""
     depths = {
         first: number[1].count(".") + 1 for first, _ in guessed if (number := NUMBER.match(lines[first].text))
     }
@@ -235,8 +239,9 @@ def _depths(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[i
 def _merged(
     lines: Sequence[Line], sure: Sequence[Heading], guessed: Sequence[tuple[int, int]]
 ) -> list[Heading]:
-    """An outline of chapters only, and below them the headings that it leaves out: as its own are where they are set
-    as these, else deeper than all of it where they are set smaller."""
+    """An outline of chapters only, merged with the headings that it leaves out. A heading set like the outline's own
+    gets their level; one set smaller is deeper than all of them.
+    """
     levels: dict[Style, Counter[int]] = defaultdict(Counter)
     for heading in sure:
         levels[lines[heading.first].style][heading.level] += 1
@@ -260,7 +265,9 @@ def _merged(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of an outline: `level` from 1, its target's `page` (from 0) and height above its foot (points)."""
+    """An entry of an outline: `level` from 1, its target's `page` (from 0) and height above the page's
+    foot (points).
+    """
 
     level: int
     title: str
@@ -270,7 +277,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Lines [first, last) are one, of this level."""
+    """A heading of this level in lines [first, last)."""
 
     first: int
     last: int
@@ -278,7 +285,7 @@ class Heading:
 
 
 def matched(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[float]) -> list[Heading]:
-    """The outline's entries that stand on their page, by their words. `heights` are those of the pages."""
+    """The outline's entries that are found on their page by their words. `heights` are those of the pages."""
     begins: dict[int, int] = {}
     for at, line in enumerate(lines):
         begins.setdefault(line.page, at)
@@ -320,8 +327,9 @@ def _by_style(
     begins: dict[int, int],
     heights: Sequence[float],
 ) -> list[Heading]:
-    """Entries whose words are not those on the page, as some programs garble them: the next line, below where the
-    entry leads to, that is set as headings of its level are. `missed` has how many were found before each."""
+    """Entries whose words differ from those on the page, because some programs garble them: the next line below the
+    entry's target that is set like the headings of its level. `missed` has the number of found entries before each.
+    """
     styles: dict[int, Counter[Style]] = defaultdict(Counter)
     for heading in headings:
         styles[heading.level][lines[heading.first].style] += 1
@@ -347,8 +355,7 @@ def _by_style(
 def _find(
     lines: Sequence[Line], wanted_key: str, first: int, end: int, covered: set[int]
 ) -> tuple[int, int] | None:
-    """The lines, of lines [first, end), whose words are the wanted ones, or nearly so; a number before them is let
-    pass."""
+    """The lines among [first, end) whose words are the wanted ones, or nearly; a number before them is ignored."""
     nearly: tuple[float, int, int] = (_ALIKE, 0, 0)
     for at in range(first, end):
         words = ""

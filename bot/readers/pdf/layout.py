@@ -1,8 +1,8 @@
-"""Orders the words of a page into lines, in reading order: columns one after another, what goes across
-them in its place; with letters that are set apart (initials, titles in spaced letters) put back to their words.
+"""Orders the words of a page into lines in reading order: columns one after another, and lines across them in their
+place. Separated letters (initials, titles in spaced letters) are joined to words.
 
-A recursive cut in two (after Nagy and Seth's X-Y cut, 1984): along a gutter, a strip that stays clear over many rows.
-What tells columns from a table is that the file has them one after the other, or that both sides are prose. Knows no
+A recursive cut in two (after Nagy and Seth's X-Y cut, 1984) along a gutter, a strip that is clear over many rows.
+Columns differ from a table in that the file has them one after the other, or that both sides are prose. Independent of
 PDF.
 """
 
@@ -20,30 +20,30 @@ import numpy as np
 from bot.readers.pdf.page import HYPHEN, Word
 
 CELL_GAP: Final = 1.0
-"""Ems between two words of a row from which on they may be in different columns of a table."""
+"""Ems between two words of a row from which they may be in different columns of a table."""
 _GUTTER: Final = 0.9
-"""Ems that a gutter between columns of text is wide, at least."""
+"""The least width in ems of a gutter between columns of text."""
 _BIN: Final = 2.0
-"""Points: how finely gutters are looked for."""
+"""Points: the resolution of the search for gutters."""
 _BINS: Final = 1000
 _DEPTH: Final = 6
 _ROWS: Final = 3
 """The least number of rows of a column."""
 _TRIES: Final = 3
 _WORDS: Final = 20_000
-"""On a page, above which it is taken as it comes: a page that anybody reads has 2,000."""
+"""The words on a page above which it is read in the file's order; a readable page has 2,000."""
 
 Style = tuple[float, bool, bool]
 _INITIALS: Final = 100
-"""Letters on a page that are looked at as such."""
+"""The most letters on a page that are examined as initials."""
 
 _SPACED: Final = 5
-"""Letters in a line of nothing else, from which on they are words."""
+"""The letters in a line of nothing else from which they form words."""
 
 _LARGER: Final = 1.8
-"""Times the size of the text beside it, that an initial is."""
+"""The least size of an initial, as a multiple of the text next to it."""
 _PART: Final = 1_000
-"""Blocks of one part of a page, at most; more begin the next part's numbers."""
+"""The most blocks of one part of a page; more would use the next part's numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text in its column, whose `edges` are the column's; `page` counts from 0."""
+    """A line of text in its column. `edges` are the column's; `page` counts from 0."""
 
     page: int
     text: str
@@ -67,20 +67,20 @@ class Line:
     italic: bool
     edges: tuple[float, float]
     block: int
-    """Lines next to each other in the same column and band have the same."""
+    """Neighbouring lines in the same column and band share the number."""
     cells: tuple[Cell, ...] = ()
-    """Its pieces, where wide gaps part it."""
+    """Its pieces, if wide gaps separate it."""
     rank: int = 9
     """The number of rows between it and the page's nearest edge, above or below; at most 9."""
 
     @property
     def turned(self) -> bool:
-        """Whether it is written another way than most of its page, as a stamp in the margin is."""
+        """Whether its direction differs from most of its page, like a stamp in the margin."""
         return self.block >= _PART
 
     @property
     def style(self) -> Style:
-        """The style by which headings differ from other lines: size to half a point, bold, slanted."""
+        """The style that distinguishes headings from other lines: size to half a point, bold, slanted."""
         return round(self.size * 2) / 2, self.bold, self.italic
 
 
@@ -91,13 +91,13 @@ class _Row:
     size: float
 
     def overlaps(self, word: Word) -> bool:
-        """Whether a word stands on the row: raised or lowered by less than half a letter's height."""
+        """Whether a word is on the row: raised or lowered by less than half a letter's height."""
         top, low = max(self.base - 0.75 * self.size, word.base - 0.75 * word.size), min(self.base, word.base)
         return low + 0.2 * min(self.size, word.size) - top >= 0.5 * 0.95 * min(self.size, word.size)
 
 
 def laid_out(words: Sequence[Word], page: int, part: int = 0) -> list[Line]:
-    """The lines of a page, or of a `part` of it that is turned another way, in reading order."""
+    """The lines of a page, or of a `part` of it with another rotation, in reading order."""
     rows = _rows(enumerate(with_initials(words)))
     groups = [rows] if len(words) > _WORDS else list(_cut(rows, _DEPTH))
     ranks = _ranks(rows)
@@ -112,7 +112,7 @@ def laid_out(words: Sequence[Word], page: int, part: int = 0) -> list[Line]:
 
 
 def _rows(words: Iterable[tuple[int, Word]]) -> list[_Row]:
-    """Words, with their places in the file, by base lines from the top down."""
+    """Words, with their positions in the file, by base lines from top to bottom."""
     rows: list[_Row] = []
     for place, word in sorted(words, key=lambda numbered: (numbered[1].base, numbered[0])):
         row = next((row for row in rows[:-4:-1] if row.overlaps(word)), None)
@@ -127,7 +127,7 @@ def _rows(words: Iterable[tuple[int, Word]]) -> list[_Row]:
 
 
 def _ranks(rows: list[_Row]) -> dict[int, int]:
-    """By the place of a row's first word."""
+    """The ranks of rows, by the position of a row's first word."""
     last = len(rows) - 1
     return {place: min(at, last - at) for at, row in enumerate(rows) for place, _ in row.words}
 
@@ -152,19 +152,20 @@ def _cut(rows: list[_Row], depth: int) -> Iterator[list[_Row]]:
 
 
 def _side(rows: list[_Row], at: float, right: bool) -> list[_Row]:
-    """What stands on one side of a gutter, in rows of its own: a large heading on the other one must not draw two of
-    its lines into one."""
+    """The words on one side of a gutter in rows of their own, so that a large heading on the other side does not merge
+    two lines.
+    """
     return _rows([word for row in rows for word in row.words if (word[1].left >= at) is right])
 
 
 def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
-    """The rows [first, last) that a gutter parts into columns of text, and where the gutter is."""
+    """The rows [first, last) that a gutter divides into columns of text, and the gutter's position."""
     left = min(word.left for row in rows for _, word in row.words)
     right = max(word.right for row in rows for _, word in row.words)
     step = max(_BIN, (right - left) / _BINS)
     columns = int((right - left) / step) + 1
     began = np.zeros(columns, int)  # where the current run of clear rows began
-    sides = np.zeros((2, columns), int)  # the number of its rows with words to the left, and to the right
+    sides = np.zeros((2, columns), int)  # the number of its rows with words to the left and to the right
     bands: list[tuple[int, int, int, int]] = []
 
     def close(bins: Any, row: int) -> None:
@@ -220,8 +221,9 @@ def _middle(bins: list[int], start: int) -> int:
 
 
 def _trimmed(rows: list[_Row], first: int, last: int, at: float) -> tuple[int, int]:
-    """The band without the rows at its head that stand on one side only: a short heading above both columns goes
-    ahead of them either way."""
+    """The band without first rows that have words on one side only; a short heading above both columns precedes them
+    either way.
+    """
     while first < last and not any(word.left >= at for _, word in rows[first].words):
         nearest = min(word.base for row in rows[first + 1 : last] for _, word in row.words if word.left >= at)
         if nearest - rows[first].base <= 0.5 * rows[first].size:
@@ -231,7 +233,7 @@ def _trimmed(rows: list[_Row], first: int, last: int, at: float) -> tuple[int, i
 
 
 def _are_columns(rows: list[_Row], at: float, width: float) -> bool:
-    """Whether what stands on both sides are columns of text, not of a table."""
+    """Whether the two sides are columns of text rather than of a table."""
     sides = [_side(rows, at, right) for right in (False, True)]
     if min(map(len, sides)) < _ROWS or min(map(_width, sides)) < 0.12 * width:
         return False
@@ -260,7 +262,7 @@ def _prose(rows: list[_Row]) -> bool:
 
 
 def _backwards(rows: list[_Row]) -> bool:
-    """Whether the words are of a script that is written from right to left."""
+    """Whether the words are in a right-to-left script."""
     letters = Counter(
         unicodedata.bidirectional(word.text[0]) in ("R", "AL") for row in rows for _, word in row.words
     )
@@ -309,14 +311,14 @@ def _cells(words: list[Word], size: float) -> Iterator[Cell]:
 
 
 def _joined(words: list[Word]) -> str:
-    """With blanks; a hyphen that PDFium took for a line's end, amid a line, is one."""
+    """The words joined with blanks; a hyphen inside a line that PDFium took for a line end becomes a normal hyphen."""
     return closed_up(words) or " ".join(
         [*(word.text.replace(HYPHEN, "-") for word in words[:-1]), words[-1].text]
     )
 
 
 def with_initials(words: Sequence[Word]) -> Sequence[Word]:
-    """The words, with initials over several lines put back to the words that they begin."""
+    """The words, with initials over several lines joined to the words that they begin."""
     merged: set[int] = set()
     joined: dict[int, Word] = {}
     large = [at for at, word in enumerate(words) if len(word.text) == 1 and word.text.isupper()][:_INITIALS]
@@ -345,7 +347,9 @@ def with_initials(words: Sequence[Word]) -> Sequence[Word]:
 
 
 def closed_up(words: Sequence[Word]) -> str:
-    """The words of a title in spaced letters, the wider gaps parting them; "" for any other line, as an alphabet."""
+    """The words of a title in spaced letters, separated at the wider gaps; "" for any other line, such as
+    an alphabet.
+    """
     texts = [word.text for word in words]
     if (
         len(texts) < _SPACED

@@ -1,7 +1,7 @@
-"""Reads a page of a PDF into words with their position, size and weight. Knows no layout.
+"""Reads a page of a PDF into words with their position, size and weight. Independent of layout.
 
-Everything is upright: x grows to the right and y downwards, in points, as a reader of the text holds the page, however
-the page or its text is turned. All calls of PDFium but the opening are here.
+All coordinates are upright: x grows to the right and y downwards, in points, for a reader who holds the page so that
+its text is upright. All calls of PDFium except the opening are here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
 HYPHEN: Final = "\xad"
-"""At the end of a word: a hyphen that only a line's end may have put there."""
+"""A hyphen at the end of a word that may exist only because of the line end."""
 
 _BULLETS: Final = {
     **dict.fromkeys((0xF0B7, 0xF06C, 0xF09F), "•"),
@@ -26,7 +26,7 @@ _BULLETS: Final = {
     **dict.fromkeys((0xF0D8, 0xF0E0, 0xF076), "➢"),
     0xF0FC: "✓",
 }
-"""Where Symbol and Wingdings keep the marks of lists, in Unicode's private use area."""
+"""The list marks of Symbol and Wingdings in Unicode's private use area."""
 _FORMS: Final = re.compile("[\ufb00-\ufdff\ufe70-\ufefc\U0001d400-\U0001d7ff]")
 """Presentation forms of letters (ligatures, Arabic shapes) and the mathematical alphabets."""
 _BOLD: Final = re.compile(r"bold|black|heavy|demi(?!a)", re.IGNORECASE)
@@ -36,12 +36,12 @@ _ITALIC: Final = 1 << 6
 """Bits of a font's flags (ISO 32000-1, table 123)."""
 _BOLD_WEIGHT: Final = 600
 _SKEW: Final = 0.1
-"""Radians that a line of text may be off a right angle; what is more is a stamp across the page."""
+"""Radians by which a line of text may be off a right angle; more is a stamp across the page."""
 _NO_WIDTH: Final = 0.01
-"""Points."""
+"""Points below which a character has no width."""
 _FORM_DEPTH: Final = 4
 _OBJECTS: Final = 200
-"""The most objects of a page without words that are checked for a picture."""
+"""The most objects of a page without words that are searched for a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,21 @@ class Word:
 
 @dataclass(slots=True)
 class PageWords:
-    """The words of a page in the file's order; those with another rotation are kept apart."""
+    """The words of a page in the file's order; words with another rotation are kept separately."""
 
     words: list[Word] = field(default_factory=list)
     turned: list[list[Word]] = field(default_factory=list)
     height: float = 0.0
     unknown: int = 0
-    """Characters of which the file does not say which letters they are."""
+    """The number of characters for which the file does not say which letters they are."""
     pictured: bool = False
-    """Whether it has a picture; looked up only where there are hardly any words."""
+    """Whether it has a picture; checked only if there are hardly any words."""
     characters: int = 0
     missing: int = 0
-    """Pieces of text of which PDFium gives no letter."""
+    """The number of text pieces for which PDFium gives no letter."""
     opened: bool = True
     recognized: bool = False
-    """Whether the words are those of a picture."""
+    """Whether the words were recognized in a picture."""
 
     def emptied(self) -> PageWords:
         """A copy without the words."""
@@ -86,11 +86,11 @@ class _Style:
     bold: bool
     italic: bool
     quarter: int
-    """Right angles by which the text is turned against the page, or -1 for any other angle."""
+    """The right angles by which the text is turned against the page, or -1 for any other angle."""
 
 
 Fields = Callable[[Any, tuple[float, float, float, float]], Iterable[Word]]
-"""The words in a page's form, whose corners are given."""
+"""Gives the words in a page's form for the page's corners."""
 
 
 def read_page(
@@ -99,7 +99,7 @@ def read_page(
     fields: Fields | None = None,
     recognize: Callable[[Any], tuple[list[Word], float]] | None = None,
 ) -> PageWords:
-    """Page `number` (from 0) of a document; one that PDFium can't make out has no words. `recognize` finds the words
+    """Page `number` (from 0) of a document; a page that PDFium cannot read has no words. `recognize` finds the words
     and the height of a page that is a picture.
     """
     try:
@@ -153,8 +153,10 @@ def _read(page: Any, fields: Fields | None) -> PageWords:
 def _widened(
     held: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], depth: int
 ) -> Iterator[int]:
-    """Make pieces of text visible to PDFium's reading of a page that have no width, as those of a single glyph have in
-    a font that is not embedded: it leaves them out, but not where letters have an outline. Their addresses.
+    """Make text without width visible to PDFium.
+
+    PDFium leaves out text without width, such as a single glyph in a font that is not embedded, unless its letters
+    have an outline. Yields the addresses of such pieces.
     """
     sides = [ctypes.c_float() for _ in range(4)]
     for at in range(count(held)):
@@ -180,8 +182,8 @@ def _widened(
 def _words(
     text: Any, box: tuple[float, float, float, float], widened: set[int]
 ) -> Iterator[tuple[Word | None, int, int]]:
-    """Each word inside the box, its quarter, and how many of its characters are unknown. Of `widened`, those that have
-    characters are taken away.
+    """Each word inside the box, its quarter, and its number of unknown characters. Addresses that have characters are
+    removed from `widened`.
     """
     styles: dict[int, _Style] = {}
     faces: dict[int, tuple[bool, bool]] = {}
@@ -238,7 +240,7 @@ def _words(
 
 
 def _letter(code: int) -> str:
-    """The character of a code; "" for one that is no text, or nobody knows which."""
+    """The character for a code; "" if it is no text, or unknown."""
     if 0xE000 <= code < 0xF900:
         return _BULLETS.get(code, "")
     if code in (0xFFFD, 0xFFFE, 0xFFFF, 0xFEFF) or code >= 0xF0000:
@@ -298,7 +300,7 @@ def _face(font: Any) -> tuple[bool, bool]:
 
 
 def _apart(text: Any, last: int, at: int, size: float) -> bool:
-    """Whether two characters in a row stand too far from each other to be of one word."""
+    """Whether two consecutive characters are too far apart to be in one word."""
     x, y = _origin(text, last)
     left, low, right, top = _box(text, last)
     new_x, new_y = _origin(text, at)

@@ -1,7 +1,7 @@
 """PDF into a Document: words in reading order, sections, lists and tables, and the page of every character.
 
-PDFium takes the file apart (`page`); the order is found page by page (`layout`), everything else when all lines
-are known: what repeats (`furniture`), headings, tables, paragraphs. Blocking; PDFium is not thread-safe.
+PDFium parses the file (`page`); the order is found page by page (`layout`), everything else when all lines are known:
+repeated lines (`furniture`), headings, tables, paragraphs. Blocking; PDFium is not thread-safe.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
 
 PAGES: Final = 10_000
-"""Pages of one file, at most."""
+"""The most pages of one file."""
 _ENTRIES: Final = 20_000
 """The most entries of an outline."""
 _SCANNED: Final = 0.9
-"""From this share of picture pages on, a document is a scan: the little text on the others is not its own."""
+"""From this share of picture pages, a document is a scan; the little text on the other pages is not its own."""
 _FEW: Final = 60
-"""Characters on a page with a picture, up to which they are a stamp's."""
+"""Characters on a page with a picture up to which they are only a stamp."""
 _UNKNOWN: Final = 0.5
-"""From this share of unknown characters on, a document counts as unreadable."""
+"""From this share of unknown characters, a document counts as unreadable."""
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft \w+ - .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxp?d?|odt|rtf|md|html?|txt|pptx?|xlsx?|wpd)|untitled.*|"
     r"\(?anonymous\)?|title|document\s?\d*|documento\s?\d*|sem t[ií]tulo.*|slide \d+|powerpoint presentation|"
@@ -50,12 +50,12 @@ _MANY_UNKNOWN: Final = 0.01
 """The share of unknown characters from which they are reported; fewer are mostly ornaments."""
 _TITLE_CHARACTERS: Final = 200
 _SAME_TITLE: Final = 80.0
-"""Per cent."""
+"""The likeness in per cent from which two titles count as the same."""
 
 
 def read(name: str, data: bytes, progress: Progress, recognize: Recognize | None = None) -> Document:
-    """The document in `data`; `progress` is told how many of how many pages have been read. `recognize` finds the words
-    of pages that are pictures.
+    """The document in `data`; `progress` is called with the number of pages read and the total. `recognize` finds the
+    words of pages that are pictures.
 
     Raises UserError: "library.file_locked", "library.file_damaged", "library.file_pages", "library.file_scanned",
     "library.file_empty".
@@ -97,7 +97,7 @@ def read(name: str, data: bytes, progress: Progress, recognize: Recognize | None
 
 
 def _fields(pdf: PdfDocument) -> Fields | None:
-    """What reads the values of the document's form, if it has one."""
+    """A reader for the values of the document's form, if it has one."""
     if pdf.get_formtype() == pdfium.FORMTYPE_NONE:
         return None
     pdf.init_forms()
@@ -105,7 +105,7 @@ def _fields(pdf: PdfDocument) -> Fields | None:
 
 
 def _unread(pages_read: Sequence[PageWords]) -> tuple[Unread, ...]:
-    """Pages that are pictures, read or not, and letters that the file does not name."""
+    """The unread parts: pages that are pictures, recognized or not, and letters that the file does not name."""
     unread: list[Unread] = []
     if recognized := sum(page.recognized for page in pages_read):
         unread.append(("recognized", {"n": recognized, "total": len(pages_read)}))
@@ -119,7 +119,7 @@ def _unread(pages_read: Sequence[PageWords]) -> tuple[Unread, ...]:
 
 
 def _opened(name: str, data: bytes) -> PdfDocument:
-    """A password for changing it only is none."""
+    """The opened document. A password that only protects against changes does not matter."""
     try:
         pdf = PdfDocument(data)
     except PdfiumError as fault:
@@ -142,14 +142,14 @@ def _outline(pdf: PdfDocument) -> list[Entry]:
 
 
 def _height(where: PdfDest | None) -> float | None:
-    """A destination's height above the page's foot, if it states one."""
+    """A destination's height above the page's foot, if given."""
     kind, place = where.get_view() if where else (None, ())
     at = {pdfium.PDFDEST_VIEW_XYZ: 1, pdfium.PDFDEST_VIEW_FITH: 0, pdfium.PDFDEST_VIEW_FITBH: 0}.get(kind, 9)
     return place[at] if at < len(place) else None
 
 
 def _readable(name: str, pages_read: Sequence[PageWords]) -> None:
-    """Raises UserError for a document without words, or hardly any."""
+    """Raise UserError for a document without words, or with hardly any."""
     characters = sum(page.characters for page in pages_read)
     unknown = sum(page.unknown for page in pages_read)
     pictures = sum(page.pictured and page.characters < _FEW for page in pages_read)
@@ -163,14 +163,16 @@ def _readable(name: str, pages_read: Sequence[PageWords]) -> None:
 
 
 def _title(named: str, largest: str) -> str:
-    """The one the file names, unless that is a file's name; as the first page has it, where it is nearly the same."""
+    """The title in the file's properties, unless that is a file name; in the first page's wording if
+    nearly the same.
+    """
     if not named or _NO_TITLE.fullmatch(named):
         return largest
     return largest if fuzz.ratio(named.casefold(), largest.casefold()) >= _SAME_TITLE else named
 
 
 def _largest(lines: Sequence[Line]) -> str:
-    """The words in the largest type of the first page that has words, where it is larger than the body's."""
+    """The words in the largest type of the first page with words, if it is larger than the body's."""
     first = [line for line in lines if line.page == lines[0].page and not line.turned]
     size = max((line.size for line in first), default=0.0)
     words = " ".join(line.text for line in first if line.size >= 0.97 * size).replace("\xad", "")
@@ -178,7 +180,9 @@ def _largest(lines: Sequence[Line]) -> str:
 
 
 def _clean(read: Callable[[], str]) -> str:
-    """A title as pypdfium2 reads it, which raises a fault where one has half a character."""
+    """A title that `read` gives, without invalid and invisible characters; pypdfium2 raises a fault for half a
+    character.
+    """
     try:
         text = read()
     except UnicodeDecodeError as fault:

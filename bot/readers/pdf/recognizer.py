@@ -1,6 +1,6 @@
-"""Recognizes the words on a page that is a picture, by RapidOCR (the extra `ocr`), whose models are in its package.
+"""Recognizes the words on a page that is a picture, with RapidOCR (the extra `ocr`), whose models are in its package.
 
-Loaded before the process's limits hold: from then on it starts no thread and opens no file.
+Loaded before the process's limits apply; afterwards it starts no thread and opens no file.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from bot.readers.pdf.page import Word
 
 _DPI: Final = 150
 _PIXELS: Final = 2_400
-"""Of a page's longer side, at most."""
+"""The most pixels of a page's longer side."""
 _FOUND_IN: Final = 1_280
-"""Pixels of the longer side of the picture in which lines are looked for; more takes more memory."""
+"""Pixels of the longer side of the picture in which lines are detected; more needs more memory."""
 _SIZE: Final = 0.72
-"""Of a line's box, the size of its type."""
+"""The size of the type, as a share of a line's box."""
 _BASE: Final = 0.24
-"""Of a line's box, what is below the base line."""
+"""The part below the base line, as a share of a line's box."""
 _BODY: Final = (0.7, 1.4)
-"""Times the usual size, within which a line's size is the usual one: a box is as high as its letters happen to be."""
+"""Multiples of the usual size that count as the usual one, because a box is as high as its letters happen to be."""
 
 Recognize = Callable[[Any], tuple[list[Word], float]]
-"""The words of a page of PDFium's, and the page's height in points."""
+"""Gives the words of one of PDFium's pages, and the page's height in points."""
 
 
 def loaded() -> Recognize:
-    """Raises ImportError where the package is missing."""
+    """The loaded recognizer. Raises ImportError if the package is missing."""
     import cv2
     import numpy as np
     from rapidocr import RapidOCR
@@ -46,7 +46,7 @@ def loaded() -> Recognize:
         }
     )
 
-    # What it starts, it starts with the first picture that has words.
+    # It starts its threads with the first picture that has words.
     picture = np.full((120, 400, 3), 255, np.uint8)
     cv2.putText(picture, "Ready", (20, 80), cv2.FONT_HERSHEY_SIMPLEX, 2, (0, 0, 0), 3)
     engine(picture, use_cls=False)
@@ -62,7 +62,7 @@ def loaded() -> Recognize:
 
 
 def _words(lines: list[tuple[Any, str]], scale: float) -> Iterator[Word]:
-    """Each line's words, as wide as their letters are many."""
+    """Each line's words, with widths in proportion to their letters."""
     heights = [(max(y for _, y in box) - min(y for _, y in box)) / scale for box, _ in lines]
     usual = statistics.median(heights) if heights else 0.0
     for (box, text), high in zip(lines, heights, strict=True):

@@ -1,6 +1,6 @@
-"""Lines of a PDF that are a table: pieces that stand under each other, parted by gutters that run through all rows.
+"""Finds lines of a PDF that are a table: aligned pieces, separated by gutters through all rows.
 
-Only what is certain is one; what is not stays lines. Knows no PDF.
+Only certain tables count; other lines stay lines. Independent of PDF.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bot.readers.pdf.layout import Cell, Line
 from bot.readers.writer import PAGE
 
 _GUTTER: Final = 0.8
-"""Ems."""
+"""The least width of a gutter in ems."""
 _ROWS: Final = 3
 _ROW_GAP: Final = 2.6
-"""Ems from one base line to the next."""
+"""The most ems from one base line to the next."""
 _LEADING: Final = 1.35
-"""Ems between the lines of one cell, at most."""
+"""The most ems between the lines of one cell."""
 _ALIGNED: Final = 0.7
 """The share of a column's cells that must have the same left edge, right edge or middle."""
 
@@ -30,7 +30,7 @@ Join = Callable[[str, str], str]
 
 @dataclass(slots=True)
 class Table:
-    """Lines [first, last); `rows` all have as many cells as there are columns, whose left edges are `lefts`."""
+    """A table in lines [first, last). All `rows` have one cell per column; `lefts` are the columns' left edges."""
 
     first: int
     last: int
@@ -39,7 +39,9 @@ class Table:
 
 
 def tables(lines: Sequence[Line], headings: Collection[int], join: Join) -> dict[int, Table]:
-    """By their first lines. `headings` are lines that are none of a table's; `join` mends a cell's line ends."""
+    """The tables by their first lines. `headings` are lines that belong to no table; `join` mends a
+    cell's line ends.
+    """
     tables_by_line: dict[int, Table] = {}
     before: Table | None = None
     at = 0
@@ -57,7 +59,7 @@ def tables(lines: Sequence[Line], headings: Collection[int], join: Join) -> dict
 
 
 def _same(before: Table, after: Table, lines: Sequence[Line]) -> bool:
-    """Whether a table goes on over the page."""
+    """Whether a table continues on the next page."""
     return (
         lines[after.first].page == lines[before.last - 1].page + 1
         and len(before.lefts) == len(after.lefts)
@@ -113,7 +115,7 @@ def _table(lines: Sequence[Line], first: int, headings: Collection[int], join: J
 
 
 def _heads(lines: Sequence[Line], first: int, gutters: Sequence[Span], headings: Collection[int]) -> bool:
-    """Whether the line above is the beginning of a cell in the first row, which is set to the foot of that row."""
+    """Whether the line above is the beginning of a cell in the first row, which is aligned to the row's foot."""
     if first == 0 or first - 1 in headings:
         return False
     above, line = lines[first - 1], lines[first]
@@ -128,7 +130,7 @@ def _heads(lines: Sequence[Line], first: int, gutters: Sequence[Span], headings:
 
 
 def _extent(lines: Sequence[Line], first: int, headings: Collection[int]) -> tuple[list[Span], int]:
-    """The gutters that run through all lines from `first` on, and where that ends."""
+    """The gutters through all lines from `first` on, and the line where they end."""
     line = lines[first]
     gutters = _gaps(line)[1:-1]
     most = len(gutters)
@@ -159,7 +161,7 @@ def _pieces(line: Line) -> Sequence[Cell]:
 
 
 def _gaps(line: Line) -> list[Span]:
-    """The clear stretches of a line, those before and after it too."""
+    """The clear stretches of a line, including those before and after its text."""
     cells = _pieces(line)
     return list(
         zip(
@@ -198,7 +200,7 @@ def _aligned(cells: Sequence[Sequence[Cell]], em: float) -> bool:
 
 
 def _goes_on(above: Sequence[str], texts: Sequence[str], gap: float, size: float) -> bool:
-    """Whether a line holds the rest of the cells above it."""
+    """Whether a line continues the cells above it."""
     filled = sum(map(bool, texts))
     if gap > _LEADING * size or filled == len(texts):
         return False

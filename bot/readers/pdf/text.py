@@ -1,6 +1,6 @@
-"""A PDF's lines into paragraphs, lists and tables, with the words that line ends broke made whole.
+"""A PDF's lines as paragraphs, lists and tables, with words that line ends broke joined again.
 
-Knows no PDF; writes through `Writer`.
+Independent of PDF; writes through `Writer`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bot.readers.pdf.tables import tables
 from bot.readers.writer import PAGE, Writer
 
 _GAP: Final = 1.25
-"""A distance above this multiple of the usual one between two lines begins a paragraph."""
+"""A distance between two lines above this multiple of the usual one begins a paragraph."""
 _INDENT: Final = 0.7
-"""Ems."""
+"""The least indent in ems."""
 _SAME_SIZE: Final = 0.1
 _NOTE_SIZE: Final = 0.93
 """The largest size of a footnote, as a share of the text's size."""
 _NOTES: Final = 40
-"""Lines of them between the halves of a paragraph."""
+"""The most lines of notes between the halves of a paragraph."""
 _NOTED: Final = re.compile(r"\d{1,3}\b|[*†‡§¶]")
 _BULLET: Final = re.compile(r"([•▪➢✓◦‣∙●○■□◆▶►·]|[-–](?= ))\s*(?=\S)")
 _NUMBER: Final = re.compile(r"\(?(\d{1,3})[.)]\s+(?=\S)")
@@ -37,7 +37,7 @@ _ADDRESS_END: Final = re.compile(r"(?:://|\bwww\.)\S*$")
 
 
 class Vocabulary:
-    """The words of a document, to tell a hyphen of the word's own from one of the line's end."""
+    """The words of a document, which tell a word's own hyphen from one at a line end."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._words: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class Vocabulary:
             self._words.update(words)
 
     def joined(self, before: str, after: str, mark: str = "") -> str:
-        """Two lines' words as one text; `mark` stands where the second one begins."""
+        """Two lines' words as one text; `mark` is put where the second one begins."""
         if not before or not after:
             return before + mark + after
         broken = _BROKEN.search(before)
@@ -64,7 +64,7 @@ class Vocabulary:
         return f"{before[:-1]}{'-' if self._hyphened(broken[1], first[0]) else ''}{mark}{after}"
 
     def celled(self, before: str, after: str) -> str:
-        """The same for two lines of a narrow cell, which may be broken in any word, without a hyphen."""
+        """The same for two lines of a narrow cell, where a word may be broken without a hyphen."""
         old, new = _FIRST.findall(before)[-1:], _FIRST.match(after)
         if old and new and before.endswith(old[0]):
             whole = self._words[(old[0] + new[0]).casefold()]
@@ -97,7 +97,7 @@ class Composer:
         self._bullets: list[float] = []
 
     def write(self) -> None:
-        """All of it, once."""
+        """Write everything, once."""
         titled = {at for heading in self._headings.values() for at in range(heading.first, heading.last)}
         items = {at for at, line in enumerate(self._lines) if line.cells and _BULLET.match(line.text)}
         tables_by_line = tables(self._lines, titled | items, self._words.celled)
@@ -124,7 +124,7 @@ class Composer:
         self._page = max(page, self._page)
 
     def _text(self, first: int, last: int) -> str:
-        """Lines in one, with a mark where a page begins."""
+        """The lines as one, with a mark where a page begins."""
         text = self._lines[first].text
         for at in range(first + 1, last):
             mark = PAGE * (self._lines[at].page - self._lines[at - 1].page)
@@ -132,8 +132,9 @@ class Composer:
         return _whole(text)
 
     def _prose(self, first: int, last: int, closed: Collection[int]) -> int:
-        """Write the paragraph or list item at `first`, of lines before `last` that are not `closed` to prose; where the
-        next one begins."""
+        """Write the paragraph or list item at `first` from the lines before `last` that are not `closed` to prose.
+        Returns where the next one begins.
+        """
         bullet, number = _BULLET.match(self._lines[first].text), _NUMBER.match(self._lines[first].text)
         if number and int(number[1]) not in (1, self._number + 1):
             number = None
@@ -168,19 +169,19 @@ class Composer:
         return at
 
     def _notes(self, lines: range) -> None:
-        """Write what stands between the halves of a paragraph: before it, where after it would be another page."""
+        """Write the lines between the halves of a paragraph; before it, if after it would be another page."""
         at = lines.start
         while at < lines.stop:
             at = self._prose(at, lines.stop, frozenset())
 
     def _note(self, above: Line, line: Line) -> bool:
-        """Whether a line is set as notes are, on the page of one that is set as the text is."""
+        """Whether a line is set like a note, on the page of a line set like the text."""
         return (
             line.page == above.page and line.size <= _NOTE_SIZE * self._size <= _NOTE_SIZE * above.size * 1.05
         )
 
     def _beyond(self, above: int, at: int, last: int, closed: Collection[int]) -> int | None:
-        """Where a paragraph goes on beyond smaller type at a page's or a column's foot: notes, mostly."""
+        """Where a paragraph continues after smaller type at the foot of a page or column, which is mostly notes."""
         body, end = self._lines[above], at
         while end < min(last, at + _NOTES) and end not in closed and self._note(body, self._lines[end]):
             end += 1
@@ -209,7 +210,7 @@ class Composer:
         return at
 
     def _hangs(self, first: int, at: int) -> bool:
-        """Whether a line is of the item that begins at `first`."""
+        """Whether a line belongs to the item that begins at `first`."""
         head, above, line = self._lines[first], self._lines[at - 1], self._lines[at]
         if _BULLET.match(line.text) or _NUMBER.match(line.text) or not _alike(above, line):
             return False
@@ -222,9 +223,9 @@ class Composer:
         )
 
     def _end(self, first: int, before: int, at: int) -> bool | None:
-        """How a paragraph continues from line `before` with line `at`.
-
-        In the same line of text (False), in a line of its own (True), or not at all (None)."""
+        """How a paragraph continues from line `before` to line `at`: on the same line of text (False), on its own line
+        (True), or not at all (None).
+        """
         above, line = self._lines[before], self._lines[at]
         if not _alike(above, line):
             return None
@@ -250,18 +251,18 @@ class Composer:
         return not full and not (line.text[0].islower() and not ended)
 
     def _row(self, line: Line) -> bool:
-        """Whether it is one of rows, rather than a line of prose with a wide gap."""
+        """Whether it is one of several rows, rather than a line of prose with a wide gap."""
         return len(line.cells) > 2 or (bool(line.cells) and max(len(cell.text) for cell in line.cells) < 40)
 
     def _full(self, above: Line, line: Line) -> bool:
-        """Whether the next line's first word had no more room on the line above."""
+        """Whether the next line's first word did not fit on the line above."""
         each = (line.right - line.left) / max(len(line.text), 1)
         word = len(line.text.split(" ", 1)[0]) + 1
         return above.edges[1] - above.right <= word * each + 0.5 * line.size
 
 
 def _indent(line: Line) -> float:
-    """Within its column."""
+    """The line's indent within its column."""
     return line.left - line.edges[0]
 
 

@@ -1,1 +1,1 @@
-"""Screenplays: Final Draft's files, Fountain, and pages that are set like one; each into `elements`."""
+"""Screenplays: Final Draft's files, Fountain, and pages that are set like a screenplay; each read into `elements`."""

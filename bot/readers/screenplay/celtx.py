@@ -1,7 +1,7 @@
-"""Celtx's .celtx into a screenplay: the desktop program's zip, or the HTML that is saved under that name.
+"""Celtx's .celtx into a screenplay: the desktop program's zip, or HTML saved under that name.
 
-The format has no published description: each script of the project is an HTML file "script-….html", whose
-paragraphs say by their class what they are. All scripts of a project are read, in the order of the archive.
+The format has no published description: each script of the project is an HTML file "script-….html", whose paragraphs'
+classes give their kinds. All scripts of a project are read, in the order of the archive.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _KINDS: Final[dict[str, Kind]] = {
     "text": "general",
     "act": "section",
 }
-"""By a paragraph's class; any other is an action, as in Celtx."""
+"""Kinds by a paragraph's class; any other class is an action, as in Celtx."""
 _CAPITALS: Final = frozenset({"heading", "cue", "transition", "shot", "section"})
-"""What Celtx shows in capitals, however it was typed."""
+"""Kinds that Celtx shows in capitals, whatever was typed."""
 _ONE_LINE: Final = frozenset({"heading", "cue", "section", "parenthetical"})
 _MARKS: Final = {"u": "_", "b": "**", "strong": "**", "i": "*", "em": "*"}
 _UNNAMED: Final = frozenset({"", "screenplay", "script", "untitled"})
-"""Titles that Celtx gives."""
+"""Default titles of Celtx."""
 _META: Final = {"Author": "Author", "DC.source": "Source", "DC.rights": "Copyright", "CX.contact": "Contact"}
 _BLANKS: Final = re.compile(r"[ \t\r\n\f]+")
 _ZIP: Final = b"PK"
@@ -88,7 +88,7 @@ def _elements(root: Node) -> Iterator[Element]:
 
 
 def _words(paragraph: Node) -> str:
-    """What a paragraph says, with marks for how it is set, and "\v" for each of its own line ends."""
+    """The words of a paragraph, with marks of emphasis, and "\v" for each of its own line ends."""
     from lxml import etree
 
     parts: list[str] = []

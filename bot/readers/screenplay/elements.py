@@ -1,7 +1,7 @@
-"""What a screenplay is made of, whichever file it was in, and the Document that shows it.
+"""The elements of a screenplay, whatever its file format.
 
-Words keep Fountain's marks of emphasis (`*slanted*`, `**bold**`, `_underlined_`; a mark that is meant as such has a
-backslash before it); `plain` takes them off. Knows no file format and no work.
+Words keep Fountain's marks of emphasis (`*slanted*`, `**bold**`, `_underlined_`; a literal mark has a backslash before
+it); `plain` removes them. Independent of file formats and works.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _UNSAFE: Final = re.compile(r"[*_]|(?<=\\)\[")
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A paragraph of the page, or what stands unprinted beside it. No line of `text` has blanks at its ends.
+    """A paragraph of the page, or an unprinted element. No line of `text` has blanks at its ends.
 
-    `number` is the scene number that a heading bears ("12A"), `eighths` the length in eighths of a page that the file
-    gives its scene. `dual`: a cue stands LEFT or RIGHT beside another's. `level`: of a section, from 1. `revision`: the
-    number of the last set of revisions that touched it, 0 for none.
+    `number` is a heading's scene number ("12A"), `eighths` the length in eighths of a page that the file gives its
+    scene. `dual`: a cue is LEFT or RIGHT of another's. `level`: of a section, from 1. `revision`: the number of the
+    last set of revisions that changed it, 0 for none.
     """
 
     kind: Kind
@@ -59,14 +59,15 @@ class Element:
 
 
 def omitted(element: Element) -> bool:
-    """Whether it only says that a scene was cut, whose number stays."""
+    """Whether it only says that a scene was cut whose number stays."""
     return element.kind == "heading" and bool(_OMITTED.fullmatch(plain(element.text)))
 
 
 @dataclass(frozen=True, slots=True)
 class Screenplay:
-    """`title_page` has pairs of a key ("Title", "Author" …) and what stands there. `guessed`: the kinds of elements are
-    not the file's, but told from where they stand on its pages."""
+    """A screenplay. `title_page` has pairs of a key ("Title", "Author" …) and its text. `guessed`: the kinds of
+    elements do not come from the file, but from their positions on its pages.
+    """
 
     elements: tuple[Element, ...]
     title_page: tuple[tuple[str, str], ...] = ()
@@ -74,16 +75,16 @@ class Screenplay:
 
     @property
     def title(self) -> str:
-        """In one line; "" where there is none."""
+        """The title on one line; "" if there is none."""
         words = next((text for key, text in self.title_page if key.casefold() == "title"), "")
         return " ".join(plain(words).split())
 
 
 def plain(text: str) -> str:
-    """The words without the marks of emphasis; takes time in proportion to their length.
+    """The words without the marks of emphasis, in linear time.
 
-    A mark opens before a word and closes behind one, on the same line (fountain.io/syntax, "Emphasis"). Behind a
-    backslash it is a sign like others; so is a bracket, which could begin a note.
+    A mark opens before a word and closes after one, on the same line (fountain.io/syntax, "Emphasis"). After a
+    backslash it is an ordinary character; so is a bracket, which could begin a note.
     """
     if "*" not in text and "_" not in text and "\\[" not in text:
         return text
@@ -111,12 +112,14 @@ def _plain_line(line: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Words that hold no emphasis, so that `plain` gives them back."""
+    """Words without emphasis, escaped so that `plain` returns them unchanged."""
     return _UNSAFE.sub(r"\\\g<0>", text)
 
 
 def emphasised(words: str, marks: str) -> str:
-    """Words with marks of emphasis around them, inside the blanks at their ends; as they are if they go over a line."""
+    """Words with marks of emphasis around them, inside the blanks at their ends; unchanged if they span
+    several lines.
+    """
     bare = words.strip()
     if not marks or not bare or "\n" in bare:
         return words
@@ -130,8 +133,9 @@ def lines(text: str) -> str:
 
 
 def title_page(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The pairs of a title page whose lines bear no keys: the first is the title, who wrote it follows "written by",
-    the rest are notes."""
+    """The pairs of a title page whose lines have no keys: the first line is the title, the author follows "written by",
+    the rest are notes.
+    """
     rest = [" ".join(text.split()) for text in texts if text.strip()]
     if not rest:
         return ()

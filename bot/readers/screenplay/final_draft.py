@@ -1,7 +1,7 @@
 """Final Draft's .fdx into a screenplay: scenes with the lengths that the file states, dual dialogue, notes, revisions.
 
-The format has no published description: what is read here is what Final Draft 8 to 13 and those who write for it put
-there. Beats, tags, alternates, omitted scenes and settings are no words of the script and are passed over.
+The format has no published description; this reader follows the files of Final Draft 8 to 13 and of compatible
+programs. Beats, tags, alternates, omitted scenes and settings are not part of the script and are skipped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KINDS: Final[dict[str, Kind]] = {
     "outline 3": "section",
     "outline body": "synopsis",
 }
-"""By a paragraph's Type; any other is "general"."""
+"""Kinds by a paragraph's Type; any other is "general"."""
 _LENGTH: Final = re.compile(r"(?:(\d{1,4})\s+)?(\d{1,4})\s*/\s*([1248])|(\d{1,4})")
 _STYLES: Final = (("Underline", "_"), ("Bold", "**"), ("Italic", "*"))
 
@@ -84,8 +84,9 @@ def _in_capitals(root: Node) -> Iterator[str]:
 
 
 def _elements(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator[Element]:
-    """What the paragraphs in a node say. `side` holds where the next cue stands: LEFT first in a dual dialogue, then
-    RIGHT; 0 outside. `capitals`: the types of paragraphs in capitals."""
+    """The elements of the paragraphs in a node. `side` holds the place of the next cue: LEFT first in a dual dialogue,
+    then RIGHT; 0 outside. `capitals`: the types of paragraphs in capitals.
+    """
     for part in node:
         if local(part) == "DualDialogue":
             yield from _elements(part, [LEFT], capitals)
@@ -95,7 +96,7 @@ def _elements(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator
 
 
 def _paragraph(node: Node, side: list[int], capitals: frozenset[str]) -> Iterator[Element]:
-    """Its own words, then its synopsis and notes; without words there is no paragraph, whatever else it has."""
+    """A paragraph's own words, then its synopsis and notes; without words it is left out with everything else."""
     named = node.get("Type", "General").strip().casefold()
     kind = _KINDS.get(named, "general")
     texts = [part for part in node if local(part) == "Text"]
@@ -138,7 +139,7 @@ def eighths(stated: str) -> int | None:
 
 
 def _styled(node: Node) -> str:
-    """The words of a run, with marks for how they are set."""
+    """The words of a run with marks of emphasis."""
     styles = node.get("Style", "").split("+")
     words = literal("".join(node.itertext()))
     if "AllCaps" in styles:

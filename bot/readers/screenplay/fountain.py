@@ -20,7 +20,7 @@ _HEADING: Final = re.compile(
     re.IGNORECASE,
 )
 _ESTABLISHING: Final = "EST "
-"""In capitals only: "est" is a word of other languages."""
+"""In capitals only, because "est" is a word in other languages."""
 _NUMBER: Final = re.compile(r"#([^#\s][^#]{0,40})#$")
 _FORCED: Final = re.compile(r"\.[^.\s]")
 _KEY: Final = re.compile(r"([^\s:：][^:：\n]{0,60})[:：](.*)")
@@ -29,14 +29,14 @@ _KEYS: Final = frozenset({
     "contact", "copyright", "revision", "episode", "series", "format", "font", "watermark", "header", "footer",
     "título", "titulo", "autor", "autora", "autores", "data", "contato", "créditos", "crédito", "fonte", "direitos",
 })  # fmt: skip
-"""One of them makes the first lines a title page; "FADE IN:" is none."""
+"""One of these keys makes the first lines a title page; "FADE IN:" does not."""
 _EXTENSIONS: Final = re.compile(r"(?:\s*[(（][^()（）]{0,80}[)）])+$")
 _STOPS: Final = re.compile("[.!?,;:。！？、，；：]")
 _CASELESS: Final = 24
-"""Letters of a cue in a script that knows no capitals, where any line looks like one."""
+"""The most letters of a cue in a script without capitals, where any line looks like one."""
 _CUE: Final = 100
 _NOTED: Final = "\ue000"
-"""Stands where a note was, while the text is read."""
+"""Marks the place of a note while the text is read."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
@@ -47,7 +47,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def fountain(text: str) -> Screenplay:
-    """The screenplay that a text in Fountain says, its line ends "\\n"."""
+    """The screenplay for a text in Fountain with "\\n" as line end."""
     text, notes = _without_notes(_without_boneyard(text.replace(_NOTED, "").lstrip("\ufeff")))
     rows = text.split("\n")
     at = next((at for at, row in enumerate(rows) if row.replace(_NOTED, "").strip()), len(rows))
@@ -56,17 +56,17 @@ def fountain(text: str) -> Screenplay:
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line that follows an empty one heads a scene without being told to."""
+    """Whether a line after an empty one is a scene heading without a forcing mark."""
     return bool(_HEADING.match(line)) or line.startswith(_ESTABLISHING)
 
 
 def is_transition(line: str) -> bool:
-    """Whether a line between empty ones is a transition without being told to."""
+    """Whether a line between empty ones is a transition without a forcing mark."""
     return line.endswith(("TO:", "PARA:")) and not any(map(str.islower, line))
 
 
 def is_cue(line: str) -> bool:
-    """Whether a line that follows an empty one, and which words follow, is a cue without being told to."""
+    """Whether a line after an empty one and before words is a cue without a forcing mark."""
     if not line or len(line) > _CUE or line.endswith(("TO:", "PARA:")):
         return False
     name = _EXTENSIONS.sub("", line).strip()
@@ -86,7 +86,7 @@ def _without_boneyard(text: str) -> str:
 
 
 def _without_notes(text: str) -> tuple[str, list[str]]:
-    """The text with a mark for each note, and the notes. None goes across an empty line."""
+    """The text with a mark for each note, and the notes. No note spans an empty line."""
     parts, notes, at = [], [], 0
     start, end, gap = text.find("[["), 0, text.find("\n\n")
     while start >= 0:
@@ -107,7 +107,7 @@ def _without_notes(text: str) -> tuple[str, list[str]]:
 
 
 def _title_page(rows: list[str], at: int) -> tuple[tuple[tuple[str, str], ...], int]:
-    """The pairs at the head of the text, if it has any, and the row behind them."""
+    """The pairs at the head of the text, if it has any, and the row after them."""
     pairs: list[tuple[str, list[str]]] = []
     while at < len(rows) and rows[at].strip():
         row = rows[at].replace(_NOTED, "")
@@ -124,19 +124,19 @@ def _title_page(rows: list[str], at: int) -> tuple[tuple[tuple[str, str], ...], 
 
 
 class _Reading:
-    """One text's; `rows` from `at` on, and the notes whose marks stand in them, in order."""
+    """Reads one text: `rows` from `at` on, and the notes for the marks in them, in order."""
 
     def __init__(self, rows: list[str], notes: list[str], at: int) -> None:
         self._notes = iter(notes)
         self._rows = rows
         self._at = at
         self._early = sum(row.count(_NOTED) for row in rows[:at])
-        """Notes on the title page."""
+        """The number of notes on the title page."""
 
     def elements(self) -> list[Element]:
         elements = list(self._noted(_NOTED * self._early))
         parted = True
-        """Whether a scene, a speech or a transition may begin here: behind an empty line, or what is not printed."""
+        """Whether a scene, a speech or a transition may begin here: after an empty line or an unprinted element."""
         while self._at < len(self._rows):
             row = self._rows[self._at]
             if row.replace(_NOTED, "").strip():
@@ -155,14 +155,14 @@ class _Reading:
     def _element(
         self, kind: Kind, text: str, *, number: str = "", dual: int = 0, level: int = 0
     ) -> Iterator[Element]:
-        """The element, if it has words, and the notes that stood in them."""
+        """The element, if it has words, and the notes inside it."""
         words = lines(text.replace(_NOTED, ""))
         if words or kind == "page_break":
             yield Element(kind, words, number=number, dual=dual, level=level)
         yield from self._noted(text)
 
     def _block(self, row: str, *, parted: bool) -> Iterator[Element]:
-        """What begins in this line, up to its end."""
+        """The elements that begin on this line."""
         line = row.replace(_NOTED, "").strip()
         marked = row.strip()
         follows = self._at + 1 < len(self._rows) and bool(self._rows[self._at + 1].strip())
@@ -205,7 +205,7 @@ class _Reading:
         yield from self._element("heading", line, number=number)
 
     def _speech(self, line: str) -> Iterator[Element]:
-        """A cue, and the lines below it; one of two blanks is an empty line in it."""
+        """A cue and the lines below it; a line of two blanks is an empty line within the speech."""
         name = line.removesuffix("^").rstrip()
         yield from self._element("cue", name.removeprefix("@"), dual=RIGHT if name != line else 0)
         spoken_lines: list[str] = []
@@ -227,7 +227,7 @@ class _Reading:
         yield from self._element("dialogue", "\n".join(spoken_lines))
 
     def _action(self, row: str) -> Iterator[Element]:
-        """A paragraph: up to an empty line, or one that is marked as something else."""
+        """A paragraph up to an empty line, or to a line that is marked as something else."""
         action_lines = [_unforced(row)]
         while self._at < len(self._rows) and (row := self._rows[self._at]).strip():
             start = row.replace(_NOTED, "").strip()
@@ -243,7 +243,7 @@ def _unforced(row: str) -> str:
 
 
 def _beside(elements: list[Element]) -> list[Element]:
-    """With the cue before each one that stands on the right, on the left; without one before, it stands alone."""
+    """The elements with each cue before a right one marked as left; a right cue without one before it stands alone."""
     before: int | None = None
     for place, element in enumerate(elements):
         if element.kind == "cue":

@@ -23,6 +23,6 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def _is_text(member: str) -> bool:
-    """Whether it is the bundle's text, whatever follows "text." in its name; not what macOS keeps beside it."""
+    """Whether it is the bundle's text, whatever follows "text." in its name; macOS's own additional files are not."""
     path = PurePosixPath(member)
     return path.stem == "text" and "__MACOSX" not in path.parts

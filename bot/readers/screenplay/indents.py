@@ -1,9 +1,9 @@
-"""A screenplay told from where its lines stand on the pages of a PDF: a guess, and marked as one.
+"""A screenplay recognized from the positions of lines on a PDF's pages: a guess, and marked as one.
 
 Final Draft, Fade In and Highland print in Courier of 12 points, ten characters to the inch: action and headings at 1.5
 inches, dialogue at 2.5, parentheticals at 3.1, cues at 3.7, transitions at the right (Final Draft's ElementSettings).
-What counts is how far a line stands from where the scene headings do. Two cues in one row begin a dual dialogue, which
-is read column by column. Knows no PDF.
+The distance of a line from the scene headings decides. Two cues in one row begin a dual dialogue, which is read column
+by column. Independent of PDF.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from bot.readers.screenplay.elements import (
 from bot.readers.screenplay.fountain import is_heading
 
 LETTER: Final = 0.6
-"""Width of a letter of Courier, in ems."""
+"""Width of a letter of Courier in ems."""
 _ROW: Final = 0.3
-"""Ems that words of one row may stand apart in height."""
+"""Ems by which words of one row may differ in height."""
 _PARAGRAPH: Final = 1.6
-"""Ems between two rows from which on a new paragraph begins: single spacing is 1."""
+"""Ems between two rows from which a new paragraph begins; single spacing is 1."""
 _GUTTER: Final = 1.5
-"""Letters between the two columns of a dual dialogue, at least."""
+"""The fewest letters between the two columns of a dual dialogue."""
 _CUE: Final = 40
-"""Letters of a cue in a dual dialogue, at most."""
+"""The most letters of a cue in a dual dialogue."""
 _WORDS: Final = 1_500
-"""On a page: no page of a script has as many."""
+"""The most words on a page; no page of a script has as many."""
 _SCENES, _SPEECHES = 2, 2
 """The least numbers of scenes and speeches of a script."""
 _SET: Final = 0.8
@@ -69,8 +69,8 @@ class Placed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a page; `number` is the scene number that stood beside it. `dual`: it is in the LEFT or the RIGHT
-    column of a dual dialogue, and so of this `kind`.
+    """A line of a page; `number` is its scene number. `dual`: it is in the LEFT or the RIGHT column of a dual dialogue,
+    and so of this `kind`.
     """
 
     page: int
@@ -84,7 +84,7 @@ class Row:
 
 
 def rows(words: Sequence[Placed], page: int) -> list[Row]:
-    """The rows of one page, from above, without its number and what says that something goes on."""
+    """The rows of one page from the top, without its number and its "continued" marks."""
     if len(words) > _WORDS:
         return []
     groups: list[list[Placed]] = []
@@ -136,7 +136,7 @@ def _dual(groups: Sequence[Sequence[Placed]]) -> tuple[list[list[Placed]], list[
 
 
 def _gutter(block: Sequence[Sequence[Placed]]) -> float | None:
-    """Where the right column begins: behind the widest strip without a word; None if none is wide enough."""
+    """Where the right column begins: after the widest strip without a word; None if none is wide enough."""
     words = sorted((word for row in block for word in row), key=lambda placed: placed.left)
     widest, begins, right = 0.0, 0.0, words[0].right
     for word in words[1:]:
@@ -147,7 +147,7 @@ def _gutter(block: Sequence[Sequence[Placed]]) -> float | None:
 
 
 def _speech(column: Iterable[list[Placed]], side: int, page: int) -> Iterable[Row]:
-    """The rows of one column: the cue, then what is spoken, with what stands in parentheses apart."""
+    """The rows of one column: the cue, then the speech, with parentheticals as separate rows."""
     kind: Kind | None = None
     closed = True
     for words in column:
@@ -168,7 +168,7 @@ def _text(words: Iterable[Placed]) -> str:
 
 
 def _row(words: list[Placed], page: int) -> Row:
-    """With the scene number off that stands on both sides, or before a heading."""
+    """A row without the scene number that stands on both sides, or before a heading."""
     texts, number = [word.text for word in words], ""
     between = " ".join(texts[1:-1])
     enclosed = len(texts) > 2 and texts[0] == texts[-1] and between == between.upper()
@@ -181,7 +181,7 @@ def _row(words: list[Placed], page: int) -> Row:
 
 
 def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
-    """The screenplay that the rows of all pages make; None where they do not stand as those of one."""
+    """The screenplay from the rows of all pages; None if they are not set like one."""
     headings = [row for row in all_rows if is_heading(row.text)]
     if len(headings) < _SCENES:
         return None
@@ -208,7 +208,7 @@ def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
 
 
 def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
-    """What each row is by how many letters it stands from the margin; None where a script has nothing."""
+    """The kind of each row, by its distance from the margin in letters; None if a script has nothing there."""
     kinds: list[Kind | None] = []
     for at, row in enumerate(body):
         if row.kind is not None:
@@ -237,12 +237,12 @@ def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
 
 
 def _follows(row: Row, other: Row) -> bool:
-    """Whether the other row stands right below."""
+    """Whether the other row is directly below."""
     return row.page == other.page and other.base - row.base < _PARAGRAPH * row.size
 
 
 def _elements(body: Sequence[Row], kinds: Iterable[Kind]) -> list[Element]:
-    """Rows of a kind that follow each other are one paragraph; a speech that a page parted is one again."""
+    """The elements: consecutive rows of one kind form a paragraph, and a speech that a page break split is joined."""
     elements: list[Element] = []
     last: Row | None = None
     for row, kind in zip(body, kinds, strict=True):

@@ -1,6 +1,6 @@
 """Open Screenplay Format (.osf, and Fade In's .fadein, a zip with one in it) into a screenplay.
 
-Versions 1.2 to 4, after the header file and the sample documents of github.com/OpenScreenplayFormat/osf-sdk.
+Versions 1.2 to 4, following the header file and the sample documents of github.com/OpenScreenplayFormat/osf-sdk.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KINDS: Final[dict[str, Kind]] = {
     "new act": "section",
     "end of act": "section",
 }
-"""By the name of a paragraph's style, else of the first style below it that is here; any other is "general"."""
+"""Kinds by the name of a paragraph's style, else of its first base style in this table; any other is "general"."""
 _KEYS: Final = {
     "title": "Title",
     "author": "Author",
@@ -55,7 +55,7 @@ _KEYS: Final = {
     "draft": "Draft date",
     "contact": "Contact",
 }
-"""By the bookmark of a paragraph on the title page."""
+"""Keys by the bookmark of a paragraph on the title page."""
 _OLD_KEYS: Final = {
     "title": "Title",
     "written_by": "Author",
@@ -63,14 +63,14 @@ _OLD_KEYS: Final = {
     "drafts": "Draft date",
     "contact": "Contact",
 }
-"""By the attribute of `info` in versions that have no title page of their own."""
+"""Keys by the attribute of `info` in versions without a title page of their own."""
 _MARKS: Final = (("underline", "_"), ("bold", "**"), ("italic", "*"))
 _CAPITALS: Final = 1
-"""Of a style's effects (SCRIPT_ATTR_EFFECT_CAPITALS in osfdefs.h)."""
+"""The bit for capitals in a style's effects (SCRIPT_ATTR_EFFECT_CAPITALS in osfdefs.h)."""
 _DEEPEST: Final = 20
-"""Styles below a style."""
+"""The longest chain of base styles."""
 _TAGGED_BEFORE: Final = 20
-"""The first version with a run's look in its attributes; earlier ones have tags in its words."""
+"""The first version with a run's formatting in its attributes; earlier ones have tags in its words."""
 _TAG: Final = re.compile(
     r'<(/?)(b|i|u|strike|font|size|color|bgcolor|revision|link)(?:="[^"<>]{0,200}")?>', re.IGNORECASE
 )
@@ -102,7 +102,9 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Styles:
-    """`below`: the style that a style changes. `capitals`: whether it is set in capitals, where it says so."""
+    """The styles. `below`: the base style of each style. `capitals`: whether a style is set in capitals,
+    if it says so.
+    """
 
     below: dict[str, str]
     capitals: dict[str, bool]
@@ -120,7 +122,7 @@ class _Styles:
         return cls(below, capitals)
 
     def chain(self, named: str) -> Iterator[str]:
-        """A style and those below it."""
+        """A style and its base styles."""
         for _ in range(_DEEPEST):
             if not named:
                 return
@@ -148,7 +150,7 @@ def _paragraphs(root: Node, part: str) -> Iterator[Node]:
 
 
 def _paragraph(node: Node, styles: _Styles, *, tagged: bool) -> Iterator[Element]:
-    """What a paragraph says, then its synopsis and note. A cue that begins a dual dialogue is LEFT."""
+    """A paragraph's element, then its synopsis and note. A cue that begins a dual dialogue is LEFT."""
     style = node.find("style")
     look: Mapping[str, str] = dict(style.attrib) if style is not None else {}
     named = _base(style) if style is not None else ""
@@ -191,7 +193,7 @@ def _styled(text: Node) -> str:
 
 
 def _tagged(words: str) -> str:
-    """The words of a run in which tags such as "<b>" say how they are set."""
+    """The words of a run whose formatting is given by tags such as "<b>"."""
     parts, at, on = [], 0, {"b": False, "i": False, "u": False}
 
     def add(end: int) -> None:
@@ -208,7 +210,7 @@ def _tagged(words: str) -> str:
 
 
 def _with_dual(elements: list[Element]) -> list[Element]:
-    """With the cue behind a LEFT one and its words on the right."""
+    """The elements, with the cue after a LEFT one, and its words, on the right."""
     left = False
     for place, element in enumerate(elements):
         if element.kind == "cue":
@@ -221,7 +223,7 @@ def _with_dual(elements: list[Element]) -> list[Element]:
 
 
 def _titles(root: Node) -> tuple[tuple[str, str], ...]:
-    """By the bookmarks of the title page's paragraphs; by their order where it has none."""
+    """The title page's pairs, by its paragraphs' bookmarks, or by their order if it has none."""
     page = [
         (_KEYS.get(node.get("bookmark", "").casefold(), ""), _page_text(node))
         for node in _paragraphs(root, "titlepage")

@@ -1,7 +1,7 @@
 """Trelby's .trelby into a screenplay (`fileformat.txt` of github.com/trelby/trelby, versions 1 to 3).
 
-A text of lines: settings, which begin with "#" or stand between "#Begin-…" and "#End-…", then the script, whose
-lines begin with how the line ends and what it is part of.
+A text of lines: first settings, which begin with "#" or are between "#Begin-…" and "#End-…", then the script, whose
+lines begin with their kind of line end and of element.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _KINDS: Final[dict[str, tuple[Kind, str]]] = {
     "%": ("note", "Note"),
     "@": ("section", "Act break"),
 }
-"""By a line's second character: the kind, and its name in the settings. Any other is an action."""
+"""Kinds, with their names in the settings, by a line's second character. Any other is an action."""
 _JOINS: Final = {"&": "", "|": "\n", ">": " "}
-"""What a line end means, by a line's first character. "." ends the element, and any other is a blank."""
+"""The meaning of a line end, by a line's first character. "." ends the element, and any other is a blank."""
 _CAPITALS: Final = frozenset({"Scene", "Character", "Transition", "Shot", "Act break"})
-"""Shown in capitals unless the settings say otherwise."""
+"""Kinds shown in capitals unless the settings say otherwise."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
@@ -43,7 +43,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def _settings(rows: list[str]) -> tuple[list[str], set[str], list[str]]:
-    """The lines of the title page, what is in capitals, and the lines of the script."""
+    """The lines of the title page, the kinds in capitals, and the lines of the script."""
     titles: list[str] = []
     capitals = set(_CAPITALS)
     script: list[str] = []

@@ -1,7 +1,7 @@
-"""Elements of HTML into words: what stands inside a line (links, raised and lowered letters, readings, formulas,
+"""Turns HTML elements into words: inline elements (links, superscripts and subscripts, ruby readings, formulas,
 pictures), tables and lists.
 
-Data are a grid of cells; what is merely laid out in columns is ordinary blocks. Knows no other blocks: see `walker`.
+Data tables become a grid of cells; columns for mere layout become ordinary blocks. `walker` handles all other blocks.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ _REFERENCES = frozenset(("noteref", "doc-noteref"))
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 _TOLD = frozenset(("title", "desc", "text", "foreignobject"))
 _AT_ONCE: Final = 16
-"""Superscripts and readings inside each other that are still told apart."""
+"""The deepest nesting of superscripts and readings that is distinguished."""
 _NOTE = re.compile(r"\s*[\[(]?(?:\d{1,4}|[*†‡]{1,4})[\])]?\s*")
 _SIGN = re.compile(r"[\s↩↑⏎⮐^¶§🔗\ufe0e\ufe0f]+")
 _FILE_NAME = re.compile(r"[^\s/]{1,80}\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
 _DEEPEST: Final = 8
-"""A list in lists beyond that is indented no further."""
+"""Lists nested deeper are indented no further."""
 
 _PADDING: Final = 50_000
-"""Empty cells that a table may need to be one: beyond that its rows are written as paragraphs."""
+"""The most empty cells that a table may need; with more its rows are written as paragraphs."""
 
 
 class Inline(Visible):
-    """Collects words in `frames`: the last one takes them, and an element that must see its own first opens another.
+    """Collects words in `frames`: words go to the last frame, and an element that must see its own words first opens
+    another.
 
     `see` is called for each link with its address.
     """
@@ -94,17 +95,19 @@ class Inline(Visible):
         return partial(self._end_link, "#" in href, not kinds.isdisjoint(_REFERENCES))
 
     def _end_link(self, inside: bool, reference: bool) -> None:
-        """Of those to a place in the book, numbers that cling to words are notes', and mere signs lead back."""
+        """End a link. Among links within the book, a number attached to a word is a note, and a mere sign
+        leads back.
+        """
         text = "".join(self._frames.pop())
         if reference or (inside and _NOTE.fullmatch(text) and not self._before().isspace()):
             words = text.strip(" \t\n\r[]()" + PAGE)
-            blank = "" if any(self._frames) else " "  # behind a note's own number
+            blank = "" if any(self._frames) else " "  # after a note's own number
             self._add(f"[{words}]{blank}{PAGE * text.count(PAGE)}" if words else text)
         else:
             self._add(PAGE * text.count(PAGE) if inside and _SIGN.fullmatch(text) else text)
 
     def _raised(self, attributes: Attributes, kinds: frozenset[str]) -> Closer | None:
-        """A power; the letters of an ordinal and the numbers of notes stand as they are."""
+        """Handle a superscript as a power; ordinal letters and note numbers are kept as they are."""
         return self._end_raised if self._aside() else None
 
     def _end_raised(self) -> None:
@@ -114,11 +117,11 @@ class Inline(Visible):
         self._add(f"^{text}" if power and (before.isalnum() or before == ")") else text)
 
     def _before(self) -> str:
-        """The last character of the words so far, "" where there are none."""
+        """The last character of the words so far; "" if there are none."""
         return next((part[-1] for part in reversed(self._frames[-1]) if part), "")
 
     def _ruby(self, attributes: Attributes, kinds: frozenset[str]) -> Closer:
-        """Its readings stand behind all of it, so that a word of several signs stays whole."""
+        """Write ruby readings after the whole element, so that a word of several characters stays together."""
         self._rubies.append([])
         return self._end_ruby
 
@@ -139,7 +142,7 @@ class Inline(Visible):
         self._alternative = words
         self._add(
             words if len(words) == 1 else f" {words} "
-        )  # one letter is a drop cap, part of the word after it
+        )  # one letter is a drop cap, part of the following word
 
     def _formula(self, attributes: Attributes, kinds: frozenset[str]) -> None:
         if words := plain(attributes.get("alttext", "")).strip():
@@ -160,7 +163,7 @@ class Inline(Visible):
         self._svg -= 1
 
     def _tell(self, attributes: Attributes, kinds: frozenset[str]) -> Closer | None:
-        """A drawing's title, description or lettering; a page's title is no part of its text."""
+        """Write a drawing's title, description or lettering; a page's title is not part of its text."""
         if not self._svg:
             self._instead()
             return None
@@ -178,7 +181,7 @@ class Inline(Visible):
 
 
 class Tabled(Inline):
-    """Writes tables. One inside a cell of another is words of that cell."""
+    """Writes tables. A table inside another's cell becomes words of that cell."""
 
     def __init__(
         self,
@@ -195,11 +198,11 @@ class Tabled(Inline):
         self._cell = self._heads = False
 
     def _break(self) -> None:
-        """A block begins or ends here, as far as its surroundings can have blocks."""
+        """Begin or end a block, if the surroundings can contain blocks."""
         raise NotImplementedError
 
     def _flush(self) -> None:
-        """Write what has been collected, as what it is."""
+        """Write the collected words as the block that they form."""
         raise NotImplementedError
 
     def _block(self, attributes: Attributes, kinds: frozenset[str]) -> Closer:
@@ -229,7 +232,7 @@ class Tabled(Inline):
 
     def _table_part(self, tag: str, attributes: Attributes) -> Closer | None:
         assert self._grid is not None
-        self._flush()  # what stands in no cell
+        self._flush()  # text outside any cell
         if tag in ("td", "th"):
             self._frames.append([])
             self._cell = True
@@ -252,7 +255,7 @@ class Tabled(Inline):
 
 
 class Listed(Tabled):
-    """Writes items. In the cell of a table they are words of that cell."""
+    """Writes list items. In a table cell they become words of that cell."""
 
     def __init__(
         self,
@@ -265,8 +268,8 @@ class Listed(Tabled):
         super().__init__(writer, survey, label, progress, see)
         self._lists: list[tuple[int | None, int]] = []  # the next number, and the step
         self._item: tuple[int, int | None] | None = None
-        self._naming = self._term = False  # inside a term, behind one
-        self._glued: int | None = None  # where a definition begins that is still without words
+        self._naming = self._term = False  # inside a term, after one
+        self._glued: int | None = None  # where a definition without words so far begins
         self._listed: dict[str, Opener] = {
             **dict.fromkeys(("ul", "menu", "dir", "dl"), partial(self._list, False)),
             "ol": partial(self._list, True),
@@ -280,11 +283,11 @@ class Listed(Tabled):
         (depth, at), self._item = self._item, None
         label = f"{at}."
         if words.startswith(label) and not words[len(label) : len(label) + 1].isdigit():
-            words = words[len(label) :].lstrip(". ") or words  # LibreOffice writes them out as well
+            words = words[len(label) :].lstrip(". ") or words  # LibreOffice also writes them as text
         self._writer.item(words, depth=depth, number=at)
 
     def _list(self, ordered: bool, attributes: Attributes, kinds: frozenset[str]) -> Closer:
-        """Its items; one that counts down says where from, or has no numbers here."""
+        """Open a list. A list that counts down needs a given start, otherwise its items have no numbers."""
         self._fresh()
         down = "reversed" in attributes
         counts = ordered and ("start" in attributes or not down)
@@ -298,7 +301,7 @@ class Listed(Tabled):
         self._lists.pop()
 
     def _fresh(self) -> None:
-        """Begin anew, also inside a heading or code; not inside a cell."""
+        """Start a new block, even inside a heading or code, but not inside a cell."""
         if self._cell:
             self._add(" ")
         else:
@@ -332,7 +335,7 @@ class Listed(Tabled):
         return self._end_name
 
     def _close_up(self, sign: str) -> None:
-        """Go on behind the last word."""
+        """Continue directly after the last word."""
         self._frames[-1][:] = ["".join(self._frames[-1]).rstrip(" \t\n\r"), sign]
 
     def _end_name(self) -> None:

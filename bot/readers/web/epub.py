@@ -1,7 +1,7 @@
-"""EPUB 2 and 3 into a Document: the chapters in their order, each under what the table of contents says.
+"""EPUB 2 and 3 into a Document: the chapters in order, with headings from the table of contents.
 
-From the container to the package, from its spine to the chapters (EPUB 3.3, 4 and 5). Unpacks in memory, follows no
-address out of the book, runs nothing.
+It follows the container to the package, and its spine to the chapters (EPUB 3.3, 4 and 5). It unpacks in memory,
+follows no address out of the book, and runs nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
 _OBFUSCATED: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""How fonts are kept from being lifted out (EPUB 3.3, 4.4, and Adobe's): no lock on the words."""
+"""Methods that protect fonts from extraction (EPUB 3.3, 4.4, and Adobe's); they do not lock the text."""
 _CHAPTERS: Final = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "image/svg+xml")
 _NCX: Final = "application/x-dtbncx+xml"
 _HTML: Final = (".xhtml", ".html", ".htm")
@@ -51,7 +51,7 @@ _LANGUAGE = re.compile(r"\s*([A-Za-z]{2})(?:[-_]\w{1,20})*\s*")
 
 @dataclass(slots=True)
 class Package:
-    """The book's metadata; `spine` are its chapters' files in reading order."""
+    """The book's metadata; `spine` has the chapters' files in reading order."""
 
     title: str = ""
     language: str = ""
@@ -60,12 +60,11 @@ class Package:
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The book in `data`; `progress` is told how many of its chapters have been written.
+    """The book in `data`; `progress` is called with the number of chapters written.
 
-    `pages` are those that the book says its printed edition has, where it counts them from 1 without a gap. A chapter
-    that is missing or damaged is left out. Raises UserError: "library.file_locked", "library.file_bomb",
-    "library.file_damaged" where no chapter can be read, "library.file_scanned" or "library.file_empty" where none
-    has words.
+    `pages` are those of the printed edition, if the book lists them from 1 without a gap. A chapter that is missing or
+    damaged is left out. Raises UserError: "library.file_locked", "library.file_bomb", "library.file_damaged" if no
+    chapter can be read, "library.file_scanned" or "library.file_empty" if none has words.
     """
     archive = Archive(name, data)
     if _locked(archive):
@@ -125,7 +124,7 @@ def _still(progress: Progress, chapters_done: int, total: int, elements: int) ->
 
 
 def _pages_of(archive: Archive, name: str, files: list[str]) -> Iterator[tuple[str, bytes]]:
-    """The markup of those that can be read, as UTF-8."""
+    """The markup of the readable files, as UTF-8."""
     for file in files:
         try:
             yield file, _markup(name, archive.read(file))
@@ -135,7 +134,7 @@ def _pages_of(archive: Archive, name: str, files: list[str]) -> Iterator[tuple[s
 
 
 def _markup(name: str, data: bytes) -> bytes:
-    """XHTML as a parser of HTML reads it."""
+    """XHTML in a form that an HTML parser can read."""
     text = text_of(name, data)
     text = _SUBSET.sub("", text[:_PROLOGUE], count=1) + text[_PROLOGUE:]
     first, *rest = text.split("<![CDATA[")
@@ -146,7 +145,9 @@ def _markup(name: str, data: bytes) -> bytes:
 
 
 def _label(file: str, pages: dict[tuple[str, str], str]) -> Label:
-    """Where pages begin in a chapter: as the book's list of pages says, if it has one, else its chapters."""
+    """Where pages begin in a chapter: from the book's list of pages if it has one, else from the
+    chapter's own marks.
+    """
 
     def listed(attributes: Attributes) -> str | None:
         return pages.get((file, attributes["id"])) if "id" in attributes else None
@@ -167,7 +168,7 @@ def _locked(archive: Archive) -> bool:
 
 
 def _package(archive: Archive) -> Package:
-    """As the book's package says; without one, its pages in the order in which they were packed."""
+    """The book's package; for a book without one, its pages in the order in which they were packed."""
     try:
         root = archive.xml(_CONTAINER).find("{*}rootfiles/{*}rootfile")
         opf = root.get("full-path", "") if root is not None else ""
@@ -189,7 +190,7 @@ def _parsed_package(archive: Archive, opf: str) -> Package:
     parsed.title = next(filter(None, _metadata(package, "title")), "")
     codes = (_LANGUAGE.fullmatch(words) for words in _metadata(package, "language"))
     parsed.language = next((match[1].lower() for match in codes if match), "")
-    if parsed.language == "en":  # what programs put there that were not told
+    if parsed.language == "en":  # default value of programs without a given language
         parsed.language = ""
     items = {entry.get("id", ""): entry for entry in package.iterfind("{*}manifest/{*}item")}
     members = {member.lower(): member for member in archive.names}
@@ -210,13 +211,13 @@ def _parsed_package(archive: Archive, opf: str) -> Package:
 
 
 def _metadata(package: Element, name: str) -> Iterator[str]:
-    """Of Dublin Core's 15 elements."""
+    """The values of one of Dublin Core's 15 elements."""
     for element in package.iterfind(f"{{*}}metadata//{{http://purl.org/dc/elements/1.1/}}{name}"):
         yield " ".join("".join(element.itertext()).split())[:1000]
 
 
 def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Contents:
-    """The table of contents of the navigation documents, else of the NCX."""
+    """The table of contents from the navigation documents, else from the NCX."""
     for file, page in _pages_of(archive, "", navigation):
         contents = from_navigation(file, tree(page))
         if contents.entries:
@@ -230,7 +231,7 @@ def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Con
 
 
 def _damaged(error: UserError) -> str:
-    """Go on without what is damaged; anything else is worse."""
+    """Returns "" for a damaged part, so that reading continues; raises any other error."""
     if error.key != "library.file_damaged":
         raise error
     return ""

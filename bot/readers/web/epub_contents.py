@@ -1,6 +1,6 @@
-"""An EPUB's table of contents and list of pages, and which headings its chapters lack.
+"""An EPUB's table of contents and list of pages, and the headings that its chapters lack.
 
-EPUB 3 has both in a navigation document (EPUB 3.3, 7), EPUB 2 in an NCX (OPF 2.0.1, 2.4.1). Knows no archive.
+EPUB 3 has both in a navigation document (EPUB 3.3, 7), EPUB 2 in an NCX (OPF 2.0.1, 2.4.1). Independent of archives.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _DEEPEST: Final = 6
-"""Levels of headings that a Document has."""
+"""The number of heading levels in a Document."""
 _SIGNS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the contents: its title after those above it, and where it leads ("" for nowhere)."""
+    """A line of the contents: its title after those above it, and its target ("" for none)."""
 
     path: tuple[str, ...]
     file: str
@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Contents:
-    """`pages` are the printed numbers by the file and id where they begin."""
+    """The contents. `pages` are the printed numbers by the file and id where they begin."""
 
     entries: list[Entry] = field(default_factory=list)
     pages: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -42,7 +42,9 @@ class Contents:
 
 @dataclass(slots=True)
 class Place:
-    """How a chapter stands in the book: headings to write before it and at ids in it; how far its own go inwards."""
+    """A chapter's place in the book: the headings to write before it and at ids in it, and how many levels its own
+    headings move down.
+    """
 
     shift: int = 0
     before: list[tuple[int, str]] = field(default_factory=list)
@@ -50,7 +52,7 @@ class Place:
 
 
 def address(base: str, href: str) -> tuple[str, str]:
-    """The member and the fragment that `href` means within the member `base`; outside of the book, no member's name."""
+    """The member and the fragment that `href` means within the member `base`; outside the book, no member's name."""
     path, _, fragment = href.partition("#")
     file = posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(path))) if path else base
     return file, unquote(fragment)
@@ -67,7 +69,7 @@ def from_navigation(base: str, root: Element) -> Contents:
         path: list[str] = []
         for line in nav.iter("a", "span"):
             if next(line.iterancestors("a", "span", "nav")) is not nav:
-                continue  # within another line, or another list's
+                continue  # inside another line, or in another list
             title = tidy("".join(line.itertext())).replace("\n", " ")
             where = address(base, href) if (href := line.get("href")) else ("", "")
             if pages:
@@ -105,10 +107,10 @@ def _source(base: str, point: Element) -> tuple[str, str]:
 
 
 def places(chapters: Sequence[tuple[str, Survey]], entries: Iterable[Entry]) -> list[Place]:
-    """How each chapter (its file, and its survey) stands in the book, in the order given.
+    """Each chapter's place in the book, in the order given; a chapter is its file and its survey.
 
-    A chapter's highest heading takes the level that the contents give the chapter; a file that the contents do not
-    name goes on where the one before it was.
+    A chapter's highest heading gets the level that the contents give the chapter; a file that the contents do not name
+    continues the previous one.
     """
     by_file: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -164,7 +166,7 @@ def _letters(title: str) -> str:
 
 
 def _alike(left: str, right: str) -> bool:
-    """Whether two titles are the same, or one the other with its number or a subtitle."""
+    """Whether two titles are the same, or one is the other with a number or a subtitle."""
     left, right = _letters(left), _letters(right)
     return bool(left and right) and (left in right or right in left)
 
@@ -178,7 +180,7 @@ def counted(pages: Iterable[str]) -> bool:
 def titles_by_place(
     chapters: Sequence[tuple[str, Survey]], chapter_places: Sequence[Place]
 ) -> Mapping[tuple[str, str], str]:
-    """The heading that each address leads to; a file's own is its first."""
+    """The heading that each address leads to; a file's own address leads to its first heading."""
     titles: dict[tuple[str, str], str] = {}
     for (file, survey), place in zip(chapters, chapter_places, strict=True):
         own = [title for _, title in (*place.before[-1:], *place.named.values())]

@@ -1,7 +1,7 @@
-"""HTML into a Document: as browsers show it, less what belongs to the site rather than to the page.
+"""HTML into a Document: as browsers show it, without the parts that belong to the site rather than to the page.
 
-How broken markup is read: see `markup`; its two readings: `survey` and `walker`.
-Fetches nothing, runs nothing, follows no address.
+`markup` reads broken markup; `survey` and `walker` are the two readings. It fetches nothing, runs nothing and follows
+no address.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _DECLARED_WITHIN = 4096
-"""Bytes. Browsers look at 1024 (HTML standard, 13.2.3.2); comments before it are longer at times."""
+"""The bytes in which an encoding is looked for. Browsers use 1024 (HTML standard, 13.2.3.2), but comments before it may
+be longer.
+"""
 _ENCODINGS = re.compile(
     r"(?:iso-?8859|windows-|cp|koi8|gb|big5|euc|shift_jis|sjis|iso-2022|mac|tis-)[\w.:-]*|latin-?[1-9]",
     re.IGNORECASE,
 )
-"""Those that a page may name: Python knows others that are no encodings of letters."""
+"""Encodings that a page may name; Python has others that do not encode letters."""
 _WESTERN = frozenset(("iso8859-1", "ascii", "latin-1"))
 """Read as windows-1252 (Encoding standard, 4.2)."""
 _BETWEEN = re.compile(r"\s+(?:[|–—·•«»:-]|::|\|\|)\s+|:\s+")
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The page in `data`; `progress` is told how many thousand of its elements have been written.
+    """The page in `data`; `progress` is called with the thousands of elements written.
 
-    Its title is its <title>, without the site's name where that stands beside the first heading, else the first
-    heading, else the file's name. Raises UserError: "library.file_empty" also where there is nothing to be seen,
-    "library.file_binary", "library.file_encoding".
+    Its title is its <title>, without the site's name if that accompanies the first heading; else the first heading,
+    else the file's name. Raises UserError: "library.file_empty" also if nothing is visible, "library.file_binary",
+    "library.file_encoding".
     """
     page = text_of(name, data).encode("utf-8", "replace")
     handler = SurveyHandler(None, lambda done: progress(0, 1))
@@ -61,7 +63,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
 
 def title_of(survey: Survey) -> str:
-    """A page's own title, "" where it has none."""
+    """A page's own title; "" if it has none."""
     titles = [heading.title for heading in survey.own if not heading.quoted]
     first = next((heading.title for heading in survey.own if heading.level == 1), titles[0] if titles else "")
     if first and _plain(first) in map(_plain, _BETWEEN.split(survey.title)):
@@ -70,16 +72,16 @@ def title_of(survey: Survey) -> str:
 
 
 def text_of(name: str, data: bytes) -> str:
-    """The markup in `data`, by its byte-order mark, else as UTF-8 where it is that, else as it says, else by its shape.
+    """The markup in `data`, decoded by its byte-order mark, else as valid UTF-8, else as declared, else by its shape.
 
-    UTF-8 comes before what a page says: hardly any other text happens to be valid UTF-8, and pages that were
-    converted still name what they were. Raises UserError as `decode` does.
+    UTF-8 precedes the declaration, because hardly any other text is valid UTF-8 by chance, and converted pages often
+    still declare their former encoding. Raises UserError as `decode` does.
     """
     declared = _declared(data)
     if declared is None or data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return decode(name, data)
     try:
-        if b"\x1b" not in data:  # which ISO 2022 writes its letters with
+        if b"\x1b" not in data:  # the character with which ISO 2022 begins its letters
             data.decode("utf-8")
             return decode(name, data)
     except UnicodeDecodeError:
@@ -91,7 +93,7 @@ def text_of(name: str, data: bytes) -> str:
 
 
 def _declared(data: bytes) -> str | None:
-    """The encoding that a page or an XML file names for itself, if it can be that and is not UTF-8."""
+    """The encoding that a page or an XML file declares, if it is possible and not UTF-8."""
     match = _DECLARED.search(data, 0, _DECLARED_WITHIN)
     if not match:
         return None

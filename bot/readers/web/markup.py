@@ -1,12 +1,12 @@
-"""HTML and XHTML as a stream of elements and words, less what nobody sees.
+"""HTML and XHTML as a stream of elements and words, without invisible ones.
 
-No tree is built: a page of a hundred thousand elements inside each other costs no stack, and a large one hardly any
-memory. Knows no files and writes nothing: see `survey` and `walker`, the two readings.
+No tree is built, so a page with a hundred thousand nested elements uses no stack, and a large one hardly any memory.
+Independent of files, and writes nothing: `survey` and `walker` are the two readings.
 
-How tags are told from text, and what closes what, is libxml2's (since 2.14 by the tokenizer of the HTML standard,
-13.2.5). It differs from browsers where elements stand where they may not: what belongs to no cell stays inside its
-table (`walker` writes it before, as browsers show it), formatting is not carried on from one paragraph to the next, and
-`<x/>` closes itself, as XHTML means it.
+libxml2 decides how tags differ from text and which tag closes which (since 2.14 with the tokenizer of the HTML
+standard, 13.2.5). It differs from browsers for misplaced elements: text outside a cell stays inside its table (`walker`
+writes it before the table, as browsers show it), formatting is not carried over to the next paragraph, and `<x/>`
+closes itself, as in XHTML.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from bot.readers.writer import PAGE
 
 Attributes = Mapping[str, str]
 Walked = Callable[[int], None]
-"""Told now and then how many elements have been walked over."""
+"""Called now and then with the number of elements visited."""
 Label = Callable[[Attributes], str | None]
-"""The number of the page that begins with an element, as printed, for one that begins a page."""
+"""The printed number of the page that begins with an element; None if no page does."""
 
 BREAK: Final = "\v"
-"""Within collected text: a line ends here. Other line ends are blanks."""
+"""A line end within collected text. Other line ends are blanks."""
 
 _LEFT_OUT = frozenset((
     "script", "style", "template", "nav", "noscript", "iframe", "video", "audio", "select", "datalist", "button",
     "textarea", "annotation", "annotation-xml", "rp",
 ))  # fmt: skip
 _DECORATION = frozenset(("a", "b", "em", "i", "small", "span", "strong", "sub", "sup", "svg"))
-"""`aria-hidden` on these means a picture or a twin of the words beside it; on a whole page, an open menu."""
+"""`aria-hidden` on these means a picture or a repetition of the adjacent words; on a whole page, an open menu."""
 _LEFT_OUT_CLASSES = frozenset(("mw-editsection", "pagenum", "pageno"))
-"""What MediaWiki puts beside headings, and Project Gutenberg's page numbers in the middle of sentences."""
+"""MediaWiki's additions to headings, and Project Gutenberg's page numbers in the middle of sentences."""
 _UNSEEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _PREFIXES = frozenset(("h", "html", "xhtml", "m", "math", "mml", "svg"))
-"""Those by which XHTML's own elements go; Word's `o:p` is no paragraph."""
+"""The prefixes of XHTML's own elements; Word's `o:p` is no paragraph."""
 _MAIN = frozenset(("main", "article"))
 _FURNITURE = frozenset(("header", "footer", "aside", "banner", "contentinfo", "complementary"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NO_ATTRIBUTES: Final[Attributes] = {}
 _NO_KINDS: Final[frozenset[str]] = frozenset()
 _LONGEST_HEADING: Final = 200
-"""Characters; what is longer is a paragraph set large."""
+"""The most characters of a heading; a longer one is a paragraph in large type."""
 _BLANKS = re.compile(r"[ \t\n\r]+")
 _ENDS = re.compile(rf" *{BREAK}[ {BREAK}]*")
 _CHARACTERS: dict[int, str | None] = {
     **dict.fromkeys((*range(9), *range(0x0E, 0x20), *range(0x7F, 0xA0))),  # controls
     **dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF)),  # without width, also inside words
-    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A))),  # that turn text round
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A))),  # that change the text's direction
     **dict.fromkeys((0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
     **dict.fromkeys((0x2028, 0x2029), BREAK),
 }
 
 
 def tidy(text: str) -> str:
-    """Collected text with its blanks as people see them, its breaks as line ends, and its page marks."""
+    """Collected text with blanks as people see them, breaks as line ends, and its page marks."""
     words = cleaned(text).strip(" \t\n\r")
     if not words.isprintable() or "  " in words:
         words = _BLANKS.sub(" ", words)
@@ -69,7 +69,9 @@ def tidy(text: str) -> str:
 
 
 def titled(text: str) -> tuple[str, str]:
-    """The title in a heading's collected text, without the sign that leads to itself; and what is too much for one."""
+    """The title in a heading's collected text without the sign that links to itself; and the part that is too long for
+    a title.
+    """
     words = tidy(text).rstrip(" \n¶§🔗")
     title, _, rest = words.partition("\n")
     if len(words) <= _LONGEST_HEADING:
@@ -78,12 +80,12 @@ def titled(text: str) -> tuple[str, str]:
 
 
 def plain(text: str) -> str:
-    """A stranger's text without our own marks."""
+    """Text from a file without our own marks."""
     return text.replace(PAGE, " ").replace(BREAK, " ")
 
 
 def cleaned(text: str) -> str:
-    """Text without the characters that nobody sees; every kind of blank is a plain one."""
+    """Text without invisible characters, and with every kind of blank as a plain one."""
     return text if text.isascii() and text.isprintable() else text.translate(_CHARACTERS)
 
 
@@ -101,7 +103,7 @@ def level_of(tag: str, attributes: Attributes, kinds: frozenset[str]) -> int:
 
 
 def names_of(tag: str, attributes: Attributes) -> list[str]:
-    """The names by which links refer to this place."""
+    """The names with which links refer to this place."""
     if not attributes:
         return []
     names = (attributes.get("id"), attributes.get("name") if tag == "a" else None)
@@ -109,7 +111,7 @@ def names_of(tag: str, attributes: Attributes) -> list[str]:
 
 
 def number(text: str | None, otherwise: int) -> int:
-    """An attribute's whole number, as in the HTML standard's rules for parsing integers, of at most nine digits."""
+    """An attribute's whole number of at most nine digits, by the HTML standard's rules for parsing integers."""
     match = re.match(r"\s*([+-]?\d{1,9})", text or "")
     return int(match[1]) if match else otherwise
 
@@ -124,24 +126,24 @@ class Target(Protocol):
 
 
 def parse(data: bytes, target: Target) -> None:
-    """Tell `target` what is in `data`, which is UTF-8."""
+    """Report to `target` the content of `data`, which is UTF-8."""
     parser = etree.HTMLParser(target=cast(Any, target), encoding="utf-8", huge_tree=True)
-    with suppress(etree.XMLSyntaxError):  # there is no element in it
+    with suppress(etree.XMLSyntaxError):  # it has no element
         etree.fromstring(data, parser)
 
 
 def tree(data: bytes) -> etree._Element:
-    """The root element of what is in `data`, which is UTF-8: small, and no deeper than 2,048 elements."""
+    """The root element of `data`, which is UTF-8; for small files, at most 2,048 elements deep."""
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root: etree._Element | None = etree.fromstring(data, parser)  # None where there is no element
+    root: etree._Element | None = etree.fromstring(data, parser)  # None without an element
     return etree.Element("html") if root is None else root
 
 
 class Visible:
     """A target of `parse` that gets the visible parts: `opened`, `words`, `closed`, `turned`.
 
-    `count` elements have begun so far, the hidden ones too: the same number for the same element in each reading.
-    `progress` is told it now and then.
+    `count` is the number of elements begun so far, including hidden ones; an element has the same number in each
+    reading. `progress` is called with it now and then.
     """
 
     def __init__(self, label: Label | None, progress: Walked) -> None:
@@ -160,7 +162,7 @@ class Visible:
         prefix, colon, local = tag.partition(":")
         if colon and prefix in _PREFIXES:
             tag = local
-        if not attributes:  # most elements: asked no further
+        if not attributes:  # most elements have none
             if tag in _LEFT_OUT or tag == "dialog":
                 self._hidden = 1
             else:
@@ -207,7 +209,7 @@ class Visible:
             or (tag == "dialog" and "open" not in attributes)
             or (
                 tag == "div" and attributes.get("title") in ("header", "footer")
-            )  # LibreOffice's running ones
+            )  # LibreOffice's running headers and footers
             or (tag in _DECORATION and attributes.get("aria-hidden") == "true")
             or ("class" in attributes and not _LEFT_OUT_CLASSES.isdisjoint(attributes["class"].split()))
             or ("style" in attributes and bool(_UNSEEN.search(attributes["style"])))
@@ -215,10 +217,10 @@ class Visible:
 
 
 def is_main(tag: str, kinds: frozenset[str]) -> bool:
-    """Whether this holds what the page is about."""
+    """Whether this holds the page's main content."""
     return tag in _MAIN or bool(kinds and kinds & _MAIN)
 
 
 def is_furniture(tag: str, kinds: frozenset[str]) -> bool:
-    """Whether this is the site's rather than the page's, when it stands outside of `is_main`."""
+    """Whether this belongs to the site rather than to the page, if it is outside `is_main`."""
     return tag in _FURNITURE or bool(kinds and kinds & _FURNITURE)

@@ -1,6 +1,6 @@
-"""A first reading of HTML: what has to be known of all of it before its first word is written.
+"""The first reading of HTML: finds what must be known before the first word is written.
 
-Which tables are data, what headings there are and which ids lead to them, where pages begin. Writes nothing.
+Which tables are data, which headings there are and which ids lead to them, where pages begin. Writes nothing.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Heading:
     main: bool = False
     furniture: bool = False
     led: bool = False
-    """Whether words stand before it."""
+    """Whether words precede it."""
 
 
 @dataclass(slots=True)
 class _Table:
-    """An open one: what tells data from a page laid out in columns."""
+    """An open table, with the signs that tell data from page layout."""
 
     ordinal: int
     layout: bool
     labelled: bool = False
     blocks: bool = False
-    """Whether there are headings, code or tables of several cells in it."""
+    """Whether it contains headings, code or tables of several cells."""
     cells: int = 0
     row: int = 0
     widest: int = 0
@@ -69,18 +69,18 @@ class Survey:
 
     @property
     def own(self) -> list[Heading]:
-        """The page's, without the site's."""
+        """The page's headings, without the site's."""
         inside = [heading for heading in self.headings if heading.main]
         return inside or [heading for heading in self.headings if not (self.main and heading.furniture)]
 
     @property
     def boxed(self) -> bool:
-        """Whether headings inside quotes are no sections: not so where a page sets all its text in as quotes."""
+        """Whether headings inside quotes are no sections; false if a page puts all its text into quotes."""
         return 2 * sum(heading.quoted for heading in self.headings) <= len(self.headings)
 
 
 class SurveyHandler(Visible):
-    """The first reading."""
+    """Makes the survey."""
 
     def __init__(self, label: Label | None, progress: Walked) -> None:
         super().__init__(label, progress)

@@ -1,6 +1,6 @@
 """HTML into a Document's words: the second reading, which writes its blocks.
 
-Knows no files and no encoding: see `html` and `epub`.
+Independent of files and encodings; see `html` and `epub`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _CODE_START = re.compile(rf"^[\s{PAGE}]*{PAGE}\n?")
 class Walker(Listed):
     """Writes one file's words. `survey` is the `Survey` of it.
 
-    `see` says which heading a link's address leads to, "" for none. Headings are moved inwards by `shift` levels;
-    where an id in `named` stands, a heading (level, title) is written that the file itself has not, as `given` was
-    before it: a paragraph behind it that says the same again is left out. Where there are pages, `label` says which
-    elements begin one. `furniture` is left out beside a `main`.
+    `see` returns the heading that a link's address leads to, "" for none. Headings move down by `shift` levels. At an
+    id in `named` a heading (level, title) is written that the file itself lacks, as `given` was before the file; a
+    following paragraph that repeats it is left out. `label` says which elements begin a page. `furniture` is left out
+    if there is a `main`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Walker(Listed):
         self._named = dict(named or {})
         self._closers: list[Closer | None] = []
         self._main = self._quotes = self._pre = 0
-        self._headings: list[int] = []  # of open ones: the level, 0 once it is written
+        self._headings: list[int] = []  # of open headings: the level, 0 once written
         self._caption = False
         self._openers: dict[str, Opener] = {
             **self._inline,
@@ -155,7 +155,7 @@ class Walker(Listed):
             self._write_item(words)
         elif self._quotes:
             self._writer.quote(words)
-        elif not (self._caption and words == self._alternative):  # pandoc says a picture's caption twice
+        elif not (self._caption and words == self._alternative):  # pandoc repeats a picture's caption
             self._writer.paragraph(words)
 
     def _write_heading(self, level: int, text: str) -> None:
