@@ -1,7 +1,7 @@
-"""The slash commands: the table of verbs, and two that are in no row of it.
+"""The slash commands: the table of verbs, and two that are not in the table.
 
 /free-chat switches whether plain messages in one of the bot's threads are for the bot; /setup shows the checklist of a
-server to those who manage it.
+server to people who manage it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def load(client: Client) -> None:
-    """Add all commands to the client's tree, the listener for windows, and the handler of faults."""
+    """Add all commands to the client's tree, with the listener for windows and the handler of faults."""
     intake, tree = client.intake, client.tree
     offer = intake.autocomplete.choices
     for work in WORKS:
@@ -70,7 +70,7 @@ class FreeChat(commands.Cog):
         else:
             await threads.set_free_chat(location.space, thread_row.real, on)
             name = discord.utils.escape_markdown(interaction.user.display_name)
-            # For everybody in the thread, because it concerns what the bot reads.
+            # Shown to everybody in the thread, because it concerns what the bot reads.
             await interaction.response.send_message(
                 say("welcome.free_chat_on" if on else "welcome.free_chat_off", who=name),
                 allowed_mentions=discord.AllowedMentions.none(),
@@ -79,7 +79,7 @@ class FreeChat(commands.Cog):
     async def _may(
         self, interaction: discord.Interaction[Client], location: Location, thread_row: ThreadRow
     ) -> bool:
-        """Whether the person may manage threads, or has begun the conversation."""
+        """Whether the person may manage threads, or began the conversation."""
         if interaction.permissions.manage_threads:
             return True
         sessions = self._client.app.records.sessions

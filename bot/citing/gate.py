@@ -1,7 +1,7 @@
 """Checks citations while an answer streams: no marker reaches a reader without its passage.
 
-Words that are quoted have to stand in the passage; white space, typography and emphasis aside. Pure text work; knows
-neither where the passages came from nor who wrote the answer.
+Quoted words must be in the passage, ignoring white space, typography and emphasis. Pure text work; independent of the
+passages' origin and the answer's author.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)*_]*\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+")
 
 SHARED = 2
-"""Content words that a statement and its passage have in common, where the statement has as many.
+"""The content words that a statement and its passage must share, if the statement has as many.
 
-Of 742 questions of FaQuAD with at least three content words, 99.6 % share two with the passage that answers
-them, and 12 % with another question's; one word is shared with 36 % of those.
+Of 742 questions of FaQuAD with at least three content words, 99.6 % share two with the passage that answers them, and
+12 % with another question's; 36 % of those share one word.
 """
 
 TAIL_CHARS = 480
-"""Of a statement: as much of it as is compared with a passage, back from its marker."""
+"""The most characters of a statement that are compared with a passage, back from its marker."""
 
 Terms = Callable[[str], Sequence[str]]
 SPECIFIC_WORDS = 2
-"""A quotation of fewer different content words could stand anywhere."""
+"""The fewest different content words of a specific quotation; one with fewer could be from anywhere."""
 
 _IDLE = frozenset().union(*FUNCTION_WORDS.values())
 _TOKEN = re.compile(r"\w+")
@@ -40,7 +40,7 @@ _ALIKE = {
     **dict.fromkeys("‘’‚‛‹›′`´", "'"),
     **dict.fromkeys("‐‑‒–—―−", "-"),
     "…": "...",
-    **dict.fromkeys("*_\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # emphasis, and what prints as nothing
+    **dict.fromkeys("*_\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # emphasis, and invisible characters
 }
 
 
@@ -55,7 +55,7 @@ def sentences(text: str) -> list[str]:
 
 
 class Statement(NamedTuple):
-    """The sentence that a marker closes, the last one before it with a content word, and its content words."""
+    """The sentence before a marker (the last one with a content word), and its content words."""
 
     text: str
     terms: frozenset[str]
@@ -63,7 +63,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A passage as statements are checked against it; `heading` says what it is about."""
+    """A passage that statements are checked against; `heading` says what it is about."""
 
     text: str
     heading: str
@@ -75,18 +75,18 @@ class Source:
 
     @cached_property
     def language(self) -> str:
-        """The one whose function words hold the passage together."""
+        """The language with the most function words in the passage."""
         counts = function_word_counts(self.text)
         return max(counts, key=counts.__getitem__)
 
     @cached_property
     def _content(self) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
-        """The content words of each sentence, and those of all of them and the heading."""
+        """The content words of each sentence, and those of all sentences and the heading."""
         by_sentence = {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
         return by_sentence, frozenset(self.terms(self.heading)).union(*by_sentence.values())
 
     def quote(self, terms: Set[str]) -> str | None:
-        """The sentence that shares most of the `terms`; None where the passage has too few of them."""
+        """The sentence that shares most of the `terms`; None if the passage has too few of them."""
         by_sentence, all_terms = self._content
         if not terms or len(terms & all_terms) < min(SHARED, len(terms)):
             return None
@@ -98,7 +98,7 @@ class Source:
 
 
 def function_word_counts(text: str) -> dict[str, int]:
-    """How many words of a text are function words, by language."""
+    """The number of function words in a text, by language."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return {
         language: sum(word in function_words for word in words)
@@ -107,14 +107,14 @@ def function_word_counts(text: str) -> dict[str, int]:
 
 
 class CitationGate:
-    """Passes an answer's text on with only those markers [n] whose passage n bears its statement out in words.
+    """Passes on an answer's text with only those markers [n] whose passage n supports their statement.
 
-    `[n]`: the statement and the passage (or its heading) share SHARED content words, one of them in a sentence of the
-    passage, which becomes the quote. `terms` gives the content words of a text, stemmed, without stop words.
-    `[n "its own words"]`: the words have to stand in the passage, at least two content words among them, and
-    become the quote. Words that do not stand there take the marker with them; too few of them count for nothing.
-    They stand in for the shared words only where the statement is in another language than the passage:
-    `abroad` says so of one that does not show its own. Readers see `[n]` either way.
+    `[n]`: the statement and the passage (or its heading) must share SHARED content words, at least one of them in a
+    sentence of the passage, which becomes the quote. `terms` gives the content words of a text, stemmed, without stop
+    words. `[n "its own words"]`: the words must be in the passage, with at least two content words, and become the
+    quote. If they are not in the passage, the marker is removed; if they are too few, they are ignored. They replace
+    the shared words only if the statement is in another language than the passage; `abroad` says so for a statement
+    that does not show its language. Readers see `[n]` in both cases.
     """
 
     def __init__(
@@ -128,20 +128,20 @@ class CitationGate:
         self._scanner = Scanner()
         self._tail = ""
         self._statement: Statement | None = None
-        """What the next marker closes; None while that is not known."""
+        """The statement that the next marker closes; None while that is unknown."""
         self._checks: dict[tuple[int, str | None], str | None] = {}
-        """The quote for each number and quotation that was asked for behind this statement."""
+        """The quote for each number and quotation that was checked after this statement."""
         self._borne = ""
         """The last statement whose marker stayed."""
         self.quotes: dict[int, str] = {}
-        """Number of each passage that was cited, with its quote; in order of first mention."""
+        """The number of each cited passage with its quote, in order of first mention."""
         self.dropped = 0
-        """How many numbers were taken out of the text."""
+        """How many numbers were removed from the text."""
         self.unborne: list[str] = []
         """The statements that have lost their markers, in order."""
 
     def add(self, passage: str, heading: str = "") -> None:
-        """One passage more, which has the next number: a model may look things up while it answers."""
+        """Add a passage, which gets the next number, because a model may look things up while it answers."""
         self._sources.append(Source(passage, heading, self._terms))
 
     def feed(self, text: str, *, last: bool = False) -> str:
@@ -153,7 +153,7 @@ class CitationGate:
             elif numbers := self._checked(part):
                 pieces.append(f"{part.space}[{']['.join(map(str, numbers))}]")
                 continue
-            else:  # without what stood here, "[1[2]]" would become a marker
+            else:  # without the text removed here, "[1[2]]" would become a marker
                 plain = "?" if is_begun(self._tail) else ""
             if plain:
                 self._tail = (self._tail + plain)[-TAIL_CHARS:]
@@ -173,9 +173,7 @@ class CitationGate:
             for sentence in reversed(sentences(self._tail)):
                 if terms := frozenset(self._terms(sentence)):
                     if len(self._tail) == TAIL_CHARS and self._tail.startswith(sentence):
-                        sentence = (
-                            sentence.partition(" ")[2] or sentence
-                        )  # it may begin in the middle of a word
+                        sentence = sentence.partition(" ")[2] or sentence  # it may begin inside a word
                     self._statement = Statement(sentence, terms)
                     break
         numbers: list[int] = []
@@ -196,7 +194,7 @@ class CitationGate:
         return numbers
 
     def _remember(self, statement: str, *, borne: bool) -> None:
-        """Which statements have a marker: one that goes on behind it is still the same."""
+        """Note which statements have a marker; a statement that continues after its marker stays the same."""
         before = self.unborne[-1] if self.unborne else None
         same = before is not None and statement.startswith(before)
         if borne:
@@ -229,7 +227,7 @@ class Quotation:
 
 
 class Verbatim:
-    """A passage in which quotations are found."""
+    """A passage that is searched for quotations."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -239,7 +237,7 @@ class Verbatim:
         return _plain(self.text)
 
     def find(self, words: str) -> Quotation | None:
-        """The stretch of the passage that `words` quote; None where they do not stand in it as whole words."""
+        """The stretch of the passage that `words` quote; None if the passage does not have them as whole words."""
         plain_words = _plain(words)[0].strip(" \"'")
         plain, places = self._plain
         at = plain.find(plain_words) if plain_words else -1
@@ -253,7 +251,7 @@ class Verbatim:
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
-    """The text in lower case with one space for each stretch of white space, and each character's place."""
+    """The text in lower case with one space for each stretch of white space, and each character's original offset."""
     characters: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
@@ -269,11 +267,11 @@ def _plain(text: str) -> tuple[str, list[int]]:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether a word goes on across this place."""
+    """Whether a word continues across this offset."""
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
 def _content(text: str) -> set[str]:
-    """The words that ask or say something, whatever the language; single letters do not."""
+    """The content words of a text in any language; single letters do not count."""
     words = {token.strip("_").lower() for token in _TOKEN.findall(text)}
     return {word for word in words if word not in _IDLE and (len(word) > 1 or word.isdigit())}

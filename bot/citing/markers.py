@@ -1,8 +1,8 @@
-"""Finds citation markers in a text that comes in pieces: `[2]`, `[1, 3-5]`, `[2 "its own words"]`.
+"""Finds citation markers in a text that arrives in pieces: `[2]`, `[1, 3-5]`, `[2 "its own words"]`.
 
 Models also write `【2†source】`, `[^2]`, `[Passage 2]`, `(Passage 2)`, `<cite>2</cite>`, `[II]`, `\\[2\\]` or
-`&#91;2&#93;`: whatever a reader would take for a marker is one. Pure text work. How the text is cut into pieces makes
-no difference to what is found.
+`&#91;2&#93;`: everything that a reader would see as a marker is one. Pure text work. The result does not depend on how
+the text is cut into pieces.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 LONGEST = 480
-"""Characters of a marker with its quotations. Nothing longer is held back, or taken for one."""
+"""The most characters of a marker with its quotations. Longer text is neither held back nor a marker."""
 
 _WIDEST = 20  # of a range of numbers
 _DIGITS = 3
@@ -20,7 +20,7 @@ _PASSAGE = {
     "fonte", "fontes", "passagem", "passagens", "trecho", "trechos", "fuente", "fuentes", "pasaje", "pasajes", "quelle",
     "quellen",
 }  # fmt: skip
-"""Names of a passage; in parentheses one of them has to stand before the number."""
+"""Names of a passage; in parentheses one of them must precede the number."""
 _LABELS = _PASSAGE | {
     "doc", "docs", "document", "documents", "footnote", "quote", "ref", "refs", "reference", "references", "documento",
     "documentos", "referência", "referências", "cita", "citas", "n", "no", "nr", "num",
@@ -34,9 +34,9 @@ _FRAMES = {
     "parenthesis": (r"[(（]", r"[)）]"),
     "tag": (rf"<\s*{_TAG}\s*>", rf"<\s*/\s*{_TAG}\s*>"),
 }
-"""What opens and closes a marker."""
+"""The opening and closing brackets of a marker."""
 _QUOTE = "\"“”„‟«»‘’‚'＂"
-# White space, what prints as nothing, emphasis, and the backslash of an escape.
+# White space, invisible characters, emphasis, and the backslash of an escape.
 _FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~\\\\]*+"
 _IGNORED = re.compile(_FILL)
 _OPENING = re.compile(
@@ -44,7 +44,7 @@ _OPENING = re.compile(
 )
 _CLOSINGS = {name: re.compile(closing, re.IGNORECASE) for name, (_, closing) in _FRAMES.items()}
 _ANY_CLOSING = re.compile("|".join(closing for _, closing in _FRAMES.values()), re.IGNORECASE)
-# The beginning of a bracket that is not there yet: a backslash, an entity, a tag.
+# An incomplete bracket: a backslash, an entity, a tag.
 _BEGINNING = r"\\|&[#\w]{0,8}|<\s{0,2}/?\s{0,2}[a-z]{0,8}\s{0,2}"
 _BRACKET_BEGUN = re.compile(rf"(?:{_BEGINNING})\Z", re.IGNORECASE)
 _NEVER_FOLLOWS = tuple("[(.,;!?'\"/|=+")
@@ -53,13 +53,13 @@ _WORD_END = re.compile(rf"{_FILL}[.:#]?{_FILL}")
 _NUMBER = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?=[IVX])X{0,2}(?:IX|IV|V?I{0,3})(?![^\W_])")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
-# What models put behind a number: a full stop, and where it stands: [4:0†source], [2†L1-L3].
+# Additions of models after a number: a full stop, or a position such as [4:0†source], [2†L1-L3].
 _BEHIND = re.compile(rf"{_FILL}(?:[./]|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
 _QUOTATION = re.compile(rf"[:,]?{_FILL}[{_QUOTE}]")
 _SEPARATOR = re.compile(rf"(?:[,;–—-]|(?:and|und|et|e|y|&)(?![\w#])){_FILL}", re.IGNORECASE)
-# What may become a separator, a place, a quotation or a closing bracket once more of it is there.
+# An incomplete separator, position, quotation or closing bracket.
 _BEGUN = re.compile(rf"(?::[\s\d]*|a|an|u|un|{_BEGINNING}|[,:]{_FILL})\Z", re.IGNORECASE)
-# A quotation ends at the first closing mark after which the marker ends or the next number comes.
+# A quotation ends at the first closing mark that is followed by the marker's end or the next number.
 _QUOTATION_ENDS = {
     name: re.compile(rf"[{_QUOTE}](?={_FILL}(?:{closing}|[,;]{_FILL}\d))", re.IGNORECASE)
     for name, (_, closing) in _FRAMES.items()
@@ -71,9 +71,9 @@ Entries = tuple[tuple[int, str | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker as it was `written`: its numbers, each with the words it quotes; `space` stands before it.
+    """One marker as it was `written`: its numbers, each with the words it quotes; `space` precedes it.
 
-    Without numbers it stands for what began a marker, was none, and is left out.
+    Without numbers it is the beginning of a false marker, which is left out.
     """
 
     entries: Entries
@@ -82,16 +82,16 @@ class Marker:
 
 
 class Scanner:
-    """Cuts a text into what is plain and what is a marker; holds back what may yet become one."""
+    """Divides a text into plain text and markers; holds back what may still become a marker."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, text: str, *, last: bool = False) -> list[str | Marker]:
-        """What is certain so far; with the `last` piece also the rest, without an unclosed marker."""
+        """The parts that are certain so far; with the `last` piece also the rest, without an unclosed marker."""
         text = self._held + text
         parts: list[str | Marker] = []
-        start = at = 0  # what comes before `start` has been passed on
+        start = at = 0  # the text before `start` has been passed on
         while opening := _OPENING.search(text, at):
             verdict = _verdict(text, opening, last=last)
             if verdict is None:
@@ -104,19 +104,19 @@ class Scanner:
             space = text[opened - 1] if opened > start and text[opened - 1].isspace() else ""
             before = text[start : opened - len(space)]
             start = at = opened + length
-            if not entries:  # the beginning of a marker that is none
+            if not entries:  # the beginning of a false marker
                 before, space = before + ("" if last and start == len(text) else space), ""
             parts += [before, Marker(entries, space, text[opened:start])]
         unfinished = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 16))
         cut = unfinished.start() if unfinished else len(text)
         if not last and cut > start and text[cut - 1].isspace():
-            cut -= 1  # it goes with a marker that is taken out
+            cut -= 1  # removed together with a marker
         self._held = text[cut:]
         return list(filter(None, [*parts, text[start:cut]]))
 
 
 def is_begun(text: str) -> bool:
-    """Whether a marker has begun at the end of `text`, so that what follows could close it."""
+    """Whether a marker has begun at the end of `text`, so that the following text could close it."""
     for opening in _OPENING.finditer(text, max(0, len(text) - LONGEST)):
         alone = opening.lastgroup == "parenthesis" and not text[opening.end() :].strip()
         if not alone and _verdict(text, opening, last=False) is None:
@@ -125,7 +125,7 @@ def is_begun(text: str) -> bool:
 
 
 def unmarked(text: str) -> str:
-    """A book's own words, its `[1]` as `(1)`: in square brackets a reader would take it for a marker of ours."""
+    """A book's own words with `[1]` as `(1)`, because readers would mistake square brackets for our marker."""
     scanner = Scanner()
     parts = [*scanner.feed(text), *scanner.feed("", last=True)]
     return "".join(
@@ -135,9 +135,9 @@ def unmarked(text: str) -> str:
 
 
 def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Entries] | None:
-    """What the text from an opening bracket on is, as (characters, entries); None while it cannot be told.
+    """The meaning of the text from an opening bracket on, as (characters, entries); None while it is uncertain.
 
-    (0, ()): no marker. (n, ()): n characters that began one and go. Looks at LONGEST characters.
+    (0, ()): no marker. (n, ()): n characters of a false marker, to be removed. Looks at LONGEST characters.
     """
     if text[opening.end() : opening.end() + 1] in _NEVER_FOLLOWS:
         return 0, ()
@@ -153,7 +153,7 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
     ranging = False
     at = _past(_IGNORED, rest, len(opening[0]))
     while at < len(rest):
-        if entries:  # a comma may stand last
+        if entries:  # a comma may come last
             if closing := closing_pattern.match(rest, at):
                 return closing.end(), tuple(entries)
             if not over and _BRACKET_BEGUN.match(rest, at):
@@ -206,7 +206,7 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
 
 
 def _value(number: str) -> int:
-    """Of decimal digits, or of a Roman number up to XXIX."""
+    """The value of decimal digits, or of a Roman number up to XXIX."""
     if number.isdecimal():
         return int(number)
     values = [_ROMAN_DIGITS[letter] for letter in number]
@@ -219,13 +219,13 @@ def _value(number: str) -> int:
 def _unclosed(
     rest: str, quotation: int, n: int, closes: re.Pattern[str], *, last: bool
 ) -> tuple[int, Entries]:
-    """What becomes of a marker whose quotation never ends: it ends at the first bracket, if there is one."""
+    """The result for a marker whose quotation never ends: it ends at the first bracket, if there is one."""
     if closing := closes.search(rest, quotation):
         return closing.end(), ((n, rest[quotation : closing.start()]),)
     return len(rest) if last else quotation, ()
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a pattern ends that matches at this place, be it nothing."""
+    """Where a pattern that matches at this offset ends, even if the match is empty."""
     match = pattern.match(text, at)
     return match.end() if match else at

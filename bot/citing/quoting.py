@@ -1,4 +1,4 @@
-"""Answers without a model: which part of a passage to quote."""
+"""Answers without a model: selects the part of a passage to quote."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 QUOTE_CHARS = 600
-"""The most that is quoted of one passage."""
+"""The most characters that are quoted from one passage."""
 
 
 def why_quoted(say: Words, answerer: str | None, *, demo: bool, introduced: bool, cites: bool) -> str:
-    """Why passages are quoted in place of an answer by `answerer` (None: nobody's part)."""
+    """The sentence that says why passages are quoted in place of an answer by `answerer`, None for no model."""
     if answerer is None:
         return say("rules.extractive")
     if demo and not introduced:
@@ -29,10 +29,10 @@ def why_quoted(say: Words, answerer: str | None, *, demo: bool, introduced: bool
 
 
 def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
-    """A verbatim stretch of at most `limit` characters: whole sentences or rows around those that say most.
+    """A verbatim stretch of at most `limit` characters: whole sentences or rows around the most relevant ones.
 
-    `terms` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a
-    table stand under its heading.
+    `terms` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a table
+    get its heading.
     """
     text = text.strip()
     if len(text) <= limit:
@@ -42,7 +42,7 @@ def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS)
     spans = _spans(text, heads)
     gains = [
         0
-        if any(start <= begin < rows for start, rows, _ in heads)  # a table's heading comes along
+        if any(start <= begin < rows for start, rows, _ in heads)  # with the table's heading
         else len(terms.intersection(content_terms(text[begin:end], language)))
         for begin, end in spans
     ]
@@ -65,7 +65,9 @@ def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS)
 
 
 def _heads(text: str, limit: int) -> list[tuple[int, int, int]]:
-    """Where tables begin, where their rows do, and where they end; those whose heading leaves room for rows."""
+    """Where tables begin, where their rows begin, and where they end; only tables whose heading leaves
+    room for rows.
+    """
     lines = split_lines(text)
     heads = [
         (lines[table.first].start, lines[table.first + table.head].start, lines[table.last - 1].end)
@@ -76,7 +78,7 @@ def _heads(text: str, limit: int) -> list[tuple[int, int, int]]:
 
 
 def _spans(text: str, tables: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """Where the sentences stand, and the lines of tables; in order, none empty."""
+    """The offsets of sentences and of table lines; in order, none empty."""
     spans: list[tuple[int, int]] = []
     at = 0
     for start, _, stop in [*tables, (len(text), 0, len(text))]:
@@ -90,9 +92,9 @@ def _spans(text: str, tables: list[tuple[int, int, int]]) -> list[tuple[int, int
 
 
 def quoted(n: int, passage: Passage, part: str) -> str:
-    """The excerpt as Markdown: its heading, its number, and the words as they stand in the book.
+    """The excerpt as Markdown: its heading, its number, and the words as they are in the book.
 
-    What the book itself has in square brackets stands in round ones: only `[n]` is a marker.
+    Square brackets of the book become round ones, because only `[n]` is a marker.
     """
     lines = "\n".join(f"> {line}".rstrip() for line in unmarked(part).splitlines())
     heading = unmarked(f"**{passage.heading or passage.title}** · {passage.source}")

@@ -1,1 +1,1 @@
-"""From words to what is heard."""
+"""Turns words into speech, and speech into words."""

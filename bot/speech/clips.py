@@ -1,7 +1,7 @@
-"""Narration as files: made beside the run, posted once the text is shown, one after another in each place.
+"""Narration as files: made while the run continues, posted once the text is shown, one after another in each place.
 
-For platforms that have no voice channel: each brings how a clip is packed and how it is posted. Which clips are still
-wanted is kept in the database, so that any process can drop what another one makes.
+For platforms without a voice channel, each of which supplies how a clip is packed and posted. The database stores which
+clips are still wanted, so that any process can drop what another one makes.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from storage.readings import ReadingRow, Readings
 
 DIGITS: Final = 8
-"""How many characters of the run's id a clip's name has."""
+"""The number of characters of the run's id in a clip's name."""
 LONGEST_S: Final = 600.0
 """The longest clip in seconds; the rest of a longer text is not narrated."""
 WAITING: Final = 200
-"""The most clips that wait in a process; more are not begun."""
+"""The most clips that wait in a process; further ones are not begun."""
 POST_S: Final = 120.0
 AUDIO_TOKENS_A_SECOND: Final = 1_250 / 60
-"""What OpenAI counts for a minute of speech (its pricing page: $12 per million are about $0.015 a minute)."""
+"""Tokens that OpenAI counts per second of speech (its pricing page: $12 per million are about $0.015 a minute)."""
 CHARACTERS_A_SECOND: Final = 10
-"""Of slow speech, so that the reserved amount is rather too large."""
+"""Characters per second of slow speech, so that the reserved amount is rather too large."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """The narration of one stage. `data` is b"" without any sound; `note` says why, or what is missing."""
+    """The narration of one stage. `data` is b"" if there is no sound; `note` says why, or what is missing."""
 
     name: str
     label: str
@@ -59,19 +59,19 @@ class Clip:
 
 
 DROP: Final = "clips dropped on"
-"""What processes tell each other, with the name of what they are kept as."""
+"""The topic of messages between processes; the key under which the clips are kept follows."""
 
 HEARD: Final = "*"
-"""Stored once a clip was posted, or left out."""
+"""Stored once a clip was posted or left out."""
 Unpost = Callable[["Request", str], Awaitable[None]]
-"""Deletes the clips of a request's stage by its key, "" for all stages; does nothing without any."""
+"""Deletes the clips of a request's stage by its key; "" means all stages. Without any it does nothing."""
 Post = Callable[[Request, Clip, str], Awaitable[None]]
-"""Shows a clip where its run's text stands; the last is its `Speak.key`."""
+"""Posts a clip with its run's text; the last argument is its `Speak.key`."""
 
 
 @dataclass(slots=True)
 class _Making:
-    """A clip that is being made; `row` is None where it is not stored. `posting`: it is made, and being posted."""
+    """A clip that is being made; `row` is None if it is not stored. `posting`: it is finished and being posted."""
 
     request: Request
     words_aloud: Speak
@@ -97,11 +97,11 @@ class Clips:
         database: Database | None = None,
         unpost: Unpost | None = None,
     ) -> None:
-        """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav".
+        """`stands` says whether a request still exists, that is, was not withdrawn. `suffix` is "mp3" or "wav".
 
-        With `readings` what is asked for is stored, as that of `kept`; where several processes share the `database`,
-        each can then drop what others make. With `again` it is made after a crash, too, and `speak` may be called
-        again: `post` then has to find what it has posted. `unpost` takes back what was posted.
+        With `readings`, requested clips are stored under the key `kept`; if several processes share the `database`,
+        each can then drop what others make. With `again`, a clip is made again after a crash, and `speak` may be called
+        again; `post` must then find what it has posted. `unpost` takes back what was posted.
         """
         self._speech = speech
         self._settings = settings
@@ -127,7 +127,7 @@ class Clips:
         return await self._settings.narrated(request)
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """Begin to make a clip; does not wait for it."""
+        """Begin to make a clip, without waiting for it."""
         row = None
         if self._kept is not None:
             place = request.place
@@ -162,8 +162,8 @@ class Clips:
     async def take_up(
         self, request_of: Callable[[str, str], Awaitable[Request | None]], gone: str = ""
     ) -> None:
-        """Make the clips that a process has not posted which is no more, or which is `gone`. `request_of` takes a space
-        and a run.
+        """Make the clips that an ended process, or the process `gone`, has not posted. `request_of` takes a space and a
+        run.
         """
         for row in await self._kept.abandoned(self._name, HEARD, gone) if self._kept is not None else ():
             request = await request_of(row.space, row.run_id) if self._again else None
@@ -201,11 +201,11 @@ class Clips:
             await asyncio.wait(self._going)
 
     async def stop(self, request: Request) -> int:
-        """Drop the clips that wait in the request's place, in whichever process; returns how many."""
+        """Drop the clips that wait in the request's place, in every process. Returns how many."""
         return await self._drop(request.place)
 
     async def skip(self, request: Request) -> bool:
-        """Drop the next clip in the request's place; returns whether there was one."""
+        """Drop the next clip in the request's place. Returns whether there was one."""
         return await self._drop(request.place, most=1) > 0
 
     async def _drop(self, place: Place, most: int | None = None) -> int:
@@ -219,7 +219,7 @@ class Clips:
         return dropped
 
     async def _tell(self) -> None:
-        """Have other processes look which of their clips are wanted."""
+        """Have other processes check which of their clips are still wanted."""
         if self._database is not None and self._database.lease is not None:
             await self._database.lease.tell(self._database, f"{DROP} {self._name}")
 
@@ -229,11 +229,11 @@ class Clips:
         looking.add_done_callback(self._looking.discard)
 
     async def _look_as_told(self) -> None:
-        with suppress(StorageFault):  # it is looked again before each is posted
+        with suppress(StorageFault):  # checked again before each is posted
             await self._look()
 
     async def _look(self) -> None:
-        """Leave out what has been dropped."""
+        """Leave out what was dropped."""
         assert self._kept is not None
         rows = {making.row.seq: task for task, making in self._going.items() if making.row is not None}
         if rows:
@@ -250,7 +250,7 @@ class Clips:
         )
 
     async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
-        """Stop making these; returns how many they were."""
+        """Stop making these. Returns how many there were."""
         ended = {task: self._going[task] for task in those if task in self._going}
         for task, making in ended.items():
             if not making.posting:  # a clip that is being posted cannot be cancelled
@@ -275,7 +275,7 @@ class Clips:
         try:
             await self._said(making)
         except Exception:
-            await self._over(making.row)  # only what a crash has interrupted is made again
+            await self._over(making.row)  # only what a crash interrupted is made again
             raise
         await self._over(making.row)
 
@@ -284,7 +284,7 @@ class Clips:
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
                 clip = await self._made(request, words_aloud)
-            except UserError as error:  # a cap on what may be spent
+            except UserError as error:  # a spending cap
                 say = words(request.locale)
                 clip = Clip("", "", b"", 0.0, say("speech.unheard", why=say(error.key, **error.values)))
             if clip is None:
@@ -302,7 +302,7 @@ class Clips:
                     await self._unpost(request, words_aloud.key)
 
     async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
-        """None where there is nothing to say."""
+        """The finished clip; None if there is nothing to say."""
         manner = await manner_of(self._settings, self._config.speech, request, request.work, words_aloud)
         sounds, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
         async with aclosing(self._speech.say(words_aloud.text, manner, self.paid(request))) as sentences:
@@ -323,7 +323,7 @@ class Clips:
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
         if faults:
             notes.append(say("speech.partly", n=len(faults), why=why(faults[0], say)))
-        minutes, seconds_left = divmod(max(1, int(seconds)), 60)  # there is something to hear
+        minutes, seconds_left = divmod(max(1, int(seconds)), 60)  # at least one second
         length = f"{minutes}:{seconds_left:02}"
         speaker = (
             words_aloud.speaker
@@ -339,7 +339,7 @@ class Clips:
         return Clip(name, label, data, seconds, " ".join(notes))
 
     def paid(self, request: Request) -> Paid:
-        """Reserves what a service's sentence may cost, then settles what it did cost."""
+        """Reserves what a service's sentence may cost, then settles the actual cost."""
 
         async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
             provider, _, name = model.partition(":")
@@ -359,15 +359,17 @@ class Clips:
 
 
 ROLES: Final = ("narrator", "chair")
-"""Speakers without a name: the catalogue has their titles."""
+"""Speakers without a name, whose titles are in the catalogue."""
 
 
 def why(fault: Unspoken, say: Words) -> str:
-    """The sentence about a fault; it has none of the engine's own words."""
+    """The sentence about a fault; it quotes nothing from the engine."""
     return say(f"speech.fault_{fault.why}", engine=fault.engine or "?", language=fault.detail)
 
 
 def clip_name(key: str, run: str, suffix: str) -> str:
-    """From the stage and the run alone, so that a clip made again after a crash has the same name."""
+    """A clip's name, made from the stage and the run alone, so that a clip made again after a crash has
+    the same name.
+    """
     stage = "".join(character if character.isalnum() or character in "-_" else "-" for character in key)
     return f"{stage[:60] or 'narration'}-{run[-DIGITS:]}.{suffix}"

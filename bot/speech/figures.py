@@ -1,4 +1,4 @@
-"""What is said otherwise than it is written, in one language: short forms, numbers and what they count."""
+"""Text that is spoken differently from how it is written, in one language: short forms, numbers and their units."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _UNDERSCORED: Final = re.compile(r"(?<=\w)_+(?=\w)")
 _NUMBER: Final = r"\d[\d.,]*\d|\d"
 
 MOST_DIGITS: Final = 9
-"""A longer number is a code, a telephone or an account: it is read digit by digit, unless its thousands are parted."""
+"""A longer number is a code, a telephone or an account number: it is read digit by digit, unless its thousands are
+separated.
+"""
 MOST_PARTED: Final = 15
 
 _ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
@@ -55,7 +57,7 @@ def ordinal(number: int, language: Language, *, feminine: bool = False) -> str:
 
 
 def spoken_year(number: int, language: Language) -> str:
-    """English says years by hundreds; "two thousand five" for the first of a millennium."""
+    """A year in words. English says years by hundreds, and "two thousand five" for the first of a millennium."""
     if language.feminine_unless is None and 1100 <= number < 2100 and not 2000 <= number < 2010:
         hundreds, tens = divmod(number, 100)
         if tens == 0:
@@ -65,7 +67,7 @@ def spoken_year(number: int, language: Language) -> str:
 
 
 def digits(text: str, language: Language) -> str:
-    """Digit by digit."""
+    """The number digit by digit."""
     return " ".join(cardinal(int(singular), language) for singular in text if singular.isdecimal())
 
 
@@ -165,7 +167,7 @@ class Figures:
         ]
 
     def _n(self, text: str, following: str = "") -> str:
-        """A number with its parted thousands and its fraction; `following` is the word that it counts."""
+        """A number with separated thousands and its fraction; `following` is the word that it counts."""
         lang = self._language
         feminine = self._feminine(following)
         if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+", text):
@@ -188,7 +190,7 @@ class Figures:
         return cardinal(int(text), lang, feminine=feminine)
 
     def _feminine(self, word: str) -> bool:
-        """Whether a noun behind a number is one, as far as its end tells."""
+        """Whether a noun after a number is feminine, as far as its ending tells."""
         exceptions = self._language.feminine_unless
         word = word.lower()
         if exceptions is None or not word or word in exceptions:
@@ -219,7 +221,7 @@ class Figures:
         return m[0] if value is None else f"{m[1]} {cardinal(value, self._language)}"
 
     def _sovereign(self, m: re.Match[str]) -> str:
-        """ "Henry VIII", and not "World War II"."""
+        """Handle "Henry VIII", but not "World War II"."""
         value = roman(m[2])
         if value is None or not re.fullmatch(self._language.reigning, m[1], re.IGNORECASE):
             return m[0]
@@ -329,7 +331,7 @@ class Figures:
         return f"{words}." if ends else words
 
     def _fraction(self, m: re.Match[str]) -> str:
-        """A part of a whole, up to tenths; else so many of so many."""
+        """A fraction: named parts up to tenths, otherwise "… out of …"."""
         lang, above, below = self._language, int(m[1]), int(m[2])
         if (above, below) == (24, 7):
             return f"{self._n(m[1])} {self._n(m[2])}"
@@ -350,12 +352,12 @@ class Figures:
 
 
 def _any(words: Iterable[str]) -> str:
-    """One of these, the longest first."""
+    """A pattern for any of these words, the longest first."""
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
 def _opens(following: str) -> bool:
-    """Whether a sentence ends here: nothing follows, or a capital letter."""
+    """Whether the sentence ends here: nothing follows, or a capital letter does."""
     follows = following.lstrip()
     return not follows or follows[0].isupper()
 

@@ -1,6 +1,6 @@
-"""The sentences that are heard next, as frames of 20 ms: what a player's thread takes them from.
+"""The next sentences to be heard, as frames of 20 ms for a player's thread.
 
-Knows neither who plays them nor what they are of.
+Independent of the player and of what the sentences belong to.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from bot.speech.speech import SpokenSentence
 
 SILENCE: Final = bytes(FRAME_BYTES)
 AHEAD: Final = 2
-"""How many sentences wait behind the present one."""
+"""The number of sentences that wait after the present one."""
 LULL_S: Final = 5.0
-"""Seconds of silence that are played while the next sentence is made; then playing ends until it is ready."""
+"""Seconds of silence that are played while the next sentence is made; after that playing ends until it is ready."""
 SAID_S: Final = 1.0
-"""A sentence counts as heard this long before its end; after a crash it is not said again then."""
+"""Seconds before its end from which a sentence counts as heard; after a crash it is then not repeated."""
 AGAIN_S: Final = 0.5
-"""Seconds that are said again after a break in the connection."""
+"""Seconds that are repeated after a break in the connection."""
 
 Of = TypeVar("Of")
 Progress = Literal["begins", "said", "ends"]
@@ -38,9 +38,9 @@ class Sentence(Generic[Of]):
 
 
 class Frames(Generic[Of]):
-    """`read` is the thread's, and never waits; all else is the event loop's.
+    """Frames of sentences. The player's thread calls `read`, which never waits; the event loop calls everything else.
 
-    `progress` is called in the thread: as a sentence begins, when it counts as heard, and behind its pause.
+    `progress` is called in the thread when a sentence begins, when it counts as heard, and after its pause.
     """
 
     def __init__(self, progress: Callable[[Progress, Sentence[Of]], None]) -> None:
@@ -52,14 +52,14 @@ class Frames(Generic[Of]):
         self._last: deque[bytes] = deque(maxlen=round(AGAIN_S * 1000 / FRAME_MS))
         """The last frames that were played."""
         self._again: deque[bytes] = deque()
-        """Frames of these that are played again."""
+        """The frames that are played again."""
         self._left = 0
-        """How many frames of the present sentence are left until it counts as heard."""
+        """The number of frames until the present sentence counts as heard."""
         self._lull = 0
         self.awaited = False
         """Whether another sentence is being made."""
         self.over = True
-        """Whether the playing has ended by itself."""
+        """Whether playing has ended by itself."""
 
     def put(self, sentence: Sentence[Of]) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""What reading aloud needs to know of a language, of English and of Brazilian Portuguese."""
+"""The rules for reading a language aloud, for English and Brazilian Portuguese."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Final
 
 Counted = tuple[str, str]
-"""One of them, several."""
+"""The singular and the plural."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One that text is read in.
+    """A language that text is read in.
 
-    `thousands` and `decimal` part a number's digits. `abbreviations` are matched as they are written, `units` only
-    behind a number, `before_number` only in front of one. `numbered` are the words behind which Roman numerals count,
-    as "chapter", and `reigning` the names of those who are counted. `pools` have a rest and a whole, as "HP 12/20".
-    `feminine_unless` are nouns that only look feminine, None where nouns have no gender; `feminine` are those that do
-    not look it. `ordinal` is what stands behind the digits of one; a number behind `year_after` may be a year. Those
-    and `pools`, `numbered`, `reigning` are patterns.
+    `thousands` and `decimal` are a number's separators. `abbreviations` are matched as written, `units` only after a
+    number, `before_number` only before one. `numbered` are words before Roman numerals, such as "chapter", and
+    `reigning` the names of numbered rulers. `pools` have a rest and a total, as in "HP 12/20". `feminine_unless` are
+    nouns that only look feminine, None for a language without gender; `feminine` are feminine nouns that do not look
+    it. `ordinal` follows an ordinal's digits; a number after `year_after` may be a year. Those two and `pools`,
+    `numbered`, `reigning` are patterns.
     """
 
     code: str

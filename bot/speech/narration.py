@@ -1,6 +1,6 @@
-"""A text that is still being written, as sentences to be heard: each is there as soon as it is whole.
+"""A text that is still being written, as sentences to be spoken, each available as soon as it is complete.
 
-Pure. Tables and blocks of code are held until they end, since a voice only says that they are there.
+Pure. Tables and blocks of code are held back until they end, because a voice only says that they exist.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from bot.speech.reading import read_aloud
 from bot.speech.sentences import Sentences
 
 _LABEL: Final = 300
-"""Characters at the start of a line within which a speaker's name is looked for."""
+"""Characters at the start of a line within which a speaker's name is searched for."""
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 class Sentence(NamedTuple):
-    """The words of a sentence as they are said, and as they are written; `speaker` where its line names one."""
+    """A sentence's words as spoken, and as written; `speaker` if its line names one."""
 
     words: str
     written: str
@@ -28,7 +28,7 @@ class Sentence(NamedTuple):
 class Narration:
     """The spoken sentences of one text in one language: `feed` its pieces, then call `end`.
 
-    A line that begins with the name of one of the `speakers` (in small letters) and a colon is theirs, to its end.
+    A line that begins with the name of one of the `speakers` (in lower case) and a colon belongs to that speaker.
     """
 
     def __init__(self, language: str, speakers: Collection[str] = ()) -> None:

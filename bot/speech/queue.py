@@ -1,6 +1,7 @@
-"""What is read aloud in one voice channel: stages wait for their turn, and how far each was heard is kept.
+"""Readings in one voice channel: stages wait for their turn, and it is stored how far each was heard.
 
-The next sentences are made while one is heard. Knows no platform: its player takes frames, and says why it cannot.
+The next sentences are made while one is played. Independent of platforms: the player takes frames, and says why it
+cannot play.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ if TYPE_CHECKING:
     from storage.readings import ReadingRow, Readings
 
 WAITING: Final = 200
-"""The most stages that wait in one queue; more are not read aloud."""
+"""The most stages that wait in one queue; further ones are not read aloud."""
 RETRY_S: Final = 0.25
-"""Seconds between two tries whether the player can be heard again."""
+"""Seconds between two checks whether the player can be heard again."""
 STUCK_S: Final = 15.0
-"""Seconds without being heard until that is reported."""
+"""Seconds of being unheard until that is reported."""
 
 HEARD: Final = "*"
-"""Stored instead of digests: the stage is finished."""
+"""Stored instead of digests once the stage is finished."""
 
 _log = logging.getLogger(__name__)
 
 
 class Player(Protocol):
-    """Takes a frame every 20 ms, in a thread of its own."""
+    """Takes a frame every 20 ms in its own thread."""
 
     def lacks(self) -> str:
-        """Why nothing can be heard now, as a key of the catalogue; "" if it can."""
+        """Why nothing can be heard now, as a catalogue key; "" if the player can be heard."""
         ...
 
     def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
-        """Play until `read` gives b"", or until `stop`; then call `ended`, from any thread."""
+        """Play until `read` returns b"", or until `stop`; then call `ended`, from any thread."""
         ...
 
     def stop(self) -> None: ...
@@ -59,7 +60,7 @@ class Player(Protocol):
 
 
 class Captions(Protocol):
-    """Marks the sentence that is heard where its text stands."""
+    """Marks the sentence that is being heard in its text."""
 
     def begins(self, reading: Reading, sentence: SpokenSentence) -> None: ...
 
@@ -78,7 +79,7 @@ class Reading:
     heard: list[str] = field(default_factory=list)
     made: bool = False
     left: int = 0
-    """How many of its sentences are made and not heard yet."""
+    """The number of its sentences that are made but not heard yet."""
 
     @property
     def key(self) -> str:
@@ -86,7 +87,7 @@ class Reading:
 
 
 class Written:
-    """A text that comes in pieces, and is kept until somebody reads it."""
+    """A text that arrives in pieces and is kept until it is read."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -116,7 +117,7 @@ class Written:
 
 
 Tell = Callable[[Request, str, str], Awaitable[None]]
-"""Tells a sentence where a request's answer stands; the last is the key of the stage that it is about."""
+"""Shows a sentence with a request's answer; the last argument is the key of the stage that it is about."""
 
 
 class Queue:
@@ -148,7 +149,7 @@ class Queue:
         self._open: list[Reading] = []
         """The unfinished stages, in order."""
         self._unmade: deque[Reading] = deque()
-        """Those whose sentences are not all made; the first is being made."""
+        """The stages whose sentences are not all made; the first is in progress."""
         self._frames: Frames[Reading] = Frames(
             lambda progress, sentence: self._call(self._progressed, progress, sentence)
         )
@@ -174,15 +175,16 @@ class Queue:
 
     @property
     def present(self) -> Reading | None:
-        """The stage that is read now, or next."""
+        """The stage that is being read, or the next one."""
         return self._open[0] if self._open else None
 
     async def add(
         self, request: Request, key: str, speaker: str, language: str, text: str | AsyncIterable[str]
     ) -> None:
-        """Put a stage at the end: whole, or as it is written. What was heard of it before a restart is left out.
+        """Add a stage at the end: complete, or while it is being written. What was heard of it before a restart is left
+        out.
 
-        Raises StorageFault. Where too many wait, that is told, and it is not read.
+        Raises StorageFault. If too many wait, the stage is not read, and people are told.
         """
         if len(self._open) >= WAITING:
             if not self._told_full:
@@ -206,14 +208,14 @@ class Queue:
             if earlier is None:
                 self.take(request, row)
             return
-        if earlier is not None:  # the process has ended in mid-text, and took what there was for the whole
+        if earlier is not None:  # an earlier process ended in the middle of the text and took it for complete
             self._forget(earlier)
         written = Written()
         self._do(self._collect(row.seq, written, text))
         self.take(request, row, written)
 
     def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
-        """Put a stage that is kept at the end, unless it waits there."""
+        """Add a stored stage at the end, unless it already waits."""
         if self._closed or any(reading.row.seq == row.seq for reading in self._open):
             return
         reading = Reading(request, row, written, row.heard.split())
@@ -224,7 +226,7 @@ class Queue:
             self._serving = asyncio.create_task(self._serve())
 
     async def stop(self) -> int:
-        """End all waiting stages; returns how many."""
+        """End all waiting stages. Returns how many."""
         stopped = list(self._open)
         self._unmade.clear()
         self._frames.drop()
@@ -238,7 +240,7 @@ class Queue:
         return len(stopped)
 
     async def skip(self) -> bool:
-        """Go to the next stage; returns whether there was one to skip."""
+        """Continue with the next stage. Returns whether there was one to skip."""
         reading = self.present
         if reading is not None:
             await self._drop(reading)
@@ -251,11 +253,11 @@ class Queue:
                 await self._drop(reading)
 
     def again(self) -> None:
-        """Play the last half second again, which may not have been heard; from any thread."""
+        """Repeat the last half second, which may not have been heard; from any thread."""
         self._frames.again()
 
     def pause(self) -> bool:
-        """Pause; returns whether it was playing."""
+        """Pause. Returns whether it was playing."""
         if self.paused or not self._open:
             return False
         self.paused = True
@@ -264,7 +266,7 @@ class Queue:
         return True
 
     def resume(self) -> bool:
-        """Resume; returns whether it was paused."""
+        """Resume. Returns whether it was paused."""
         if not self.paused:
             return False
         self.paused = False
@@ -283,7 +285,7 @@ class Queue:
             waiting[-1].cancel()
 
     async def close(self) -> None:
-        """Stop; what waits, and what is added from now on, is read after the next start."""
+        """Stop. The next start reads what waits and what is added from now on."""
         self._closed = True
         if self._retry is not None:
             self._retry.cancel()
@@ -300,7 +302,7 @@ class Queue:
         await written.take(pieces)
         if self._closed or any(
             reading.row.seq == seq for reading in self._open
-        ):  # otherwise it was heard, or withdrawn
+        ):  # otherwise it was heard or withdrawn
             await self._readings.written(seq, written.text)
 
     async def _serve(self) -> None:
@@ -341,7 +343,7 @@ class Queue:
                     reading.left += 1
                     self._frames.put(Sentence(reading, sentence))
                     self._play()
-        except UserError as error:  # a cap on what may be spent
+        except UserError as error:  # a spending cap
             reason = say(error.key, **error.values)
         else:
             reason = why(faults[0], say) if faults else ""
@@ -367,7 +369,7 @@ class Queue:
         self._playing = True
         try:
             self._player.play(self._frames.read, lambda: self._call(self._ended))
-        except Exception as fault:  # the library's, of a connection that was just lost
+        except Exception as fault:  # the library's fault, after the connection was just lost
             _log.warning("the playing did not begin: %r", fault)
             self._playing = False
             self._retry = self._loop.call_later(RETRY_S, self._play)
@@ -447,11 +449,11 @@ class Queue:
                 await self._captions.ends(reading)
             if reading.written is None:
                 await self._readings.remove(reading.row.seq)
-            else:  # after a crash its run may bring it again
+            else:  # after a crash its run may add it again
                 await self._readings.mark(reading.row.seq, "")
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
-        """From the player's thread; the loop may be closed by then."""
+        """Called from the player's thread; the loop may be closed by then."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)
 

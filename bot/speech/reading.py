@@ -1,6 +1,6 @@
-"""Written text as somebody says it who reads it aloud: no signs, short forms and numbers in words.
+"""Written text as a person would read it aloud: no signs, and short forms and numbers in words.
 
-For English and Portuguese; of other languages only what is no word of any language is left out. Pure.
+For English and Portuguese; for other languages only non-words are removed. Pure.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _BRACKET: Final = re.compile(r"\s*[()\[\]{}]\s*")
 _QUOTES: Final = re.compile(r"[\"“”„«»‹›]|(?<!\w)['‘’]|['’](?!\w)")
 
 _UNREAD: Final = frozenset({"So", "Sk", "Cf", "Co", "Cn", "Cs"})
-"""Of Unicode's categories: pictures, and what is seen and not said."""
+"""Unicode categories that are not read: pictures, and signs that are seen but not spoken."""
 _PICTURES: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe00-\ufe0f\u200d\u20e3]")
 
 _LEFT_OVER: Final = re.compile(
     r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)|^\s*(?:[-*+•>#]|\d{1,3}[.)](?=\s*$))+\s*$", re.MULTILINE
 )
-"""Signs of emphasis that lost their partner where the text was cut into sentences."""
+"""Signs of emphasis that lost their partner when the text was cut into sentences."""
 _SAID: Final = re.compile(r"[.!?…:;,。！？][\"'”’»)\]]*\s*$")
 _PRODUCT: Final = re.compile(r"(?<=\d)\s?\*\s?(?=\d)")
 _TAG: Final = re.compile(r"<[^<>]{0,400}>")
 
 
 def read_aloud(text: str, language: str) -> str:
-    """What is said of `text` (Markdown) in `language`, such as "en" or "pt-BR"; "" where there is nothing to say."""
+    """The spoken form of `text` (Markdown) in `language`, such as "en" or "pt-BR"; "" if there is nothing to say."""
     spoken_language = LANGUAGES.get(language[:2].lower())
     text_said = plain(_legible(text), spoken_language)
     text_said = _ADDRESS.sub(lambda match: _trailing(match[0], spoken_language), text_said)
@@ -61,7 +61,7 @@ def read_aloud(text: str, language: str) -> str:
 
 
 def _legible(text: str) -> str:
-    """Without what no voice can say: controls, half characters, heaps of accents."""
+    """The text without unspeakable characters: controls, half characters, stacks of accents."""
     text = unicodedata.normalize("NFC", text)
     return re.sub(
         r"[\u0300-\u036f]{3,}",
@@ -71,7 +71,7 @@ def _legible(text: str) -> str:
 
 
 def _trailing(address: str, spoken_language: Language | None) -> str:
-    """An address with the sentence's own end behind it."""
+    """An address followed by the sentence's own end."""
     bare = address.rstrip(".,;:!?*_")
     return link(bare, spoken_language) + address[len(bare) :].rstrip("*_")
 
@@ -97,7 +97,7 @@ def _without_signs(text_said: str) -> str:
 
 @cache
 def _readings(code: str) -> list[Reading]:
-    """What is read otherwise than it is written, one after another: the most special first."""
+    """The replacements for text that is spoken differently from how it is written, the most specific first."""
     return Figures(LANGUAGES[code]).all()
 
 
@@ -109,7 +109,7 @@ def _parser() -> MarkdownIt:
 
 
 def plain(text: str, language: Language | None) -> str:
-    """Paragraphs and items as sentences, links by their words, and of what nobody reads out, what it is."""
+    """Paragraphs and items as sentences, links by their words; for content that nobody reads out, only its kind."""
     parts: list[str] = []
     tokens = _parser().parse(_PRODUCT.sub("×", text))
     at, numbers = 0, list[int | None]()
@@ -166,7 +166,7 @@ def _inline(tokens: Sequence[Token], language: Language | None) -> str:
 
 
 def _ended(text: str) -> str:
-    """With a full stop where it has no end of its own, so that a voice rests behind headings and items."""
+    """The text with a full stop if it has no end of its own, so that a voice pauses after headings and items."""
     return text if not text or _SAID.search(text) else f"{text}."
 
 

@@ -1,4 +1,4 @@
-"""What somebody has recorded: of which format it is, and how long, by its own frames and not by what it says of itself.
+"""The format and length of a recording, from its own frames rather than from its header.
 
 Pure, and decodes nothing: what a model service reads is only counted here.
 """
@@ -14,26 +14,26 @@ from typing import Final, Literal
 Why = Literal["empty", "video", "unread"]
 
 SUFFIXES: Final = (".ogg", ".oga", ".opus", ".m4a", ".mp4", ".webm", ".mp3", ".wav")
-"""Of the formats that are read here: what telephones record, and what Discord and Slack make of it."""
+"""The suffixes of the formats read here: what phones record, and what Discord and Slack convert it to."""
 _OPUS_MS: Final = (*(10, 20, 40, 60) * 3, *(10, 20) * 2, *(2.5, 5, 10, 20) * 4)
-"""A frame's length by its configuration (RFC 6716, table 2)."""
+"""Frame lengths by configuration (RFC 6716, table 2)."""
 _MOST_PACKETS: Final = 1_500_000
-"""An hour of the shortest ones."""
+"""The packets of one hour, if all have the shortest length."""
 _MPEG_RATES: Final = (44_100, 48_000, 32_000)
 _LAYER_3: Final = (
     (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
     (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
 )
-"""Kilobits a second, from index 1 on (ISO 11172-3 and 13818-3)."""
+"""Kilobits per second, from index 1 on (ISO 11172-3 and 13818-3)."""
 _PATHS: Final = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf")
-"""Boxes of an MP4 that hold boxes."""
+"""Boxes of an MP4 that contain boxes."""
 _SEGMENT, _CLUSTER, _TRACKS, _TRACK = 0x18538067, 0x1F43B675, 0x1654AE6B, 0xAE
 _TRACK_TYPE, _CODEC, _BLOCK_GROUP, _BLOCK, _SIMPLE_BLOCK = 0x83, 0x86, 0xA0, 0xA1, 0xA3
 """Elements of a WebM (RFC 9559, section 5.1)."""
 
 
 class NoRecording(ValueError):
-    """What is no recording that can be listened to."""
+    """The data is no recording that can be transcribed."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -42,14 +42,14 @@ class NoRecording(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`name` has the suffix of what it is, whatever it was called."""
+    """A recording. `name` has the suffix of the actual format, whatever the file was called."""
 
     name: str
     seconds: float
 
 
 def recording_of(data: bytes) -> Recording:
-    """Raises NoRecording."""
+    """The recording in `data`. Raises NoRecording."""
     if not data:
         raise NoRecording("empty")
     try:
@@ -62,12 +62,12 @@ def recording_of(data: bytes) -> Recording:
         if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
             return Recording("spoken.wav", _wav(data))
         return Recording("spoken.mp3", _mp3(data))
-    except (IndexError, ZeroDivisionError, RecursionError, struct.error):  # it ends in the middle
+    except (IndexError, ZeroDivisionError, RecursionError, struct.error):  # the data ends in the middle
         raise NoRecording("unread") from None
 
 
 def _ogg(data: bytes) -> float:
-    """Of one stream of Opus: the lengths of its packets (RFC 7845, RFC 6716 section 3)."""
+    """The seconds of one Opus stream: the sum of its packets' lengths (RFC 7845, RFC 6716 section 3)."""
     milliseconds, packet, packets = 0.0, b"", 0
     for begins, body, sizes in _pages(data):
         if begins:
@@ -92,7 +92,7 @@ def _ogg(data: bytes) -> float:
 
 
 def _pages(data: bytes) -> Iterator[tuple[bool, bytes, bytes]]:
-    """Whether a stream begins there, the page's body, and the sizes of its segments."""
+    """For each page: whether a stream begins there, its body, and the sizes of its segments."""
     at = 0
     while data[at : at + 4] == b"OggS":
         sizes = data[at + 27 : at + 27 + data[at + 26]]
@@ -102,7 +102,7 @@ def _pages(data: bytes) -> Iterator[tuple[bool, bytes, bytes]]:
 
 
 def _opus_ms(packet: bytes) -> float:
-    """Of a packet, of which only the first two bytes count (RFC 6716, section 3)."""
+    """A packet's milliseconds, which depend only on its first two bytes (RFC 6716, section 3)."""
     frames = (1, 2, 2)[packet[0] & 3] if packet[0] & 3 < 3 else packet[1] & 63
     return _OPUS_MS[packet[0] >> 3] * frames
 
@@ -111,14 +111,14 @@ def _opus_ms(packet: bytes) -> float:
 class _Track:
     sound: bool = False
     scale: int = 0
-    """Units of time in a second."""
+    """Units of time per second."""
     units: int = 0
     usual: int = 0
-    """Units of a sample of which a fragment does not say it."""
+    """Units per sample in fragments that do not give them."""
 
 
 def _mp4(data: bytes) -> float:
-    """The longest of its tracks of sound, by their samples, which may be in fragments.
+    """The seconds of the longest audio track, from its samples, which may be in fragments.
 
     ISO 14496-12: tkhd, mdhd, hdlr, stts; trex, tfhd, trun.
     """
@@ -154,7 +154,7 @@ def _mp4(data: bytes) -> float:
 
 
 def _fragment(data: bytes, start: int, end: int, usual: int) -> int:
-    """The units of a fragment's samples, `usual` ones where it does not say how long each is."""
+    """The units of a fragment's samples; `usual` each if the fragment does not give their lengths."""
     flags, samples = _number(data, start), _number(data, start + 4)
     if not flags & 0x100:
         return samples * usual
@@ -165,13 +165,15 @@ def _fragment(data: bytes, start: int, end: int, usual: int) -> int:
 
 
 def _number(data: bytes, at: int) -> int:
-    """Of four bytes; those of a box begin with its version, and end with its flags. Raises struct.error."""
+    """A number of four bytes. The fields of a box begin with its version and end with its flags. Raises
+    struct.error.
+    """
     number: int = struct.unpack_from(">I", data, at)[0]
     return number
 
 
 def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-    """The boxes in this range and in those that hold boxes: their type, and the range of their contents."""
+    """The boxes in this range and in their container boxes: their type, and the range of their contents."""
     while start + 8 <= end:
         size, header = int.from_bytes(data[start : start + 4], "big"), 8
         kind = data[start + 4 : start + 8]
@@ -189,7 +191,7 @@ def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]
 
 
 def _webm(data: bytes) -> float:
-    """Of one track of Opus: the lengths of its packets (RFC 9559; RFC 6716, section 3.1)."""
+    """The seconds of one Opus track: the sum of its packets' lengths (RFC 9559; RFC 6716, section 3.1)."""
     milliseconds = 0.0
     for number, (kind, start, end) in enumerate(_elements(data)):
         if number > _MOST_PACKETS:
@@ -198,10 +200,10 @@ def _webm(data: bytes) -> float:
             raise NoRecording("video")
         if kind == _CODEC and data[start:end].rstrip(b"\0") != b"A_OPUS":
             raise NoRecording("unread")
-        if end > len(data):  # cut off
+        if end > len(data):  # truncated
             break
         if kind in (_BLOCK, _SIMPLE_BLOCK):
-            # Behind the track's number and the time; several packets in a block are nothing that a browser writes.
+            # After the track's number and the time. No browser writes several packets in a block.
             head = start + _length(data[start]) + 3
             if data[head - 1] & 6:
                 raise NoRecording("unread")
@@ -212,7 +214,7 @@ def _webm(data: bytes) -> float:
 
 
 def _elements(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """All elements, those within others as well, which may have no end: their ids, and where their contents are."""
+    """All elements, including nested ones, which may have no end: their ids, and the range of their contents."""
     at = 0
     while at < len(data):
         id_size = _length(data[at])
@@ -223,28 +225,28 @@ def _elements(data: bytes) -> Iterator[tuple[int, int, int]]:
         at += size_size
         if kind in (_SEGMENT, _CLUSTER, _TRACKS, _TRACK, _BLOCK_GROUP):
             continue
-        if size == (1 << 7 * size_size) - 1:  # not known
+        if size == (1 << 7 * size_size) - 1:  # unknown size
             raise NoRecording("unread")
         yield kind, at, at + size
         at += size
 
 
 def _length(first: int) -> int:
-    """Of a number of a variable length, by its first byte (RFC 8794, section 4). Raises NoRecording."""
+    """The length of a variable-length number, by its first byte (RFC 8794, section 4). Raises NoRecording."""
     if not first:
         raise NoRecording("unread")
     return 9 - first.bit_length()
 
 
 def _wav(data: bytes) -> float:
-    """By the size of its samples and the bytes of a second."""
+    """The seconds, from the size of its samples and its bytes per second."""
     at, rate = 12, 0
     while at + 8 <= len(data):
         kind, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
         if kind == b"fmt ":
             rate = int.from_bytes(data[at + 16 : at + 20], "little")
         elif kind == b"data":
-            # What is written as it comes has a size of nothing, or of all that there may be.
+            # A streamed file has a size of zero or the largest possible size.
             length = min(size, len(data) - at - 8) if size else len(data) - at - 8
             if not length:
                 raise NoRecording("empty")
@@ -254,7 +256,7 @@ def _wav(data: bytes) -> float:
 
 
 def _mp3(data: bytes) -> float:
-    """By its frames (ISO 11172-3, section 2.4.1.3), behind its tag."""
+    """The seconds, from its frames (ISO 11172-3, section 2.4.1.3) after its tag."""
     at = 0
     if data.startswith(b"ID3"):
         size = data[6:10]
@@ -272,6 +274,6 @@ def _mp3(data: bytes) -> float:
         at += samples // 8 * _LAYER_3[first][bits - 1] * 1_000 // hertz + (header >> 9 & 1)
         seconds += samples / hertz
         frames += 1
-    if frames < 2:  # two bytes that look like a frame's begin many a file
+    if frames < 2:  # many files contain two bytes that look like the beginning of a frame
         raise NoRecording("unread")
     return seconds

@@ -1,6 +1,6 @@
 """Cuts text that is still being written into sentences, so that a voice can begin before the end is known.
 
-Pure. The sentences are the same however the text was cut into pieces on its way here.
+Pure. The sentences do not depend on the pieces in which the text arrived.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 LONGEST = 400
-"""Characters of the longest piece: about half a minute of speech. A sentence without an end is cut at a comma, else
-between words."""
+"""The most characters of a piece: about half a minute of speech. A sentence without an end is cut at a comma, else
+between words.
+"""
 
 _END = re.compile(
     r"""
@@ -40,12 +41,12 @@ class Sentences:
     def __init__(self) -> None:
         self._left = ""
         self._read = 0
-        """How far it holds no end of a sentence."""
+        """How far the text contains no end of a sentence."""
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are complete now, without spaces around them."""
+        """The sentences that are complete now, stripped."""
         if text.isspace() and (not self._left or _EMPTY_LINE.search(self._left)):
-            return []  # more of a gap that is held already: a model may write nothing else
+            return []  # a longer gap: a model may write nothing but blanks
         self._left = self._left + text if self._left else text.lstrip()
         return self._cut(ended=False)
 
@@ -67,14 +68,14 @@ class Sentences:
         return sentences
 
     def _next(self, ended: bool) -> int | None:
-        """Where the first sentence ends; None while that cannot be told."""
+        """Where the first sentence ends; None while that is uncertain."""
         remainder = self._left
         for end in _END.finditer(remainder, self._read, 2 * LONGEST):
             if end.start() >= LONGEST:
                 break
             next_sign = _NEXT.search(remainder, end.end())
             follows = next_sign[0] if next_sign else ""
-            if not follows and not ended:  # what comes next decides
+            if not follows and not ended:  # what follows decides
                 return None
             if _ends(remainder[: end.start()], end[0], follows):
                 return end.end()
@@ -85,9 +86,10 @@ class Sentences:
 
 
 def _ends(before: str, end: str, follows: str) -> bool:
-    """Whether a sentence ends with `end`, which is no abbreviation's full stop nor a pause within the sentence.
+    """Whether a sentence ends with `end`, which must be neither an abbreviation's full stop nor a pause within the
+    sentence.
 
-    `follows` is the next sign that is no blank, "" at the end of the text.
+    `follows` is the next character that is not a blank, "" at the end of the text.
     """
     if end[0] == "\n" or end[0] in "。！？｡" or not follows:
         return True
@@ -104,6 +106,6 @@ def _ends(before: str, end: str, follows: str) -> bool:
 
 
 def _in_between(text: str) -> int:
-    """Where a sentence that is too long is cut: behind its last pause, else between words, else anywhere."""
+    """Where a sentence that is too long is cut: after its last pause, else between words, else anywhere."""
     pauses = [pause.end() for pause in _PAUSE.finditer(text, LONGEST // 2, LONGEST)]
     return pauses[-1] if pauses else text.rfind(" ", 1, LONGEST) + 1 or LONGEST

@@ -1,7 +1,8 @@
-"""Sound: from an engine's samples to playable ones, checked, trimmed, normalised, at 48 kHz; frames of it, and files.
+"""Turns an engine's samples into playable sound: checked, trimmed, normalised, at 48 kHz; and sound into frames and
+files.
 
-A file is a WAV, or an MP3, which plays everywhere and is a twelfth as large. Works on whole sentences and texts, in a
-thread of the caller's choice.
+A file is a WAV, or an MP3, which plays everywhere and is a twelfth as large. Works on whole sentences and texts, in any
+thread that the caller chooses.
 """
 
 from __future__ import annotations
@@ -24,23 +25,27 @@ RATE: Final = 48_000
 FRAME_MS: Final = 20
 FRAME_SAMPLES: Final = RATE * FRAME_MS // 1000
 FRAME_BYTES: Final = FRAME_SAMPLES * 2 * 2
-"""Of two channels of 16 bits: what Discord's voice takes every 20 ms (its documentation, "Voice Connections")."""
+"""The bytes of 20 ms in two channels of 16 bits, which Discord's voice takes at once (its documentation, "Voice
+Connections").
+"""
 
 LEAD_MS: Final = 40
-"""Silence that is left before a sentence, so that its first sound is not cut."""
+"""Milliseconds of silence that are left before a sentence, so that its first sound is not cut."""
 TAIL_MS: Final = 60
 PAUSE_MS: Final = 160
-"""Behind a sentence's tail. With the next one's lead there are some 260 ms between two: a speaker's breath."""
+"""Milliseconds after a sentence. With the next one's lead there are some 260 ms between two: a speaker's breath."""
 
 _QUIET: Final = 0.01
 """10 ms below this share of the loudest sample count as silence."""
 _FAINTEST: Final = 1e-3
 _LOUD: Final = 0.85
-"""How loud the loudest is made, so that voices of different engines are alike; none is made louder than four times."""
+"""The level of the loudest sample, so that the voices of different engines are equally loud; none is amplified more
+than four times.
+"""
 _SHORTEST_S: Final = 0.03
 
 _QUALITY: Final = 0.5
-"""Of libsndfile's 0 (largest) to 1 (smallest): some 55 kbit/s for one voice."""
+"""From libsndfile's 0 (largest) to 1 (smallest): some 55 kbit/s for one voice."""
 
 _INTEGERS: Final = 1
 _FLOATS: Final = 3
@@ -50,9 +55,9 @@ MOST_CHANNELS: Final = 8
 
 
 def pcm(sound: Sound, engine: str) -> bytes:
-    """One channel of 16 bits at 48 kHz, without the silence around it.
+    """The sound as one channel of 16 bits at 48 kHz, without the surrounding silence.
 
-    Raises Unspoken for a sound that nobody could hear ("silent"), and for what is none ("noise").
+    Raises Unspoken for an inaudible sound ("silent") and for an invalid one ("noise").
     """
     import numpy as np
 
@@ -99,7 +104,9 @@ def seconds(pcm: bytes) -> float:
 
 
 def frames(pcm: bytes) -> Iterator[bytes]:
-    """Of two channels, 20 ms each, the last one filled up with silence: a shorter one would end the playing."""
+    """Frames of two channels and 20 ms each. The last one is filled up with silence, because a shorter one would end
+    the playing.
+    """
     import numpy as np
 
     mono = np.frombuffer(pcm, "<i2")
@@ -111,7 +118,7 @@ def frames(pcm: bytes) -> Iterator[bytes]:
 
 
 def joined(sentences: Sequence[bytes]) -> bytes:
-    """As `SpokenSentence.pcm`, with a pause between two."""
+    """The sentences' sound in the format of `SpokenSentence.pcm`, with a pause between two."""
     return silence(PAUSE_MS).join(sentences)
 
 
@@ -126,7 +133,7 @@ def wav(pcm: bytes) -> bytes:
 
 
 def mp3(pcm: bytes) -> bytes:
-    """24 kHz are enough for a voice: no engine here makes more."""
+    """The sound as an MP3. 24 kHz are enough for a voice, because no engine here makes more."""
     import numpy as np
     import soundfile
     import soxr
@@ -140,9 +147,10 @@ def mp3(pcm: bytes) -> bytes:
 
 
 def sound_of(data: bytes, engine: str) -> Sound:
-    """The first channel of the WAV that an engine gives, with samples of 16 bits or floats.
+    """The first channel of an engine's WAV, with samples of 16 bits or floats.
 
-    It is read as it comes: the lengths in it may say nothing where it was streamed. Raises Unspoken for anything else.
+    It is read to its actual end, because a streamed file's header has no valid lengths. Raises Unspoken for anything
+    else.
     """
     import numpy as np
 
@@ -167,7 +175,7 @@ def sound_of(data: bytes, engine: str) -> Sound:
             if dtype is None or not 1 <= channels <= MOST_CHANNELS or not 8_000 <= rate <= 192_000:
                 break
             frame = channels * bits // 8
-            # Who streams does not know the length when he writes it: then it is up to the end.
+            # A streaming writer does not know the length in advance, so the data continues to the end.
             length = min(size, len(data) - body) // frame * frame
             samples = np.frombuffer(data, dtype, count=length // (bits // 8), offset=body)[::channels]
             scale = 32_768.0 if bits == 16 else 1.0

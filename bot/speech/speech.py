@@ -1,6 +1,6 @@
-"""Says texts, each sentence by the first voice that reads its language, the next one made while one is heard.
+"""Speaks texts, each sentence with the first voice that reads its language; the next one is made while one is heard.
 
-What it gives are sentences with their sound at 48 kHz, and 20 ms frames of it. Knows no platform.
+Returns sentences with their sound at 48 kHz, and 20 ms frames of it. Independent of platforms.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ if TYPE_CHECKING:
 AHEAD: Final = 2
 """How many sentences are made in advance."""
 TELLING: Final = 40
-"""How many letters detecting a text's language takes; with less than half of them the expected language is used."""
+"""The letters needed to detect a text's language; with fewer than half of them the expected language is used."""
 _SENTENCE: Final = re.compile(r"[.!?…]\s|[。！？]")
 _LATIN: Final = frozenset({"hibari"})
-"""Engines that cannot read other scripts than Latin: they get Latin letters only."""
+"""Engines that read only the Latin script; they get Latin letters only."""
 _LASTING: Final = frozenset({"crashed", "hangs", "refused", "absent", "no_voice"})
 _NOTHING_WRONG: Final = frozenset({"language", "absent"})
-"""Normal with the default voices: one reads English, the other is a program that may not be installed."""
+"""Normal with the default voices: one reads only English, the other is a program that may not be installed."""
 
 Paid = Callable[[str, int, Callable[[], Awaitable[float]]], Awaitable[None]]
-"""Puts the ledger around a call that a service wants money for: its model ("provider:model"), the characters that are
-said, and the call, which gives the seconds of what was said."""
+"""Wraps a call to a paid service in the ledger: its arguments are the model ("provider:model"), the spoken characters,
+and the call, which returns the seconds of sound.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class Cache:
-    """At most `most_bytes`; the least recently used sentence is dropped first."""
+    """A cache of at most `most_bytes`; the least recently used sentence is dropped first."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -69,8 +70,9 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """A sentence as it is said (`words`), with its sound: 48 kHz, 16 bits, one channel; b"" where no voice could say it
-    (`fault` says why). `written` are its words in the text."""
+    """A sentence's spoken `words` with their sound: 48 kHz, 16 bits, one channel; b"" if no voice could speak it
+    (`fault` says why). `written` are its words in the text.
+    """
 
     words: str
     pcm: bytes
@@ -83,7 +85,7 @@ class SpokenSentence:
         return sound.seconds(self.pcm)
 
     def frames(self) -> Iterator[bytes]:
-        """48 kHz, 16 bits, two channels, 20 ms each, with the pause behind the sentence."""
+        """Frames of 48 kHz, 16 bits, two channels, 20 ms each, with the pause after the sentence."""
         yield from sound.frames(self.pcm + sound.silence(sound.PAUSE_MS) if self.pcm else b"")
 
     @property
@@ -145,10 +147,11 @@ class Speech:
         paid: Paid | None = None,
         heard_before: Sequence[str] = (),
     ) -> AsyncGenerator[SpokenSentence, None]:
-        """The sentences of a text (Markdown), whole or as it is written; those that nobody can say with their fault.
+        """The sentences of a text (Markdown), complete or while it is being written; those that no voice can speak have
+        a fault.
 
-        `heard_before` are digests: the text's first sentences are left out as long as they are those. Drive it with
-        aclosing: what is made ahead ends with it.
+        `heard_before` are digests: the text's first sentences are skipped while they match them. Use it with aclosing,
+        so that sentences made in advance are dropped with it.
         """
         queue: asyncio.Queue[SpokenSentence | None] = asyncio.Queue(AHEAD)
         making = asyncio.create_task(self._make(text, _TextSpeaker(self, manner, paid, heard_before), queue))
@@ -182,7 +185,7 @@ class Speech:
     async def sentence(
         self, words: str, voice: Voice, speed: float, language: str, paid: Paid | None = None
     ) -> bytes:
-        """One sentence by one voice, as `SpokenSentence.pcm`. Raises Unspoken."""
+        """One sentence by one voice, in the format of `SpokenSentence.pcm`. Raises Unspoken."""
         engine = self.engine(voice.engine)
         if engine is None:
             raise Unspoken("no_voice", voice.engine)
@@ -215,7 +218,7 @@ class Speech:
 
 
 class _TextSpeaker:
-    """Speaks one text: keeps its language, detected from its beginning, and which voices have failed at it."""
+    """Speaks one text: remembers its language, detected from its beginning, and which voices have failed for it."""
 
     def __init__(
         self, speech: Speech, manner: Manner, paid: Paid | None, heard_before: Sequence[str]
@@ -267,7 +270,7 @@ class _TextSpeaker:
                 pcm = await self._speech.sentence(words_said, voice, self._manner.speed, language, self._paid)
             except Unspoken as fault:
                 if fault.why in _LASTING:
-                    # Another voice says the rest, rather than waiting half a minute for each sentence.
+                    # Another voice speaks the rest, rather than waiting half a minute for each sentence.
                     self._failed.add(voice)
                 if fault.why not in _NOTHING_WRONG:
                     self._speech.note(fault)
@@ -294,7 +297,7 @@ def _language_of(text: str, likely: str, *, foreign_only: bool = False) -> str:
     latin = sum(map(_is_latin, letters))
     if latin * 2 < len(letters):
         scripts = [_SCRIPTS.get(unicodedata.name(letter, "?").split()[0], "und") for letter in letters]
-        return "ja" if "ja" in scripts else scripts[0]  # which writes with Chinese signs, too
+        return "ja" if "ja" in scripts else scripts[0]  # Japanese also uses Chinese characters
     if foreign_only or latin < TELLING // 2:
         return likely
     return detect(_latin(text))
@@ -304,7 +307,7 @@ _SCRIPTS: Final = {
     "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi", "ARMENIAN": "hy", "TAMIL": "ta",
                    "HIRAGANA": "ja", "KATAKANA": "ja", "CJK": "zh", "HANGUL": "ko", "HEBREW": "he", "THAI": "th",
 }  # fmt: skip
-"""A language that is written so."""
+"""The language assumed for each script."""
 
 
 def _is_latin(letter: str) -> bool:

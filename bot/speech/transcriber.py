@@ -1,6 +1,6 @@
-"""What somebody has said, as text: by this machine's own ears, else by the role `transcriber`, a service's model.
+"""Transcribes speech, with this machine's own model, else with the role `transcriber`, a service's model.
 
-Each call is in the ledger, by the seconds that are listened to; this machine's cost nothing.
+Each call is in the ledger, by the seconds of audio; this machine's own model costs nothing.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 ROLE: Final = "transcriber"
 TIMEOUT_S: Final = 120.0
 TOKENS_A_SECOND: Final = 10
-"""Tokens for a second of audio, as OpenAI counts them; the ledger shows them."""
+"""Tokens per second of audio, as OpenAI counts them; the ledger shows them."""
 _DOLLARS_A_MINUTE: Final = {
     "whisper-1": "0.006",
     "gpt-4o-transcribe": "0.006",
     "gpt-4o-transcribe-diarize": "0.006",
     "gpt-4o-mini-transcribe": "0.003",
 }
-"""OpenAI's prices (its pricing page, "Transcription"); the table of prices has them by token, and not all."""
+"""OpenAI's prices (its pricing page, "Transcription"); the table of prices has them by token, and not all of them."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,10 +59,10 @@ class Transcriber:
     async def text(
         self, request: Request, recording: Recording, data: bytes, tell: Tell = lambda percent: None
     ) -> str:
-        """The recording's words, "" for none: this machine's ears listen first, then the models of the role.
+        """The recording's words, "" for none. This machine's own model is asked first, then the models of the role.
 
-        `tell` is called with how many percent the ears have heard. Raises UserError: the first one's if all fail, or a
-        cap on spending.
+        `tell` is called with the percentage that the own model has transcribed. Raises UserError: the first model's if
+        all fail, or a spending cap.
         """
         failed: list[UserError] = []
         if self._ears:
@@ -115,7 +115,7 @@ class Transcriber:
         from bot.llm.openai_client import connected
 
         client, headers = connected(self._config, settings, TIMEOUT_S)
-        _ = client.audio.transcriptions  # imported on first use, so: here in the thread
+        _ = client.audio.transcriptions  # imported on first use, therefore here in the thread
         return client, headers
 
 
@@ -146,12 +146,12 @@ async def _transcribed(
         detail = fault
     except (openai.OpenAIError, ValueError) as error:
         fault, detail = "format", type(error).__name__
-    # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+    # Raised outside the handlers, because the SDK's exceptions hold the request, which holds the key.
     raise ModelError(fault, named, detail)
 
 
 def _usage(settings: ProviderConfig, model: str, seconds: float) -> Usage:
-    """Of so many seconds; what they cost is known of OpenAI's own models at its own address."""
+    """The usage for so many seconds. The cost is known only for OpenAI's own models at its own address."""
     a_minute = _DOLLARS_A_MINUTE.get(model) if settings.kind == "openai" else None
     cost = float(a_minute) * seconds / 60 if a_minute is not None else None
     return replace(_tokens(seconds), cost_usd=cost)

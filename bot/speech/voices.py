@@ -1,7 +1,7 @@
-"""A voice as people and config.toml write it, and by which voices and how fast something is said.
+"""Voices as people and config.toml write them, and the choice of voices and speed.
 
-Of what people, threads, channels and spaces have set over the config, what is set for a character of a thread's story
-comes first, then for a kind of work, then for all.
+Settings of people, threads, channels and spaces override the config. Among them, a setting for a character of a
+thread's story comes first, then one for a kind of work, then one for everything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Written "ENGINE:NAME"; without a name it is the engine's first.
+    """A voice, written "ENGINE:NAME"; without a name it is the engine's first.
 
     An engine is "hibari", "espeak", "piper", or a provider of config.toml, whose voices are "PROVIDER:MODEL/VOICE".
     """
@@ -44,9 +44,10 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How something is said: by the first of the voices that reads its language; `language` is what it is likely in.
+    """The way of speaking: the first of the voices that reads the text's language is used; `language` is the likely
+    one.
 
-    `speakers` have voices of their own, for lines that begin with their names; these are in small letters.
+    `speakers` have their own voices for lines that begin with their names, which are in lower case.
     """
 
     voices: tuple[Voice, ...]
@@ -56,7 +57,7 @@ class Manner:
 
 
 def parse(text: str) -> Voice:
-    """Raises ValueError for what is no voice's name."""
+    """The voice with this name. Raises ValueError for an invalid name."""
     match = _VOICE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"not a voice: {text[:80]!r}")
@@ -64,7 +65,7 @@ def parse(text: str) -> Voice:
 
 
 def parse_list(text: str | Sequence[str]) -> tuple[Voice, ...]:
-    """Several, parted by commas or blanks. Raises ValueError, also where there is none."""
+    """The voices in a list separated by commas or blanks. Raises ValueError, also for an empty list."""
     names = re.split(r"[,\s]+", text.strip()) if isinstance(text, str) else text
     voices = tuple(dict.fromkeys(map(parse, filter(None, names))))
     if not voices:
@@ -73,14 +74,16 @@ def parse_list(text: str | Sequence[str]) -> tuple[Voice, ...]:
 
 
 def as_name(speaker: str) -> str:
-    """The setting's name of a speaker's voice."""
+    """The name of the setting for a speaker's voice."""
     return AS + " ".join(speaker.casefold().split())[:SPEAKER_CHARS]
 
 
 async def manner_of(
     settings: Settings, config: SpeechConfig, request: Request, work: str, words_aloud: Speak | None = None
 ) -> Manner:
-    """How `words_aloud` is said where the request comes from; without it, what is said by nobody in particular."""
+    """How `words_aloud` is spoken in the request's place; without it, how text without a particular
+    speaker is spoken.
+    """
     speaker = words_aloud.speaker if words_aloud is not None else ""
     voices: tuple[Voice, ...] = ()
     for name in (*((as_name(speaker),) if speaker else ()), f"{VOICE}.{work}", VOICE):
@@ -91,7 +94,7 @@ async def manner_of(
         for row in await settings.nearest(request.place, request.author.id, name):
             speed = speed or _speed(row.value)
     language = (words_aloud.language if words_aloud is not None else "") or request.locale
-    # Whoever has chosen a voice of one language is still read what is in another.
+    # A person who has chosen a voice of one language still hears texts in another.
     all_voices = tuple(dict.fromkeys((*voices, *parse_list(config.voices))))
     speakers = {
         name: own

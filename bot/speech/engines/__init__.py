@@ -1,1 +1,1 @@
-"""What turns a sentence into sound: each engine a file, and beside them the process that two of them run in."""
+"""Engines that turn a sentence into sound, one per file, and the process in which two of them run."""

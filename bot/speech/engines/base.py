@@ -1,4 +1,4 @@
-"""The protocol of speech engines: a sentence in, its sound out."""
+"""The protocol of speech engines, which turn a sentence into sound."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Why = Literal["absent", "silent", "noise", "crashed", "hangs", "refused", "language", "no_voice"]
-"""Why nothing is heard: not installed or without a key; no samples; samples that are no sound; the engine's process
-died, or said nothing for too long; its service refused; no voice reads the language; there is no such voice."""
+"""Why nothing can be heard: not installed or without a key; no samples; invalid samples; the engine's process died, or
+did not answer in time; its service refused; no voice reads the language; the voice does not exist.
+"""
 
 
 class Unspoken(Exception):
-    """A sentence could not be said. `detail` is for the log and the doctor, and holds none of its words."""
+    """A sentence could not be spoken. `detail` is for the log and the doctor, and contains none of its words."""
 
     def __init__(self, why: Why, engine: str = "", detail: str = "") -> None:
         super().__init__(f"{engine or 'speech'}: {why} {detail}".strip())
@@ -26,9 +27,9 @@ class Unspoken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """One channel of float32 samples from -1 to 1, `rate` of them a second.
+    """One channel of float32 samples from -1 to 1, `rate` per second.
 
-    To have it played a little slower than it was made, and so deeper, an engine gives a lower rate.
+    An engine that gives a lower rate has its sound played more slowly, and so deeper.
     """
 
     samples: NDArray[np.float32]
@@ -36,7 +37,7 @@ class Sound:
 
 
 class Engine(Protocol):
-    """Says sentences, one after another. `voices` are the names it has, () where only its service knows them."""
+    """Speaks sentences one after another. `voices` are its voices' names, () if only its service knows them."""
 
     @property
     def name(self) -> str: ...
@@ -45,15 +46,15 @@ class Engine(Protocol):
     def voices(self) -> tuple[str, ...]: ...
 
     def reads(self, language: str, voice: str) -> bool:
-        """Whether this voice, "" for the first, reads the language (ISO 639-1, and no more)."""
+        """Whether this voice ("" for the first) reads the language, which is an ISO 639-1 code only."""
         ...
 
     def absent(self) -> str:
-        """Why it cannot be used here, in a few words for the doctor; "" where it can."""
+        """Why it cannot be used here, in a few words for the doctor; "" if it can."""
         ...
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
-        """The sound of a sentence as `read_aloud` gives it, unchecked. Raises Unspoken."""
+        """The unchecked sound of a sentence as `read_aloud` gives it. Raises Unspoken."""
         ...
 
     async def close(self) -> None: ...

@@ -1,8 +1,8 @@
 """The process that an embedded engine runs in: `python -m bot.speech.engines.child hibari` or `… piper FILE`.
 
-JSON lines in: {"id", "text", "speed"}. Out: for each a JSON line {"id", "rate", "bytes"} and that many bytes of float32
-samples, or {"id", "fault"}; {"ready": true} once at first. One is said at a time. It leaves at once when the
-input ends, whatever it is doing, and takes no more memory than MEMORY_BYTES.
+JSON lines in: {"id", "text", "speed"}. Out: first {"ready": true}; then for each line a JSON line {"id", "rate",
+"bytes"} and that many bytes of float32 samples, or {"id", "fault"}. It speaks one sentence at a time. It exits at once
+when the input ends, whatever it is doing, and uses at most MEMORY_BYTES of memory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Say = Callable[[str, float], tuple[NDArray[np.float32], float]]
 
 MEMORY_BYTES: Final = 1_500_000_000
-"""Of data, held by the kernel; hibari takes 0.2 GB, threads' stacks counted."""
+"""The most data memory, limited by the kernel; hibari uses 0.2 GB, including threads' stacks."""
 
 
 def hibari() -> Say:
     from hibari import Hibari
 
     voice = Hibari(threads=1)
-    voice("Ready.", seed=0)  # the tables of pronunciation load with the first word
+    voice("Ready.", seed=0)  # the pronunciation tables load with the first word
 
     def say(text: str, speed: float) -> tuple[NDArray[np.float32], float]:
         return voice(text, speed=speed, seed=0), float(voice.sample_rate)
@@ -59,9 +59,9 @@ ENGINES: Final[dict[str, Callable[..., Any]]] = {"hibari": hibari, "piper": pipe
 
 
 def main(engine: str, *arguments: str) -> None:
-    """Load the engine, then say what comes until the input ends."""
+    """Load the engine, then speak sentences until the input ends."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # keeps the output of libraries out of the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -82,7 +82,7 @@ def main(engine: str, *arguments: str) -> None:
         try:
             samples, rate = say(request["text"], request["speed"])
             data = samples.astype("<f4").tobytes()
-        except Exception as fault:  # of this sentence; the next one may be better
+        except Exception as fault:  # concerns this sentence; the next one may succeed
             tell({"id": request["id"], "fault": type(fault).__name__})
         else:
             tell({"id": request["id"], "rate": rate, "bytes": len(data)}, data)

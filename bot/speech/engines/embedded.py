@@ -1,6 +1,6 @@
-"""Engines that come as a Python package, each in a process of its own (`child`), started when it is first needed.
+"""Engines in a Python package, each in a process of its own (`child`) that starts when it is first needed.
 
-A process that hangs, crashes or eats memory costs the sentence it was at; the next one starts another.
+A process that hangs, crashes or uses too much memory costs its present sentence; the next one starts another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bot.speech.engines.base import Sound, Unspoken
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 TIMEOUT_S: Final = 30.0
-"""Seconds for a sentence, and for the start: several hundred times what they take."""
+"""Seconds for a sentence, and for the start: several hundred times the usual."""
 IDLE_S: Final = 300.0
 """Seconds without a sentence after which the process is ended, which frees its 200 MB."""
 LONGEST_S: Final = 120
@@ -32,11 +32,11 @@ _KEPT: Final = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL",
     "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
 })  # fmt: skip
-"""What a Python with libraries needs to start, and nothing that might be a key."""
+"""The variables that a Python with libraries needs to start, without any that might hold a key."""
 
 
 class Spawned:
-    """One process that says one sentence at a time. `command`: the arguments after Python's own."""
+    """One process that speaks one sentence at a time. `command`: the arguments after Python's own."""
 
     def __init__(self, engine: str, command: Sequence[str], timeout_s: float, idle_s: float) -> None:
         self._engine = engine
@@ -54,8 +54,8 @@ class Spawned:
         return self._process.pid if self._process is not None else None
 
     async def say(self, text: str, speed: float) -> Sound:
-        """Raises Unspoken."""
-        # Not cancelled: half an answer left in the pipe would be read as the next one.
+        """The sound of a sentence. Raises Unspoken."""
+        # Not cancelled, because half an answer left in the pipe would be read as the next one.
         saying = asyncio.create_task(self._in_turn(text, speed))
         self._saying.add(saying)
         saying.add_done_callback(self._said)
@@ -64,7 +64,7 @@ class Spawned:
     def _said(self, saying: asyncio.Task[Sound]) -> None:
         self._saying.discard(saying)
         if not saying.cancelled():
-            saying.exception()  # nobody may be there to ask for it
+            saying.exception()  # there may be no caller to retrieve it
 
     async def _in_turn(self, text: str, speed: float) -> Sound:
         async with self._turn:
@@ -143,11 +143,11 @@ class Spawned:
     def _let_go(self) -> None:
         if self._process is not None and not self._turn.locked():
             assert self._process.stdin is not None
-            self._process.stdin.close()  # it ends by itself
+            self._process.stdin.close()  # the process then ends by itself
             self._process = None
 
     async def _end(self) -> str:
-        """Kill the process; returns how it had ended, if it had."""
+        """Kill the process. Returns how it had already ended, if it had."""
         process, self._process = self._process, None
         if process is None:
             return ""
@@ -176,12 +176,12 @@ CHILD: Final = ("-m", "bot.speech.engines.child")
 
 
 class Hibari:
-    """English. One voice, and two that are made of it: played slower, and so deeper, after it was said faster."""
+    """English only. One voice, and two derived from it: spoken faster and then played more slowly, and so deeper."""
 
     name = "hibari"
     voices = ("heart", "low", "deep")
     _PITCH: Final[Mapping[str, float]] = {"": 1.0, "heart": 1.0, "low": 0.92, "deep": 0.85}
-    """Higher ones cannot be understood; of these `pocketsphinx` still takes 94 of 100 words rightly."""
+    """Playing rates; higher voices cannot be understood. Of these `pocketsphinx` still recognizes 94 of 100 words."""
 
     def __init__(
         self,
@@ -212,7 +212,9 @@ class Hibari:
 
 
 class Piper:
-    """Voices of Piper's, each two files in a folder: NAME.onnx and NAME.onnx.json. A process for each that is used."""
+    """Piper's voices, each two files in a folder: NAME.onnx and NAME.onnx.json. Each voice in use has its
+    own process.
+    """
 
     name = "piper"
 
@@ -222,14 +224,16 @@ class Piper:
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """By file name; only those with a description."""
+        """The voices by file name; only those with a description."""
         if self._folder is None or not self._folder.is_dir():
             return ()
         files = sorted(self._folder.glob("*.onnx"))
         return tuple(file.stem for file in files if file.with_name(f"{file.name}.json").is_file())
 
     def reads(self, language: str, voice: str) -> bool:
-        """What its file says; else what its name begins with, as "pt_BR-faber-medium" does."""
+        """Whether the voice reads the language, by its file, else by the beginning of its name, such as
+        "pt_BR-faber-medium".
+        """
         voice_name = voice or next(iter(self.voices), "")
         return bool(voice_name) and self._language(voice_name) == language
 

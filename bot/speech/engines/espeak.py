@@ -1,7 +1,7 @@
-"""espeak-ng, where the program is installed: some hundred languages, robotic, at once.
+"""espeak-ng, if the program is installed: some hundred languages, robotic, without delay.
 
-It is under the GPL, and so a program that is called, never a part of what is installed here. Its text goes in by
-standard input and its arguments never through a shell.
+It is under the GPL, so it is called as a program and never a part of the installation. It gets its text on standard
+input, and its arguments never pass through a shell.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ WORDS_A_MINUTE: Final = 165
 TIMEOUT_S: Final = 20.0
 MOST_BYTES: Final = 120 * 22_050 * 2
 DIALECTS: Final = {"pt": "pt-br", "en": "en-us"}
-"""What a language without more is taken for."""
+"""The dialect for a language code without a region."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,15}(?:\+[mf][1-8])?|[mf][1-8]")
 
 
 class Espeak:
-    """`program` is where it is; None for wherever the system has it. A voice is one of its languages ("pt-br"), one of
-    its variants ("f2"), or both ("pt-br+f2")."""
+    """The program. `program` is its path; None searches the system for it. A voice is one of its languages ("pt-br"),
+    one of its variants ("f2"), or both ("pt-br+f2").
+    """
 
     name = "espeak"
     voices = ("m1", "m3", "m7", "f1", "f2", "f4")
@@ -42,7 +43,7 @@ class Espeak:
         return self._program or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
     def reads(self, language: str, voice: str) -> bool:
-        """All that it has a voice for; that of one language only its own."""
+        """Whether it has a voice for the language; a voice of one language reads only its own."""
         own = voice.partition("+")[0]
         return not own or _is_variant(own) or own[:2] == language
 
@@ -99,7 +100,7 @@ class Espeak:
 async def _heard(process: asyncio.subprocess.Process, text: str) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
-    with suppress(BrokenPipeError, ConnectionResetError):  # it may have died
+    with suppress(BrokenPipeError, ConnectionResetError):  # the program may have died
         process.stdin.write(text.encode("utf-8", "replace") + b"\n")
         await process.stdin.drain()
         process.stdin.close()

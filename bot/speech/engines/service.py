@@ -1,7 +1,6 @@
-"""OpenAI's speech, and any service that speaks the same way.
+"""OpenAI's speech, and any service with the same interface.
 
-The answer is asked for as WAV, which is read here,
-and not by a library that knows many formats.
+The answer is requested as WAV, which is read here rather than by a library for many formats.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 VOICES: Final = ("alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer")
 TIMEOUT_S: Final = 30.0
 MOST_BYTES: Final = 20_000_000
-"""Two minutes of 48 kHz, 16 bits, two channels; a sentence is shorter."""
+"""The bytes of two minutes of 48 kHz, 16 bits, two channels; a sentence is shorter."""
 DEFAULT_MODEL: Final = "gpt-4o-mini-tts"
 
 
 class Service:
-    """A voice is "MODEL/VOICE", or a voice of `DEFAULT_MODEL`'s. Without a key none is sent."""
+    """A speech service. A voice is "MODEL/VOICE", or a voice of `DEFAULT_MODEL`. Without a key none is sent."""
 
     def __init__(self, provider: ProviderConfig, config: Config, timeout_s: float = TIMEOUT_S) -> None:
         self.name = provider.name
@@ -39,14 +38,14 @@ class Service:
         self._room = asyncio.Semaphore(2)
 
     def reads(self, language: str, voice: str) -> bool:
-        """Those who are asked read what they are given, in any language."""
+        """Always True: services read any language."""
         return True
 
     def absent(self) -> str:
         return f"{self._missing} is not set" if self._missing else ""
 
     def model(self, voice: str) -> str:
-        """The model that says it."""
+        """The model for a voice."""
         return voice.rpartition("/")[0] or DEFAULT_MODEL
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
@@ -90,7 +89,7 @@ class Service:
             reason = "connection"
         except sdk.OpenAIError as error:
             reason = type(error).__name__
-        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+        # Raised outside the handlers, because the SDK's exceptions hold the request, which holds the key.
         raise Unspoken("hangs" if reason == "timeout" else "refused", self.name, reason[:80])
 
     def _connect(self) -> None:
@@ -100,7 +99,7 @@ class Service:
 
         self._sdk = openai
         self._client, self._headers = connected(self._config, self._provider, self._timeout_s)
-        _ = self._client.audio.speech  # imported on first use, so: here in the thread
+        _ = self._client.audio.speech  # imported on first use, therefore here in the thread
 
     async def close(self) -> None:
         if self._client is not None:

@@ -1,7 +1,7 @@
-"""The bot's side of the process that listens (`process`): its model, what is missing, how a recording is heard.
+"""The bot's side of the listening process (`process`): its model, what is missing, and how recordings are transcribed.
 
-The process starts with the first recording, and ends after a while without one, or with the bot. Killed or crashed, it
-costs the recording that it was at; the next one starts another.
+The process starts with the first recording, and ends after a while without one, or with the bot. If it is killed or
+crashes, the present recording fails; the next one starts another process.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ PACKAGE: Final = "ctranslate2"
 BUNDLED: Final = "whisper"
 """The model that `python -m bot models pull` fetches: Whisper base, by its name in `bot.models.MODELS`."""
 PATHS: Final = ("/", ".", "~")
-"""What the path of a model's folder begins with; anything else is a name."""
+"""The possible beginnings of a path to a model's folder; anything else is a name."""
 _SIZES: Final = "Systran/faster-whisper-{}"
-"""Where a model that is named by its size alone lies on the hub of models."""
+"""The model hub's repository for a model that is named by its size alone."""
 _ON_HUB: Final = ("config.json", "preprocessor_config.json", "model.bin", "tokenizer.json", "vocabulary.*")
 _HUB_NAME: Final = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?", re.ASCII)
 _START_S: Final = 120.0
-"""Seconds until a model is loaded: the base model takes one, the largest some twenty from a slow disk."""
+"""Seconds for loading a model: the base model takes one, the largest some twenty from a slow disk."""
 _SILENCE_S: Final = 300.0
-"""Seconds between two signs of life: half a minute of sound takes the largest model a minute or two."""
+"""Seconds between two signs of life: the largest model needs a minute or two for half a minute of sound."""
 _IDLE_S: Final = 300.0
 _FAULTS: Final = {"absent": "voice.ears_absent", "broken": "voice.ears_broken"}
 
 Tell = Callable[[int], None]
-"""Called with how many percent of a recording were listened to."""
+"""Called with the percentage of a recording that was transcribed."""
 
 _log = logging.getLogger(__name__)
 
 
 class Ears:
-    """`[speech] transcriber`: a Whisper model. One recording at a time, others wait in their order."""
+    """`[speech] transcriber`: a Whisper model. It transcribes one recording at a time; others wait in order."""
 
     def __init__(self, config: Config, *, idle_s: float = _IDLE_S, silence_s: float = _SILENCE_S) -> None:
         self._named = config.speech.transcriber
@@ -60,7 +60,7 @@ class Ears:
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def __bool__(self) -> bool:
-        """Whether a model is configured, be it there or not."""
+        """Whether a model is configured, whether or not it is installed."""
         return bool(self._named)
 
     @property
@@ -74,7 +74,7 @@ class Ears:
         return self._child.pid if self._child is not None and self._child.alive else None
 
     def missing(self) -> list[UserError]:
-        """All that keeps it from being used here, as far as that can be told without a network. Reads the disk."""
+        """Everything that prevents its use here, as far as that is known without a network. Reads the disk."""
         package = None if find_spec(PACKAGE) else UserError("voice.ears_package", package=PACKAGE)
         return [fault for fault in (package, self._model_missing()) if fault is not None]
 
@@ -90,7 +90,7 @@ class Ears:
         return UserError("voice.ears_folder", folder=folder, lacks=", ".join(lacking)) if lacking else None
 
     def to_be_fetched(self) -> bool:
-        """Whether the first recording will have to wait for a download."""
+        """Whether the first recording must wait for a download."""
         if self._named == BUNDLED or self._named.startswith(PATHS):
             return False
         cache = self._hub_dir / f"models--{self._repository.replace('/', '--')}" / "snapshots"
@@ -99,7 +99,7 @@ class Ears:
     async def text(
         self, recording: Recording, data: bytes, language: str, tell: Tell = lambda percent: None
     ) -> str:
-        """The words of a recording, "" for none; cancelled, it stops at once. Raises UserError ("voice.…")."""
+        """The words of a recording, "" for none. Cancelling stops it at once. Raises UserError ("voice.…")."""
         async with self._turn:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
@@ -113,7 +113,7 @@ class Ears:
             finally:
                 if whole:
                     self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
-                else:  # in the middle of a recording there is no other way to stop it
+                else:  # nothing else stops it in the middle of a recording
                     await asyncio.shield(self._end())
             return text
 
@@ -137,7 +137,7 @@ class Ears:
                         return str(reply["text"])
                     tell(reply["done"])
             except ProcessEnded as ended:
-                # One that was killed while it waited may be found out only now: then another takes its place.
+                # A process killed while it waited may be noticed only now; then another replaces it.
                 if begun or not used or ended.fault == "timeout":
                     raise self._ended(ended) from None
                 used = False
@@ -166,7 +166,7 @@ class Ears:
         return child
 
     def _folder(self) -> Path:
-        """The model's folder, fetched if need be. Raises UserError."""
+        """The model's folder, fetched if necessary. Raises UserError."""
         if self._named == BUNDLED:
             return models.path(self._models_dir, BUNDLED)
         if self._named.startswith(PATHS):
@@ -182,7 +182,7 @@ class Ears:
                     local_files_only=not self.to_be_fetched(),
                 )
             )
-        except Exception as fault:  # its own faults, those of two clients, and of the disk
+        except Exception as fault:  # the hub's own faults, those of two clients, and of the disk
             _log.warning("%s could not be fetched: %s", self.model, fault)
             raise UserError("voice.ears_hub", name=self._named) from fault
 
@@ -215,7 +215,7 @@ class Ears:
 
 
 class _Refused(UserError):
-    """The process is well, and could not listen to this recording."""
+    """The process works, but could not transcribe this recording."""
 
 
 def _refused(fault: str, suffix: str) -> _Refused:

@@ -1,9 +1,9 @@
-"""The process that listens: `python -m bot.speech.listening.process FOLDER`, with a Whisper model in that folder.
+"""The listening process: `python -m bot.speech.listening.process FOLDER`, with a Whisper model in that folder.
 
 JSON lines in: {"id", "suffix", "seconds", "language", "bytes"}, each followed by that many bytes, the recording;
-"language" is what its speaker is likely to speak, "" for any. JSON lines out: {"ready": 1} once; for an id {"done"} in
-percent, again and again, at last {"text", "finish"} or {"fault", "detail"}. One is listened to at a time. End of input
-ends the process at once, whatever it is doing. It takes no more memory than the model's size calls for.
+"language" is the likely one, "" for any. JSON lines out: {"ready": 1} once; for each id {"done"} in percent repeatedly,
+and finally {"text", "finish"} or {"fault", "detail"}. It transcribes one recording at a time. The end of input ends the
+process at once, whatever it is doing. Its memory is limited by the model's size.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ if TYPE_CHECKING:
 
 _MEMORY_BYTES: Final = 1_500_000_000
 _OF_MODEL: Final = 4
-"""Memory in all, held by the kernel: this much, and so many times the model's file. The base model takes 0.3 GB."""
+"""The memory limit, enforced by the kernel, is _MEMORY_BYTES plus this multiple of the size of the model file. The base
+model uses 0.3 GB.
+"""
 _FILE_BYTES: Final = 64_000_000
-"""Of a file that the process writes: a recording, for ffmpeg."""
+"""The most bytes of a file that the process writes: a recording for ffmpeg."""
 _ENCODED: Final = 0.4
 """The share of a piece's work that is done once it is encoded."""
 
 
 def main(folder: str) -> None:
-    """Load the model, then listen until the input ends."""
+    """Load the model, then transcribe until the input ends."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # keeps the output of libraries out of the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
     requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -51,7 +53,7 @@ def main(folder: str) -> None:
     try:
         _limit(Path(folder) / "model.bin")
         model = Whisper(Path(folder))
-    except Exception as fault:  # CTranslate2 raises whatever its C++ threw
+    except Exception as fault:  # CTranslate2 raises whatever its C++ code threw
         tell(fault="load", detail=f"{type(fault).__name__}: {fault}"[:300])
         return
     tell(ready=1)
@@ -68,14 +70,14 @@ def main(folder: str) -> None:
             tell(id=id, fault="unread", detail="")
         except NoProgram:
             tell(id=id, fault="program", detail="")
-        except Exception as fault:  # of this recording; the next one may be better
+        except Exception as fault:  # concerns this recording; the next one may succeed
             tell(id=id, fault="failed", detail=type(fault).__name__)
         else:
             tell(id=id, text=text, finish="end")
 
 
 def heard(model: Whisper, request: dict[str, Any], data: bytes, tell: Callable[[int], None]) -> str:
-    """The words of a recording; `tell` is called with how many percent of it were listened to."""
+    """The words of a recording; `tell` is called with the percentage that was transcribed."""
     seconds, language = float(request["seconds"]), ""
     texts: list[str] = []
     past = 0.0
@@ -88,7 +90,7 @@ def heard(model: Whisper, request: dict[str, Any], data: bytes, tell: Callable[[
         piece_s = samples.size / RATE
         if (encoded := model.encoded(samples)) is not None:
             at(past + _ENCODED * piece_s)
-            # The first words tell the language: a later piece may be too short to.
+            # The first words determine the language, because a later piece may be too short for that.
             language = language or model.language(encoded, request["language"])
             texts.append(model.text(encoded, language))
         past += piece_s
@@ -107,7 +109,7 @@ def _listen(requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
 
 
 def _limit(model: Path) -> None:
-    """Bound the memory and the files, and leave the processor to the bot where both want it."""
+    """Limit the memory and the files, and give the bot priority for the processor."""
     memory = _MEMORY_BYTES + _OF_MODEL * model.stat().st_size
     process_limits.limit(RLIMIT_DATA=memory, RLIMIT_FSIZE=_FILE_BYTES, RLIMIT_CORE=0)
     if os.name == "posix":

@@ -1,6 +1,6 @@
-"""A recording as samples: one channel at 16 kHz, in pieces of half a minute at most that are cut where it is quiet.
+"""A recording as samples: one channel at 16 kHz, in pieces of at most half a minute that are cut in quiet places.
 
-Runs in the process that listens (`process`), since recordings are files of strangers. Only one piece is in memory.
+Runs in the listening process (`process`), because recordings are untrusted files. Only one piece is in memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 RATE: Final = 16_000
 PIECE_S: Final = 30
-"""Seconds of sound that a Whisper model hears at once."""
+"""Seconds of sound that a Whisper model processes at once."""
 PROGRAM: Final = "ffmpeg"
 CONTAINERS: Final = {".m4a": "mov", ".webm": "matroska"}
-"""What libsndfile does not read, and ffmpeg's names for it. A format that is named follows no links to other files."""
+"""Formats that libsndfile does not read, with ffmpeg's names for them. A named format prevents ffmpeg from following
+links to other files.
+"""
 _EARLIEST_CUT_S: Final = 20
 _FRAME: Final = RATE // 50
 _QUIET_FRAMES: Final = 10
-"""How much silence is looked for: a fifth of a second."""
+"""The length of the silence that is searched for: a fifth of a second."""
 _BLOCK: Final = 1 << 16
 _LOWEST_RATE, _HIGHEST_RATE = 4_000, 192_000
 _MOST_CHANNELS: Final = 8
@@ -39,11 +41,11 @@ class Unreadable(Exception):
 
 
 class NoProgram(Exception):
-    """ffmpeg is needed, and not installed."""
+    """ffmpeg is needed but not installed."""
 
 
 def pieces(data: bytes, suffix: str, seconds: float) -> Iterator[Samples]:
-    """At most about `seconds` of the recording. Raises Unreadable and NoProgram."""
+    """The samples of the recording, at most about `seconds` of it. Raises Unreadable and NoProgram."""
     import numpy as np
 
     most = int((seconds * 1.05 + 1) * RATE)
@@ -70,7 +72,7 @@ def pieces(data: bytes, suffix: str, seconds: float) -> Iterator[Samples]:
 
 
 def _quietest(samples: Samples) -> int:
-    """Where to cut: the middle of the quietest fifth of a second of the last third."""
+    """Where to cut: in the middle of the quietest fifth of a second in the last third."""
     import numpy as np
 
     frames = samples[_EARLIEST_CUT_S * RATE :].reshape(-1, _FRAME)
@@ -104,7 +106,7 @@ def _by_ffmpeg(data: bytes, container: str) -> Iterator[Samples]:
     program = shutil.which(PROGRAM)
     if program is None:
         raise NoProgram
-    # A file without a name: an M4A may have its index at the end, so it cannot come through a pipe.
+    # A file without a name, rather than a pipe, because an M4A may have its index at the end.
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)

@@ -1,7 +1,7 @@
-"""A Whisper model in CTranslate2's format (a folder as faster-whisper has them): from samples to words.
+"""A Whisper model in CTranslate2's format (a folder as faster-whisper has them): turns samples into words.
 
-CTranslate2 computes; what its library lacks is here: the spectrogram, the language, and when to doubt an answer.
-The numbers are those of Whisper's paper (Radford et al. 2022, section 4.5) and of its reference implementation.
+CTranslate2 does the computation; this module adds what it lacks: the spectrogram, the language, and when to doubt an
+answer. The numbers are those of Whisper's paper (Radford et al. 2022, section 4.5) and of its reference implementation.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 FILES: Final = ("model.bin", "config.json", "tokenizer.json")
-"""What a folder has to have, beside the vocabulary, of which there are two formats."""
+"""The files that a folder must have, in addition to the vocabulary, which has two formats."""
 _WINDOW, _HOP = 400, 160
 _FAINTEST: Final = 1e-3
 """The loudest sample of a piece in which nobody speaks: -60 dB."""
 _TEMPERATURES: Final = (0.0, 0.4, 0.8)
 _BEAMS: Final = 5
 _LIKELY: Final = -1.0
-"""The mean logarithm of the tokens' probabilities below which an answer is doubted."""
+"""An answer is doubted if the mean logarithm of its tokens' probabilities is below this."""
 _REPETITIVE: Final = 2.4
-"""How much an answer may be compressed before it is taken for one that goes in circles."""
+"""An answer is repetitive if it can be compressed by more than this factor."""
 _NO_SPEECH: Final = 0.6
 _SURE: Final = 0.8
-"""How likely a language that the bot does not speak has to be before the speaker's own is given up for it."""
+"""The least probability of a language unknown to the bot at which it replaces the speaker's own."""
 _SPOKEN: Final = ("en", "pt")
 _MOST_TOKENS: Final = 300
-"""Of half a minute: fast speakers need 200."""
+"""The most tokens of half a minute; fast speakers need 200."""
 
 
 class Whisper:
-    """The model of a folder. Raises what CTranslate2 and tokenizers raise for a folder that they cannot read."""
+    """The model in a folder. Raises what CTranslate2 and tokenizers raise for a folder that they cannot read."""
 
     def __init__(self, folder: Path) -> None:
         import ctranslate2
@@ -55,7 +55,7 @@ class Whisper:
         self._filters = mel_filters(self._model.n_mels)
 
     def encoded(self, samples: Floats) -> Any:
-        """Half a minute as the model sees it; None where nothing can be heard."""
+        """Half a minute in the model's encoding; None if nothing can be heard."""
         import numpy as np
 
         if not samples.size or float(np.abs(samples).max()) < _FAINTEST:
@@ -63,10 +63,10 @@ class Whisper:
         return self._model.encode(self._view.from_array(spectrogram(samples, self._filters)))
 
     def language(self, encoded: Any, likely: str) -> str:
-        """The language that is spoken (ISO 639-1): the detected one, or `likely` where that is a rare guess."""
+        """The spoken language (ISO 639-1): the detected one, or `likely` if the detected one is an unlikely guess."""
         if not self._model.is_multilingual:
             return "en"
-        # From the best to the worst, as ("<|pt|>", 0.93).
+        # From the best to the worst, such as ("<|pt|>", 0.93).
         named, share = self._model.detect_language(encoded)[0][0]
         detected = str(named).strip("<|>")
         return detected if share >= _SURE or detected in _SPOKEN or not likely else likely
@@ -104,7 +104,7 @@ def _in_circles(text: str) -> bool:
 
 
 def spectrogram(samples: Floats, filters: Floats) -> Floats:
-    """(1, mels, 3000): how much of each pitch there is every 10 ms, logarithmic, of at most half a minute."""
+    """The spectrogram (1, mels, 3000) of at most half a minute: the logarithmic strength of each pitch every 10 ms."""
     import numpy as np
 
     padded = np.zeros(PIECE_S * RATE, np.float32)
@@ -119,7 +119,9 @@ def spectrogram(samples: Floats, filters: Floats) -> Floats:
 
 
 def mel_filters(count: int) -> Floats:
-    """(count, 201): triangles over the frequencies, evenly spaced by Slaney's scale of pitch, each of the same area."""
+    """Filters (count, 201): triangles over the frequencies, evenly spaced on Slaney's mel scale, each with the same
+    area.
+    """
     import numpy as np
 
     steps = np.linspace(0.0, 15.0 + 27.0 * np.log(8.0) / np.log(6.4), count + 2)
