@@ -60,7 +60,8 @@ async def main():
                 said["offered"] = [one["value"] for one in offered]
             if platform == "terminal":
                 talk = await table.command("Ana", line.replace("likely", "sure"))
-                await table.rest(1)
+                # A refusal is no request, so nothing ends that `rest` could wait for.
+                await table.until(lambda: bool(talk.said()))
                 said["refused"] = talk.said()
         finally:
             await shared.close()
