@@ -1,1 +1,1 @@
-"""Stories, characters and lorebooks in the files of other programs: read here, and written."""
+"""Reads and writes stories, characters and lorebooks in the file formats of other programs."""

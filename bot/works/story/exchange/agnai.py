@@ -1,6 +1,6 @@
 """Agnai's characters, chats and memory books.
 
-A character (`kind` "character") has `persona.attributes`, `greeting`, `sampleChat`; a chat `messages` with `msg`, and
+A character (`kind` "character") has `persona.attributes`, `greeting`, `sampleChat`; a chat `messages` with `msg`, with
 `characterId` where the character speaks; a book (`kind` "memory") entries with `entry`, `keywords` and `weight`. Pure.
 """
 
@@ -31,7 +31,7 @@ def is_book(tree: Mapping[str, Any]) -> bool:
 
 
 def card_tree(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The character as a card of V2, the file itself among its extensions."""
+    """The character as a V2 card, with the file itself in its extensions."""
     attributes = tree["persona"].get("attributes")
     lines = [
         f"{name}: {told}" if name != "text" else told

@@ -1,9 +1,9 @@
 """AI Dungeon's story cards, scenarios and adventures.
 
-Its own export is a list of story cards (`keys`, `value`, `title`, `type`). Exporters write what its service answers: a
-scenario (`prompt`, `memory`, `authorsNote`, `storyCards`, `options`) or an adventure with `actionWindow` or `actions`
-(`text`; `type`: do, say, story and see are the player's). What a scenario asks the player before it begins
-(`${Your name?}`) stays in the text, and is counted. Pure.
+Its own export is a list of story cards (`keys`, `value`, `title`, `type`). Third-party exporters write the answers of
+its service: a scenario (`prompt`, `memory`, `authorsNote`, `storyCards`, `options`) or an adventure with `actionWindow`
+or `actions` (`text`; `type`: do, say, story and see are the player's). A scenario's questions to the player (`${Your
+name?}`) stay in the text, and are counted. Pure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WITHIN: Final = ("data", "adventure", "adventureState", "scenario")
 
 
 def are_story_cards(tree: Any) -> bool:
-    """Also of the older World Info, whose text is `entry`."""
+    """Whether the file is a list of story cards; also true of the older World Info, whose text is `entry`."""
     rows = tree if isinstance(tree, list) else []
     return bool(rows) and all(
         isinstance(row, dict) and "keys" in row and ("value" in row or "entry" in row) for row in rows
@@ -46,7 +46,7 @@ def _gone(row: Any) -> bool:
 
 
 def found_within(tree: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The scenario or the adventure, bare or as the service wraps it; None for another file."""
+    """The scenario or the adventure, alone or as the service wraps it; None for another file."""
     for _ in range(len(_WITHIN)):
         if ("storyCards" in tree or "authorsNote" in tree) and (
             "prompt" in tree or isinstance(tree.get("actionWindow", tree.get("actions")), list)
@@ -85,7 +85,7 @@ def _passages(actions: list[Any], telling: Telling) -> Iterator[Passage]:
     rows = [row for row in actions if isinstance(row, dict) and isinstance(row.get("text"), str)]
     if broken := len(actions) - len(rows):
         telling.counts["story.import_left_broken"] = broken
-    if all(isinstance(row.get("createdAt"), str) for row in rows):  # the service may answer the newest first
+    if all(isinstance(row.get("createdAt"), str) for row in rows):  # the service may list the newest first
         rows.sort(key=lambda row: str(row["createdAt"]))
     for row in rows:
         if _gone(row):

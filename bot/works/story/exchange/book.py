@@ -1,8 +1,8 @@
-"""A story as a book: who is in it, its chapters with what the players did and what was told; as Markdown and as EPUB.
+"""A story as a book in Markdown or EPUB: its characters, and its chapters with the players' actions and the scenes.
 
-An EPUB 3.3 (W3C) is a zip with a package document, a table of contents and a page for each chapter. Written by
-hand, for the libraries that write EPUB are under the AGPL or write what `epubcheck` refuses. Blocking: the cover takes
-half a second the first time.
+An EPUB 3.3 (W3C) is a zip with a package document, a table of contents and a page for each chapter. It is written by
+hand, since the libraries that write EPUB are under the AGPL or write files that `epubcheck` rejects. Blocking: the
+cover takes half a second the first time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from storage.stories import StoryRow
 
 _MADE: Final = (1980, 1, 1, 0, 0, 0)
-"""The time of each file in the zip: the same book is the same bytes."""
+"""The time of each file in the zip, fixed so that the same book gives the same bytes."""
 _UNFIT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may hold (XML 1.0, 2.2)."""
+"""Characters that XML does not allow (XML 1.0, 2.2)."""
 _MARKUP: Final = (
     "blockquote", "heading", "hr", "emphasis", "strikethrough", "backticks", "escape", "entity", "newline",
 )  # fmt: skip
-"""Of Markdown, what scenes are read with. Not lists, for a dash begins what somebody says in many languages."""
+"""The Markdown with which scenes are read. Without lists, since in many languages a dash begins a line of speech."""
 _STYLE: Final = """body { font-family: serif; line-height: 1.5; margin: 1em; }
 h1, h2 { font-family: sans-serif; font-weight: normal; }
 blockquote { margin: 1em 0; padding-left: 1em; border-left: 3px solid #b0aca2; font-style: italic; }
@@ -57,12 +57,12 @@ _CONTAINER: Final = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 SCENES: Final = 50
-"""Of a part without a chapter's title: readers are slow with more at once."""
+"""The maximum number of scenes in a part without a chapter's title: readers are slow with more at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A turn: who did what ("" for nothing), and what was told then, by `speaker` or the narrator ("")."""
+    """A turn: who did what ("" for nothing), and the scene that followed, told by `speaker` or the narrator ("")."""
 
     who: str
     act: str
@@ -78,7 +78,7 @@ class BookChapter:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """`cast` has a name, who that is, and who plays it, "" for nobody."""
+    """A book. Each entry of `cast` is a name, a description, and the player's name, "" for none."""
 
     id: str
     title: str
@@ -90,7 +90,7 @@ class Book:
 
 
 def book_of(row: StoryRow, story: Story, say: Words) -> Book:
-    """The book of a story as it is told. What was taken back or flipped away is not in it."""
+    """The book of a story as it counts, without undone turns and versions that were not chosen."""
     turns = story.current_turns
     cast = [
         (name, str(sheet.get("about") or ""), str(sheet.get("player") or ""))
@@ -132,7 +132,7 @@ def _passage(turn: Turn) -> Passage:
 
 
 def markdown(book: Book, say: Words) -> str:
-    """The whole book in one text."""
+    """The whole book as one text."""
     lines = [f"# {_line(book.title)}"]
     if book.players:
         lines.append(say("story.book_by", names=", ".join(map(_line, book.players))))
@@ -162,7 +162,7 @@ def _line(text: str) -> str:
 
 
 def epub(book: Book, language: str, say: Words) -> bytes:
-    """The file. `language` is that of the story, a BCP 47 tag."""
+    """The EPUB file. `language` is the story's, a BCP 47 tag."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
 
@@ -171,7 +171,7 @@ def epub(book: Book, language: str, say: Words) -> bytes:
             info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
             archive.writestr(info, data)
 
-        put("mimetype", "application/epub+zip", packed=False)  # first, and as it is (EPUB 3.3, 4.2.6.3)
+        put("mimetype", "application/epub+zip", packed=False)  # first, and not compressed (EPUB 3.3, 4.2.6.3)
         put("META-INF/container.xml", _CONTAINER)
         put("book/cover.png", cover(book.title), packed=False)
         put("book/style.css", _STYLE)
@@ -189,7 +189,7 @@ def epub(book: Book, language: str, say: Words) -> bytes:
 
 
 def cover(title: str) -> bytes:
-    """A PNG with the title, in a colour of its own; without it where the font has not all of its letters."""
+    """A PNG with the title, in a colour of its own; without the title if the font lacks some of its letters."""
     from matplotlib.figure import Figure
     from matplotlib.font_manager import findfont, get_font
     from matplotlib.lines import Line2D
@@ -197,9 +197,7 @@ def cover(title: str) -> bytes:
     colour = COLOURS[sha256(title.encode("utf-8", "replace")).digest()[0] % len(COLOURS)]
     plain = " ".join(title.split())
     with alone, warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # a font says on every letter that it has not what it is not asked for
+        warnings.simplefilter("ignore")  # the font reports every letter that it lacks
         font = get_font(findfont("DejaVu Serif"))
         if not all(font.get_char_index(ord(letter)) for letter in plain):
             plain = ""

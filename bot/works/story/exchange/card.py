@@ -1,7 +1,7 @@
-"""Character cards (V1, V2 and V3 specifications), as a sheet of the cast, and a sheet as a card.
+"""Character cards (V1, V2 and V3 specifications): turns a card into a sheet of the cast, and a sheet into a card.
 
-What means nothing here stays in the card as it came, which lies in the sheet: `system_prompt` and the like are a
-stranger's words to a model, and nobody is told to follow them. Pure.
+Fields with no meaning here stay unchanged in the card, which is kept in the sheet: `system_prompt` and the like are a
+stranger's instructions to a model, and no model gets them. Pure.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from bot.works.story.exchange.numbers import written
 from bot.works.story.world.cast import NAME_CHARS, STYLE_CHARS
 
 ABOUT_CHARS: Final = 8_000
-"""Of who somebody is, as the writer is told it; the card has all of it."""
+"""The maximum length of a description for the writer; the card keeps all of it."""
 CARD_CHARS: Final = 2_000_000
 CARD_MB: Final = 8
-"""Of the file of a card that is kept for its picture: with it a message of Discord's has room for it."""
+"""The maximum size of a card's file that is kept for its picture: a message on Discord has room for it."""
 GREETINGS: Final = 30
 GREETING_CHARS: Final = 20_000
 CARD_JSON: Final = "card.json"
-"""Where a .charx has the card."""
+"""The path of the card in a .charx."""
 V2, V3 = "chara_card_v2", "chara_card_v3"
 _MAIN: Final = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
-"""The picture of a PNG in its own card (V3 specification, "assets")."""
+"""The entry for a PNG's picture in its own card (V3 specification, "assets")."""
 _EMBEDDED: Final = "embeded://"
-"""Before the path in a .charx; spelt so in the specification."""
+"""The prefix of a path in a .charx; the specification spells it this way."""
 _PICTURE: Final = "assets/icon/images/main.png"
 _TEXTS: Final = ("name", "description", "personality", "scenario", "first_mes", "mes_example", "nickname")
 _MARKS: Final = ("first_mes", "mes_example", "personality", "description", "scenario")
-"""A V1 card has no mark but its fields."""
+"""The fields that identify a V1 card, which has no other mark."""
 _MACRO = re.compile(r"\{\{\s*(char|user)\s*\}\}|<(BOT|USER)>", re.IGNORECASE)
 PLAYER: Final = "the player"
-"""Who `{{user}}` is in a sheet: it is told to the writer alone, and of whom is not known there."""
+"""The text for `{{user}}` in a sheet: only the writer reads it, and the player is not known there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`sheet` is that of the cast, the card itself (JSON) among it; `greetings` begin with the first message."""
+    """`sheet` is that of the cast, including the card itself (JSON); `greetings` begin with the first message."""
 
     name: str
     sheet: dict[str, str]
@@ -64,7 +64,9 @@ def is_card(tree: dict[str, Any]) -> bool:
 
 
 def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
-    """`player` is who `{{user}}` is in a greeting. Raises UserError ("story.import_card_…"), which names `file`."""
+    """The card of a parsed file. `player` replaces `{{user}}` in greetings. Raises UserError ("story.import_card_…"),
+    which names `file`.
+    """
     data = _data(tree)
     for name in _TEXTS:
         if not isinstance(data.get(name) or "", str):
@@ -95,14 +97,14 @@ def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
 
 
 def name_of(tree: dict[str, Any]) -> str:
-    """The character's name as the cast has it."""
+    """The character's name for the cast."""
     return " ".join(str(_data(tree).get("name") or "").replace(":", " ").replace("\0", "").split())[
         :NAME_CHARS
     ]
 
 
 def told(tree: dict[str, Any]) -> dict[str, str]:
-    """What the writer is told of a card's character: who that is, and how it talks."""
+    """What the writer learns of a card's character: who they are, and how they talk."""
     data, name = _data(tree), name_of(tree)
     called = str(data.get("nickname") or "").strip() or name
     parts = [said(str(data.get(key) or ""), called, PLAYER).strip() for key in ("description", "personality")]
@@ -111,16 +113,16 @@ def told(tree: dict[str, Any]) -> dict[str, str]:
 
 
 def said(text: str, name: str, player: str) -> str:
-    """A card's text with the names that its macros stand for."""
+    """A card's text with its macros replaced by names."""
     return _MACRO.sub(
         lambda macro: name if (macro[1] or macro[2]).lower() in ("char", "bot") else player, text
     )
 
 
 def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> dict[str, Any]:
-    """The card of a character of the cast: the one that it came by, with what has changed; else one of V3.
+    """The card of a character of the cast: its original card with the changes, or else a new V3 card.
 
-    `scenario` and `greeting` are a new card's.
+    `scenario` and `greeting` are for a new card.
     """
     if tree := kept_fields(sheet.get("card")):
         data, before = _data(tree), told(tree)
@@ -153,7 +155,7 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
 
 
 def key_of(sheet: Mapping[str, Any]) -> str:
-    """By which the file is kept that a character's card came in; "" where it came by none."""
+    """The key of the stored file from which a character's card came; "" if there was none."""
     card_json = str(sheet.get("card") or "")
     return sha256(card_json.encode()).hexdigest() if card_json else ""
 
@@ -161,10 +163,10 @@ def key_of(sheet: Mapping[str, Any]) -> str:
 def file_of(
     name: str, sheet: Mapping[str, Any], tree: dict[str, Any], original: bytes | None, suffix: str = ""
 ) -> tuple[str, bytes]:
-    """A file that holds the card, and its suffix: the `original` one, with what has changed; else a PNG.
+    """A file that holds the card, and its suffix: the `original` file with the changes, or else a PNG.
 
-    `suffix`, ".png" or ".charx", makes that of it, with its main picture. Raises UserError where the file that it came
-    in cannot be unpacked.
+    `suffix`, ".png" or ".charx", converts it to that type, with its main picture. Raises UserError if the original file
+    cannot be unpacked.
     """
     came_as = "" if not original else ".png" if original.startswith(png.SIGNATURE) else ".charx"
     suffix = suffix or came_as or ".png"
@@ -182,7 +184,7 @@ def file_of(
 
 
 def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
-    """A .charx of the card, as one of V3, and its main picture."""
+    """A .charx with the card, as a V3 card, and its main picture."""
     other_files = [asset for asset in _assets(tree) if not _is_main(asset)]
     tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *other_files])
     out = io.BytesIO()
@@ -193,9 +195,9 @@ def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
 
 
 def _for_png(tree: dict[str, Any], archive: Archive) -> tuple[dict[str, Any], bytes | None]:
-    """The card of a .charx as it stands in its main picture, and that, None where it is no PNG.
+    """The card of a .charx for a file made of its main picture, and that picture, None if it is not a PNG.
 
-    What else the archive has the card names no more.
+    The card no longer names the archive's other files.
     """
     assets = _assets(tree)
     path = next((_packed_at(asset) for asset in assets if _is_main(asset)), "")
@@ -205,7 +207,7 @@ def _for_png(tree: dict[str, Any], archive: Archive) -> tuple[dict[str, Any], by
 
 
 def _with_assets(tree: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str, Any]:
-    """The card as one of V3, which alone has them."""
+    """The card as a V3 card with these assets, which older versions lack."""
     above = {} if _data(tree) is tree else tree
     marks = {} if tree.get("spec") == V3 else {"spec": V3, "spec_version": "3.0"}
     return {**above, **marks, "data": {**_data(tree), "assets": assets}}
@@ -221,13 +223,13 @@ def _is_main(asset: dict[str, Any]) -> bool:
 
 
 def _packed_at(asset: dict[str, Any]) -> str:
-    """Where its file lies in the archive, "" for one that lies elsewhere."""
+    """The path of the asset in the archive, "" for one that is elsewhere."""
     uri = str(asset.get("uri"))
     return uri.removeprefix(_EMBEDDED) if uri.startswith(_EMBEDDED) else ""
 
 
 def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
-    """A .charx with another card beside its pictures and sounds."""
+    """The .charx with another card, and its own pictures and sounds."""
     archive, out = Archive(file, original), io.BytesIO()
     with zipfile.ZipFile(out, "w") as packing:
         for name in archive.names:
@@ -239,7 +241,7 @@ def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
 
 
 def chunks(tree: dict[str, Any]) -> dict[str, str]:
-    """The texts of a PNG that hold the card: V3 has one of its own, beside which older programs look for V2."""
+    """The text chunks of a PNG that hold the card: V3 has its own, and older programs look for V2 in another."""
     if tree.get("spec") != V3:
         return {"chara": written(tree)}
     older = {**tree, "spec": V2, "spec_version": "2.0"}
@@ -247,6 +249,6 @@ def chunks(tree: dict[str, Any]) -> dict[str, str]:
 
 
 def _data(tree: dict[str, Any]) -> dict[str, Any]:
-    """A card's fields: V1 has them at once."""
+    """A card's fields; in V1 they are at the top level."""
     data = tree.get("data")
     return data if isinstance(data, dict) and "spec" in tree else tree

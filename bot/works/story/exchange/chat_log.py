@@ -1,8 +1,8 @@
 """Chat logs as the rows of a new story.
 
 A log is JSON lines without a header, {"id", "speaker", "text", "time"?, "scene"?}, whose ids and scenes may be numbers.
-A plain text has `NAME: words`; what stands below without a name is said by the same. Bad lines are named and left out.
-Knows no database.
+A plain text has lines `NAME: words`; lines without a name belong to the speaker above. Bad lines are reported and left
+out. Knows no database.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from bot.works.story.exchange.rows import (
 _SAID = re.compile(r"[ \t]*(?:\*\*|__)?(\w[^:\n]{0,59}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*(.*)")
 
 FIRST_LINES = 100
-"""How many lines are tried for that: the first ones may be bad."""
+"""How many lines are tried to recognise a log: the first ones may be bad."""
 
 
 def is_chat_log(data: bytes) -> bool:
-    """Whether the first line that can be read is one of a chat log, and the file no whole story."""
+    """Whether the first readable line is one of a chat log, and the file is not a whole story."""
     for line in data[:BEGINNING].removeprefix(BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]:
         try:
             row = json.loads(decoded(line))
@@ -45,10 +45,10 @@ def is_chat_log(data: bytes) -> bool:
 
 
 def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
-    """The story of a log's lines; without an `id` the same log is the same story, so that an import that was killed
-    goes on.
+    """The story of a log's lines. Without an `id` the same log gives the same story, so that an interrupted import can
+    continue.
 
-    Raises UserError ("story.import_…"), which names `file`, where none can be taken in.
+    Raises UserError ("story.import_…"), which names `file`, if no line can be imported.
     """
     rows, bad, labels = Rows(id or story_id(space, data), space, titled(file)), list[BadLine](), set[str]()
     for number, line in enumerate(lines_of(data, file), 1):
@@ -68,7 +68,7 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
 
 
 def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
-    """The story of a text with `NAME: words`. Raises UserError ("story.import_…") where nobody says anything in it."""
+    """The story of a text with lines `NAME: words`. Raises UserError ("story.import_…") if it has none."""
     rows, bad, messages = Rows(id, space, titled(file)), list[BadLine](), list[tuple[str, list[str], int]]()
     for number, line in enumerate(lines_of(data, file), 1):
         if len(line) > LINE_CHARS:
@@ -90,7 +90,7 @@ def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
 
 
 def _log_line(line: str) -> tuple[dict[str, Any] | None, str]:
-    """The body of a line's turn, or why it has none."""
+    """The body of a line's turn, or the reason why there is none."""
     if len(line) > LINE_CHARS:
         return None, "story.import_line_long"
     if (row := json_object(line)) is None:

@@ -1,8 +1,8 @@
-"""A channel of Discord's as DiscordChatExporter writes it in JSON, as the story of a chat log: speakers and dates kept.
+"""Reads a Discord channel that DiscordChatExporter wrote as JSON, as the story of a chat log with speakers and dates.
 
 `guild`, `channel`, and `messages` with `id`, `type`, `timestamp`, `content`, `author`, `attachments`, `embeds`. A reply
-(`reference`) begins with a quote of what it answers, unless that is the message before it. What Discord itself says
-(somebody joined, a message was pinned) is left out and counted. Pure.
+(`reference`) begins with a quote of the message that it answers, unless that is the previous one. Discord's own
+messages (somebody joined, a message was pinned) are left out and counted. Pure.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from bot.works.story.exchange.rows import LINE_CHARS, TURNS, Rows, name_of, stor
 from bot.works.story.exchange.sillytavern import moment
 
 _SPOKEN: Final = frozenset(("Default", "Reply", "0", "19", "20", "23"))
-"""Types of messages that somebody wrote. The exporter names some, and gives others as Discord's numbers."""
+"""Types of messages that people write. The exporter names some, and gives others as Discord's numbers."""
 QUOTED: Final = 120
-"""Characters of a message that the quote in a reply to it has."""
+"""The maximum length of the quote in a reply."""
 
 
 def is_discord_export(tree: Mapping[str, Any]) -> bool:
@@ -30,7 +30,7 @@ def is_discord_export(tree: Mapping[str, Any]) -> bool:
 
 
 def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
-    """Raises UserError ("story.import_…") where nobody says anything in it."""
+    """Raises UserError ("story.import_…") if nobody says anything in it."""
     messages = [row for row in tree["messages"] if isinstance(row, dict)]
     if len(messages) > TURNS:
         raise UserError("story.import_long", file=file, limit=TURNS)
@@ -40,7 +40,7 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
     ids = [text_of(row.get("id")) for row in messages]
     if all(
         id.isascii() and id.isdigit() and len(id) < 25 for id in ids
-    ):  # an export may begin with the newest
+    ):  # an export may begin with the newest message
         messages.sort(key=lambda row: int(row["id"]))
     title = name_of(tree["channel"].get("name"))
     rows = Rows(whose.id or story_id(whose.space, data), whose.space, title or titled(file))
@@ -77,7 +77,7 @@ def read_discord_export(tree: Mapping[str, Any], data: bytes, file: str, whose: 
 
 
 def _answered(message: Mapping[str, Any]) -> str:
-    """The id of the message that it replies to."""
+    """The id of the message that it replies to, "" for none."""
     reference = message.get("reference")
     replies = isinstance(reference, dict) and str(message.get("type")) in ("Reply", "19")
     return text_of(reference.get("messageId")) if replies and isinstance(reference, dict) else ""
@@ -89,7 +89,9 @@ def _quote(name: str, text: str) -> str:
 
 
 def _words(message: Mapping[str, Any]) -> Iterator[str]:
-    """Its text or the message that it forwards, what its embeds say (dice, say), and the names of its files."""
+    """The text of the message or of one that it forwards, the text of its embeds (dice, for instance), and the names of
+    its files.
+    """
     yield text_of(message.get("content")).replace("\0", "")
     if isinstance(forwarded := message.get("forwardedMessage"), dict):
         yield from (

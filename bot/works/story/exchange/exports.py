@@ -1,6 +1,6 @@
-"""Exports a story as a book, as JSON or as a chat, its characters as cards, its lore as World Info.
+"""Exports a story as a book, as JSON or as a chat, its characters as cards, and its lore as World Info.
 
-Nothing here is kept as a step: it is read anew after a crash, for a step would be one more copy of all of it.
+Nothing here is stored as a step: that would be one more copy of the story. After a crash it is read again.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ SHARED: Final = (
     "plot_check_mode",
     "lore_source",
 )
-"""Settings of a story that go with what is shared of it: neither notes nor who is who."""
+"""A story's settings that are exported when it is shared: without notes, and without who is who."""
 CARDS_MB: Final = 5
-"""Of the files of characters' cards in a story's JSON: Discord takes no file of more than 10 MB."""
+"""The maximum size of the characters' cards in a story's JSON: Discord allows files of at most 10 MB."""
 _CARD_FILES: Final = {"card": "", "card-png": ".png", "card-charx": ".charx"}
-"""For a way to export a card the suffix of its file, "" for that of the file that it came in."""
+"""For each way to export a card, the suffix of its file, "" for that of the original file."""
 LOOKED: Final = 20_000
-"""Characters by which a story's language is told."""
+"""How many characters are read to detect a story's language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Exports:
         elif form in _CARD_FILES:
             name, media, data = await self._card(source, request, _CARD_FILES[form])
         else:
-            # What is folded goes on meanwhile: none of these waits for anything but the thread.
+            # The story continues meanwhile, so none of these may wait for anything but the thread.
             name, media, data = await asyncio.to_thread(self._forms[form], source, request, say)
         yield Stage(request.verb, say("story.exporting", title=title))
         if form == "share":
@@ -121,7 +121,7 @@ class Exports:
         return await self._exported(source, *rows)
 
     async def _whole(self, source: _Source, request: Request) -> tuple[str, int]:
-        """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
+        """The whole story, including everything undone, replaced or on other branches, so not for others to read."""
         self._check_whole(source, request)
         rows = await self._logs.stories.whole(request.place.space, source.row.id)
         if rows is None:
@@ -138,7 +138,7 @@ class Exports:
     async def _exported(
         self, source: _Source, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]
     ) -> tuple[str, int]:
-        """The story as JSON, and how many files of cards there was no room for."""
+        """The story as JSON, and how many cards' files were left out for lack of room."""
         most = CARDS_MB * 1_000_000
         cards, left_out = await self._logs.stories.card_files(source.row.space, source.row.id, most)
         return await asyncio.to_thread(exported, story, branches, nodes, cards), left_out
@@ -171,7 +171,7 @@ def _epub(source: _Source, request: Request, say: Words) -> tuple[str, str, byte
 
 def _chat(source: _Source, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
     speakers = {turn.act.speaker for turn in source.story.current_turns}
-    # A chat's own character is the one whose words no speaker has: so one that came in goes out as it came.
+    # The chat's own character is the one whose words have no speaker: so an imported chat is exported unchanged.
     narrators = [name for name in cast.free(source.story) if name not in speakers]
     narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
     bodies = [
@@ -214,8 +214,8 @@ def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, 
 
 
 def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:
-    """What a story tells, as a story of one branch: no other version, nothing undone, no notes, pins or ideas, and
-    nobody but by the name that they were shown by.
+    """The story as it counts, on one branch: without other versions, undone turns, notes, pins or ideas, and with
+    people only under the names that were shown.
     """
     nodes: list[NodeRow] = []
 

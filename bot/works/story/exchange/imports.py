@@ -1,7 +1,8 @@
 """Imports files of stories, characters and lore, and the messages of a thread from before the story.
 
-A file becomes a story of its own, which whoever brought it can open; a character or a lorebook goes into the story
-that is played here. Each is taken in by one step, which a crash has repeated: it finds what it has done already.
+A file becomes a story of its own, which the person who imported it can open; a character or a lorebook is added to the
+story that is played here. Each is imported in one step; repeated after a crash, the step finds what it has already
+done.
 """
 
 from __future__ import annotations
@@ -44,25 +45,25 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 NAMED: Final = 20
-"""The most bad lines that are reported."""
+"""The maximum number of bad lines that are reported."""
 AT_ONCE: Final = 200
-"""How many entries of a lorebook are appended together: others write in between."""
+"""How many entries of a lorebook are appended together, so that others can write in between."""
 SAID: Final = 10_000
-"""The most messages of a thread."""
+"""The maximum number of a thread's messages that are imported."""
 
 UNKNOWN: Final = 0
-"""Stands for a total that is not known."""
+"""A total that is not known."""
 CARDS_MB: Final = 100
-"""The limit of all files of a story's cards."""
+"""The maximum size of all files of a story's cards, in MB."""
 
 Progress = Callable[[tuple[int, int]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of a file: the key of a sentence about it, and the story that it made, if any.
+    """The result for a file: the key of a sentence about it, and the new story, if any.
 
-    `bad` are lines or entries that were left out, the first of them: a number and a key each.
+    `bad` lists the first lines or entries that were left out: a number and a key for each.
     """
 
     key: str
@@ -73,14 +74,14 @@ class ImportResult:
     bad_count: int = 0
     refused: Refused | None = None
     counts: dict[str, int] = field(default_factory=dict)
-    """How much was left out that has no number, by the key of a sentence."""
+    """How many parts without a number were left out, by the key of a sentence."""
     plain: bool = False
-    """A card's own picture was too large to be kept."""
+    """The card's own picture was too large to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """The verbs import and history. `_platforms` are those that are attached, by their names."""
+    """The verbs import and history. `_platforms` are the attached platforms, by name."""
 
     _logs: Logs
     _memory: Memory
@@ -157,7 +158,7 @@ class Imports:
         async def learning() -> int:
             try:
                 return await self._memory.learn(space, id, id, story, lambda done, of: pump.put((done, of)))
-            except (UserError, StorageFault):  # words do
+            except (UserError, StorageFault):  # search by words works without them
                 return 0
 
         async with aclosing(pump.news(learning())) as news:
@@ -180,7 +181,7 @@ class Imports:
         )
         if isinstance(imported, Imported):
             return await self._story(run, imported)
-        # As it stands: earlier files of this run count, too.
+        # Read again, since earlier files of this run count too.
         if (played := await self._logs.here(request.place)) is not None:
             await self._logs.writable(request)
         if isinstance(imported, Lorebook):
@@ -212,16 +213,18 @@ class Imports:
         return replace(result, plain=not keeps_file, counts=counts)
 
     async def _keep_file(self, run: Run, story: str, card: Card, data: bytes) -> bool:
-        """Keep the picture that a card came in, or its archive; False where it is too large."""
+        """Keep the picture or archive of a card; False if it is too large."""
         if not data.startswith((SIGNATURE, b"PK")):
-            return True  # text alone
+            return True  # a card without a file
         author = run.request.author.id
         row = CardRow(run.request.place.space, story, key_of(card.sheet), run.id, author, data)
         fits = len(data) <= CARD_MB * 1_000_000
         return fits and await self._logs.stories.keep_card(row, CARDS_MB * 1_000_000)
 
     async def _story(self, run: Run, imported: Imported) -> ImportResult:
-        """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""
+        """Store the story, unless it is stored already; until it is played with others, only its importer can open
+        it.
+        """
         space = run.request.place.space
         author = run.request.author.id
         row = replace(imported.story, author_id=author, offered=False)
@@ -276,7 +279,7 @@ class Imports:
         return _told(key, values, card.book)
 
     async def _lore(self, run: Run, n: int, played: PlayedStory, book: Lorebook, progress: Progress) -> int:
-        """Append the entries that the story has room for: how many."""
+        """Append the entries that the story has room for; returns how many."""
         earlier = {id for id in played.story.lore if not id.startswith(f"{run.id}/lore-{n}-")}
         contents = {_words(played.story.lore[id]) for id in earlier}
         new = [entry for entry in book.entries if _words(entry) not in contents]
@@ -296,7 +299,7 @@ class Imports:
         return len(new)
 
     async def history(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A story of what was said in this thread, for whoever began it or an admin."""
+        """Make a story of the messages in this thread, for the person who began the thread, or an admin."""
         yield Stage("history", "")
         name = words(run.request.locale)("story.this_thread")
         async with aclosing(self._taken(run, "thread", name, partial(self._thread, run), [])) as events:
@@ -310,7 +313,7 @@ class Imports:
             raise UserError("story.history_alone")
         if (thread := await whole_thread(request)) is None:
             raise UserError("story.history_where")
-        # One that the bot has opened was begun by whoever asked first.
+        # A thread that the bot opened was begun by its first asker.
         starter = thread.starter or await self._sessions.starter(*astuple(spot(request.place)))
         if not request.author.admin and request.author.id != starter:
             raise UserError("story.history_whose")
@@ -341,10 +344,10 @@ def _told(key: str, values: dict[str, Any], book: Lorebook) -> ImportResult:
 
 
 def left_out_key(reason: str) -> str:
-    """The key of the sentence that says that a line, or an entry of a lorebook, was left out."""
+    """The key of the sentence that reports a line, or an entry of a lorebook, as left out."""
     return "story.import_entry" if reason.startswith("story.import_entr") else "story.import_line"
 
 
 def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:
-    """The words by which two entries are the same."""
+    """The words that identify an entry."""
     return tuple(entry["keys"]), str(entry["content"])

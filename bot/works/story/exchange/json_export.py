@@ -1,7 +1,8 @@
-"""Writes a whole story as the JSON of docs/story-format.md: every branch, version and undone turn, and nobody's id.
+"""Writes a whole story as the JSON of docs/story-format.md: every branch, version and undone turn, without anybody's
+id.
 
-Nodes, branches and people are numbered within the file, so that a story that was imported is exported as the same
-bytes. Knows no database and no file.
+Nodes, branches and people are numbered within the file, so that an imported story is exported as the same bytes. Knows
+no database and no file.
 """
 
 from __future__ import annotations
@@ -132,11 +133,10 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
     "stopcard": {},
 }
-"""What a file holds of each kind of node's body (`nodes.Kind`), and what of: "?" for what may be missing.
-Whispers and asides are in no file: they are for one or two people.
+"""The exported fields of each kind of node (`nodes.Kind`), with their types; "?" marks optional ones. Whispers and
+asides are never exported: they are for one or two people.
 
-Nothing else is given away. The run and the stage of a scene are left out: they say which message of a platform
-shows it.
+No other field is exported. The run and the stage of a scene are left out, since they identify a platform's message.
 """
 
 WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
@@ -182,14 +182,14 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
         "rounds": "whole number?",
     },
 }
-"""The same for fields that have fields (`bot.works.story.world.lorebook.LoreEntry` of those of a lorebook)."""
+"""The same for the fields of nested objects (of `bot.works.story.world.lorebook.LoreEntry` for a lorebook)."""
 
 
 def exported(
     story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow], cards: Mapping[str, bytes] = {}
 ) -> str:
-    """The file's text. `branches` are in the order in which they were made, `nodes` in that of their numbers; `cards`
-    are the files of characters' cards by their `key_of`.
+    """The file's text. `branches` are in the order of their creation, `nodes` in that of their numbers; `cards` are the
+    files of characters' cards by their `key_of`.
     """
     return _Writer(story, branches, nodes, cards).text()
 
@@ -214,10 +214,10 @@ class _Writer:
         self._keys: dict[str, str] = {}
         self._cards = cards
         self._carriers: dict[str, int] = {}
-        """The first node with each of these cards in its sheet."""
+        """The first node whose sheet has each of these cards."""
 
     def _gone(self) -> tuple[set[str], set[str]]:
-        """The turns that went with a stop card, and what is in `Story.unpinned`."""
+        """The turns that stop cards have withdrawn, and `Story.unpinned`."""
         if not any(row.kind == "stopcard" for row in self._nodes):
             return set(), set()
         branches = {row.id: row for row in self._branches}
@@ -264,7 +264,7 @@ class _Writer:
         if row.turn != row.id and (turn := self._node_numbers.get(row.turn, 0)):
             tree["turn"] = turn
         fields = json.loads(row.body) if row.body else None
-        # Its place stays, as that of words that were taken back.
+        # The node keeps its place, as a node whose words were withdrawn does.
         if fields and goes(row, fields, self._carded, self._unpinned):
             fields = None
         body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
@@ -301,7 +301,9 @@ class _Writer:
                 return value
 
     def _place(self, seq: int) -> int:
-        """How many of the story's nodes come up to this one: another story may have the number itself."""
+        """How many of the story's nodes have this number or a lower one; the number itself may belong to another
+        story.
+        """
         return bisect_right(self._seqs, seq)
 
     def _person(self, author: str) -> int:
@@ -309,7 +311,9 @@ class _Writer:
 
 
 def _parents_first(rows: Sequence[BranchRow]) -> list[BranchRow]:
-    """A clock may have stood still, or been set back, between a branch and those that left it."""
+    """Branches with parents first: by time alone a branch could come before its parent, if the clock stood still or was
+    set back.
+    """
     by_id = {row.id: row for row in rows}
 
     def depth(row: BranchRow) -> int:
@@ -326,5 +330,5 @@ def _json(value: Any) -> str:
 
 
 def _listed(rows: Iterable[Mapping[str, Any]]) -> str:
-    """One a line: for whoever reads it, or compares two exports."""
+    """One object for each line, for readers and for comparing two exports."""
     return "[\n" + ",\n".join(map(_json, rows)) + "\n]"

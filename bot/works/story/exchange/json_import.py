@@ -1,7 +1,6 @@
-"""Reads a file of docs/story-format.md into the rows of a new story; anything wrong with it is reported in a sentence.
+"""Reads a file of docs/story-format.md into the rows of a new story; any fault is reported in a sentence.
 
-Ids are made anew, so that a file may be imported twice. Fields and kinds of nodes that are not known are passed over.
-Knows no database.
+The ids are new, so that a file may be imported twice. Unknown fields and kinds of nodes are ignored. Knows no database.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from storage.db import new_id
 from storage.stories import BranchRow, CardRow, NodeRow, StoryRow
 
 LARGEST_MB = 100
-"""The largest file; a story of 1,000 scenes takes about 2."""
+"""The maximum size of a file; a story of 1,000 scenes takes about 2 MB."""
 NAME_CHARS = 200
-"""The longest title, or name of a branch; those made here are shorter."""
+"""The maximum length of a title or a branch's name; those made here are shorter."""
 
 _AMONG: Mapping[str, Collection[str]] = {
     "mode": get_args(Mode),
@@ -41,7 +40,7 @@ _AMONG: Mapping[str, Collection[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line of a chat log that was left out: its number in the file, and the key of a sentence that says why."""
+    """A line of a chat log that was left out: its number in the file, and the key of a sentence with the reason."""
 
     number: int
     key: str
@@ -49,11 +48,11 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A story as `storage.stories.Stories.take_in` keeps it: branches and scenes name places among the nodes.
+    """A story for `storage.stories.Stories.take_in`: branches and scenes refer to positions among the nodes.
 
-    `scenes` are those whose bodies hold a place, by id: the body, and the place. `turns` counts those of all branches.
-    `cards` are the files of characters' cards, in base64, by their `key_of`. `counts` says by the keys of sentences how
-    much was left out that has no number.
+    `scenes` are those whose bodies contain a position, by id: the body, and the position. `turns` counts those of all
+    branches. `cards` are the files of characters' cards, in base64, by their `key_of`. `counts` has the number of other
+    left-out parts by the keys of sentences.
     """
 
     story: StoryRow
@@ -66,7 +65,7 @@ class Imported:
     counts: dict[str, int] = field(default_factory=dict)
 
     def card_rows(self, run_id: str = "", author: str = "") -> list[CardRow]:
-        """As rows of `run_id`, for whoever brings the story."""
+        """The cards as rows of `run_id`, by the person who imports the story."""
         of = (self.story.space, self.story.id)
         return [CardRow(*of, key, run_id, author, base64.b64decode(file)) for key, file in self.cards.items()]
 
@@ -75,7 +74,7 @@ class Imported:
 
 
 def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
-    """The story of a file's contents, as one of this space's, with this id or a new one.
+    """The story of a file's contents, in this space, with this id or a new one.
 
     Raises UserError ("story.import_…"), which names `file`.
     """
@@ -92,7 +91,7 @@ def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
 
 
 def tree_of(data: bytes, file: str) -> Any:
-    """What a JSON file says. Raises UserError."""
+    """The parsed contents of a JSON file. Raises UserError."""
     try:
         text = data.decode("utf-8-sig")
         return read(text, constant=_refused)
@@ -116,7 +115,7 @@ class _Reader:
     scenes: set[int] = field(default_factory=set)
     summed: set[int] = field(default_factory=set)
     places: list[int] = field(default_factory=lambda: [0])
-    """For the number of a node in the file its place among those that are kept."""
+    """For the number of a node in the file, its position among those that are kept."""
 
     def story(self, tree: Mapping[str, Any]) -> Imported:
         title = self._name(tree.get("title"), "title")
@@ -144,7 +143,7 @@ class _Reader:
         return Imported(row, branches, rows, at, len(self.begun), cards=self._cards(tree, nodes))
 
     def _cards(self, tree: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        """The files of cards by the keys of their sheets: of nodes that were read."""
+        """The files of the cards that are used by the sheets of these nodes, by key."""
         rows = tree.get("cards", [])
         if not isinstance(rows, list):
             self._wrong("cards")
@@ -167,7 +166,7 @@ class _Reader:
     def _branches(self, branches: Sequence[Mapping[str, Any]]) -> list[BranchRow]:
         if not branches or "parent" in branches[0]:
             self._wrong("branches[1]")
-        # In order: of those that were made at the same moment, the ids say which comes first.
+        # Sorted, since for branches with equal times the ids decide which comes first.
         ids = [self.id, *sorted(new_id() for _ in branches[1:])]
         rows = []
         for number, branch in enumerate(branches, 1):
@@ -196,7 +195,7 @@ class _Reader:
         branches: Sequence[BranchRow],
         at: dict[str, tuple[dict[str, Any], int]],
     ) -> NodeRow:
-        """`at` takes in the body of a scene that names a place."""
+        """The row of a node. `at` collects the bodies of scenes that refer to a position."""
         where, kind, id = f"nodes[{number}]", node["kind"], self._id(number)
         branch = self._number(node.get("branch"), f"{where}.branch", len(branches))
         if not branch:
@@ -295,12 +294,12 @@ class _Reader:
             self._wrong(where)
         try:
             value.encode()
-        except UnicodeEncodeError:  # half of a character
+        except UnicodeEncodeError:  # half of a surrogate pair
             self._wrong(where)
         return value
 
     def _name(self, value: Any, where: str) -> str:
-        """A text that stands in a column of its own, where Postgres takes no NUL."""
+        """A text for a database column, in which Postgres allows no NUL."""
         text = self._text(value, where)
         return text if len(text) <= NAME_CHARS and "\0" not in text else self._wrong(where)
 
@@ -330,7 +329,7 @@ class _Reader:
         return f"{self.id}/{number}"
 
     def _person(self, value: Any, where: str) -> str:
-        """An id that no platform gives: whoever it was is not known here."""
+        """An id that no platform uses, since the person is unknown here."""
         number = self._number(value, where, 1_000_000)
         return f"{self.id}/person-{number}" if number else ""
 

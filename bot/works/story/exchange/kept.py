@@ -1,4 +1,4 @@
-"""The library: characters and worlds that people keep of a story and bring into others."""
+"""The library: characters and worlds that people keep from one story and bring into others."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 KEPT: Final = 200
-"""The most characters and worlds of a person in a space."""
+"""The maximum number of characters and worlds that a person keeps in a space."""
 PAST_CHARS: Final = 2_000
-"""Characters of what somebody has lived through in another story, for the writer; the newest part."""
+"""The maximum length of a character's memories of another story, for the writer: the newest part."""
 ASKED: Final = ("remove", "publish", "unpublish", "card")
-"""What is done with what is kept, by the options of `keep`."""
+"""The options of `keep` that act on something kept."""
 _OF_TABLE: Final = ("player", "muted")
-"""Of a sheet, what is of one table alone."""
+"""The fields of a sheet that belong to one table only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class KeptOfStories:
             yield Attachment(name, "image/png" if name.endswith(".png") else "application/zip", data)
 
     async def _named(self, request: Request, *, own: bool = False) -> KeptRow | None:
-        """What the person has kept under the name, or somebody has shared."""
+        """The entry of this name that the person has kept or somebody has shared."""
         key, person = key_of(request.text), request.author.id
         rows = [row for row in await self._library.seen_by(request.place.space, person) if row.key == key]
         if world := request.options.get("world"):
@@ -81,7 +81,7 @@ class KeptOfStories:
         return Outcome(text="\n".join(lines)) if lines else Outcome("story.nothing_kept")
 
     async def _keep(self, request: Request) -> Outcome:
-        """Keep a character or the lorebook, or do something with what is kept. Raises UserError."""
+        """Keep a character or the lorebook, or change something kept. Raises UserError."""
         space, options = request.place.space, request.options
         name = " ".join(request.text.split())[: cast.NAME_CHARS]
         if not name:
@@ -196,7 +196,7 @@ class KeptOfStories:
         return Outcome("story.brought_lived" if lived else "story.brought", {"name": name})
 
     async def _lived(self, request: Request, story: str, branch: str, name: str) -> str:
-        """What the character now remembers of a story that is open to the person; "" for any other story."""
+        """What the character remembers of a story that is open to the person; "" for any other story."""
         space = request.place.space
         rows = await self._logs.stories.open_to(space, request.author.id)
         branches = {row.id for row in await self._logs.stories.branches(space, story)}
@@ -210,13 +210,13 @@ class KeptOfStories:
         )
 
     async def refresh(self, request: Request) -> None:
-        """Take what has changed of the worlds that are attached to the story that is played here."""
+        """Update the attached worlds of the story that is played here."""
         played = await self._logs.here(request.place)
         if played is None or not (worlds := _worlds(played.story)):
             return
         for id, revision in worlds.items():
             row = await self._library.get(request.place.space, id)
-            # One that is no longer shared is still told to a table of its owner's.
+            # A world that is no longer shared still works at a table where its owner plays.
             theirs = row is not None and (row.shared or row.author_id in members(played.story))
             if row is None or row.revision == revision or not theirs:
                 continue
@@ -226,7 +226,7 @@ class KeptOfStories:
             await self._logs.append(played, *nodes, node(run, "set", "set", {"worlds": worlds}))
 
     async def _lore(self, row: KeptRow, played: PlayedStory, run: str) -> list[Node]:
-        """The nodes by which the story has the world's entries; each is its writer's."""
+        """The nodes that give the story the world's entries; the author of each is its writer."""
         lore, prefix = played.story.lore, _prefix(row.id)
         entries = {
             entry.key if entry.key in lore else f"{prefix}{entry.key}": entry
@@ -247,7 +247,7 @@ def _prefix(world: str) -> str:
 
 
 def _worlds(story: Story) -> dict[str, int]:
-    """The attached worlds, each with the revision that the story has."""
+    """The attached worlds, each with its revision in the story."""
     return dict(story.settings.get("worlds") or {})
 
 

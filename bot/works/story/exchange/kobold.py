@@ -1,10 +1,9 @@
 """Stories of KoboldAI and Kobold Lite.
 
 Version 1 has `prompt` and `actions`, a list of texts; version 2 (`file_version`) has `actions.actions` by number, with
-`Selected Text`. What else was written for an action (`Options`, or `Alternative Text` in version 1's
-`actions_metadata`) are versions of its scene. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story,
-2 adventure, 3 chat, 4 instruct), and its `altbranches` are the story's other branches, each a list of all its texts.
-Pure.
+`Selected Text`. Alternatives of an action (`Options`, or `Alternative Text` in version 1's `actions_metadata`) become
+versions of its scene. Kobold Lite's `savedsettings` says how it was played (`opmode`: 1 story, 2 adventure, 3 chat, 4
+instruct), and its `altbranches` are the story's other branches, each a list of all its texts. Pure.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ADVENTURE, _CHAT, _INSTRUCT = 2, 3, 4
 _TAG = re.compile(r"\{\{\[(INPUT|OUTPUT|SYSTEM)(_END)?\]\}\}")
 _PICTURE = re.compile(r"\[<\|([pdh])\|[^|<>]*\|\1\|>\]|<\|([pdh])\|[^|<>]*\|\2\|>")
 _NEAR: Final = 100
-"""How many passages on an action's text is looked for."""
+"""Within how many passages an action's text is looked for."""
 _DONE = re.compile(r"^[ \t]*> ?(.+)$", re.MULTILINE)
 
 
@@ -53,17 +52,17 @@ def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -
     telling.passages = list(_passages(_texts(_actions(tree), telling.counts), settings))
     branches = tree.get("altbranches")
     for number, branch in enumerate(branches if isinstance(branches, list) else (), 1):
-        if isinstance(branch, list):  # null is the one that is played
+        if isinstance(branch, list):  # null is the branch that is played
             passages = list(_passages(_texts(branch, telling.counts), settings))
             telling.branches.append((f"Branch {number}", passages))
-    telling.counts += type(telling.counts)()  # without those that are 0
+    telling.counts += type(telling.counts)()  # counts of 0 are dropped
     if lost := _add_others(telling.passages, list(_alternatives(tree))):
         telling.counts["story.import_left_versions"] = lost
     return telling.imported(data, file, whose)
 
 
 def _texts(values: Iterable[Any], counts: Counter[str]) -> list[str]:
-    """The texts among these, without their pictures; `counts` says what was left out."""
+    """The texts among these values, without their pictures; `counts` counts what was left out."""
     texts = list[str]()
     for value in values:
         if not isinstance(value, str):
@@ -89,7 +88,7 @@ def _actions(tree: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _alternatives(tree: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """The text of each action, and what else was written for it."""
+    """The text of each action, and its alternatives."""
     actions, older = tree.get("actions"), tree.get("actions_metadata")
     listed = actions.get("actions") if isinstance(actions, dict) else older
     rows = listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ()
@@ -107,7 +106,7 @@ def _alternatives(tree: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _add_others(passages: list[Passage], alternatives: list[tuple[str, list[str]]]) -> int:
-    """Give each passage what else was written in its place; how many texts have none."""
+    """Add the alternatives to their passages; returns how many belong to none."""
     at = lost = 0
     for chosen, others in alternatives:
         near = range(at, min(at + _NEAR, len(passages)))
@@ -126,12 +125,14 @@ def _world_info(tree: Mapping[str, Any]) -> list[Any]:
     newer = tree.get("worldinfo_v2")
     listed = newer.get("entries") if isinstance(newer, dict) else tree.get("worldinfo")
     rows = list(listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ())
-    # The editor keeps a row that nobody has filled in.
+    # The editor keeps an empty row.
     return [row for row in rows if not isinstance(row, dict) or row.get("key") or row.get("content")]
 
 
 def _entry(row: Any) -> Any:
-    """By the names of a card's book: under World Info's own ones it would go out as it came, with texts for lists."""
+    """An entry with the field names of a card's book: with World Info's own names it would be exported unchanged, with
+    texts in place of lists.
+    """
     if not isinstance(row, dict):
         return row
     names = {"key": "keys", "keysecondary": "secondary_keys"}

@@ -1,10 +1,9 @@
-"""Lorebooks of other programs, as entries of ours, and ours as SillyTavern's World Info.
+"""Reads lorebooks of other programs as our entries, and writes ours as SillyTavern's World Info.
 
 SillyTavern's file has `entries` by number, with `key`, `keysecondary`, `comment`, `disable`, `selectiveLogic`; the book
 of a character card (V2 and V3 specifications, "character_book") a list, with `keys`, `secondary_keys`, `enabled`,
-`insertion_order`, and what SillyTavern adds in `extensions`; NovelAI's a list, with `text`, `displayName`, `keys`,
-`forceActivation`. Fields that mean nothing here are kept as they came
-(`source`). Pure.
+`insertion_order`, and SillyTavern's additions in `extensions`; NovelAI's a list, with `text`, `displayName`, `keys`,
+`forceActivation`. Fields with no meaning here are kept unchanged (`source`). Pure.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from bot.works.story.world.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
 KEYS: Final = 50
 SOURCE_CHARS: Final = 20_000
-"""Of the other fields of an entry, or of a book; more are dropped."""
+"""The maximum size of the other fields of an entry or a book; larger ones are dropped."""
 _LOGIC: Final = get_args(Logic)
 
 
 @dataclass(frozen=True, slots=True)
 class BadEntry:
-    """One that was left out: its number in the book, from 1, and the key of a sentence that says why."""
+    """An entry that was left out: its number in the book, from 1, and the key of a sentence with the reason."""
 
     number: int
     key: str
@@ -33,8 +32,8 @@ class BadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Lorebook:
-    """`entries` are bodies as a log keeps them (`log.Kind`, "lore"). `source` has the other fields of a file of World
-    Info, as JSON, "" where there are none.
+    """`entries` are bodies as a log stores them (`nodes.Kind`, "lore"). `source` has the other fields of a World Info
+    file, as JSON, "" for none.
     """
 
     name: str
@@ -48,7 +47,7 @@ def is_lorebook(tree: Mapping[str, Any]) -> bool:
 
 
 def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
-    """The entries of a book in whichever form; what is none is left out."""
+    """The entries of a book in any of the formats; items that are not entries are left out."""
     book = _book(tree)
     listed = book.get("entries")
     rows = list(listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ())
@@ -60,7 +59,7 @@ def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
         else:
             entries.append(entry)
     name = book.get("name")
-    # A list is another program's, whose marks would have World Info read as that program's file.
+    # A list comes from another program, whose fields would make World Info look like that program's file.
     others = {key: value for key, value in book.items() if key != "entries" and isinstance(listed, dict)}
     source = written(others) if others else ""
     return Lorebook(
@@ -69,19 +68,19 @@ def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
 
 
 def why_none(book: Lorebook) -> str:
-    """The key of a sentence about a book of which no entry came in."""
+    """The key of a sentence about a book without usable entries."""
     if book.entries:
         return "story.import_lore_had"
     return "story.import_lore_unfit" if book.left_out else "story.import_lore_empty"
 
 
 def _book(tree: Mapping[str, Any]) -> Mapping[str, Any]:
-    data = tree.get("data")  # V3 parts a book of its own from its name ("lorebook_v3")
+    data = tree.get("data")  # V3 wraps a separate book ("lorebook_v3")
     return data if isinstance(data, dict) and "entries" in data else tree
 
 
 def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
-    """An entry's body, or why there is none."""
+    """An entry's body, or the reason why there is none."""
     if not isinstance(row, dict):
         return None, "story.import_entry_unreadable"
     more = row.get("extensions")
@@ -134,14 +133,14 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
 
 
 def world_info(entries: Sequence[Mapping[str, Any]], source: str = "") -> dict[str, Any]:
-    """SillyTavern's file of these entries (bodies of a log); one that came from such a file as it came, `source` the
-    other fields of that.
+    """SillyTavern's file of these entries (bodies of a log). An entry from such a file is written unchanged; `source`
+    has that file's other fields.
     """
     return {**kept_fields(source), "entries": {str(n): _row(n, entry) for n, entry in enumerate(entries)}}
 
 
 def kept_fields(text: Any) -> dict[str, Any]:
-    """The fields that were kept as JSON; none where a stranger's story has something else there."""
+    """The fields that were kept as JSON; none if a stranger's story has something else there."""
     try:
         fields = read(text)
     except (TypeError, ValueError, RecursionError):
@@ -192,7 +191,7 @@ def _row(n: int, stored_entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _texts(value: Any) -> list[str]:
-    """A list of keys, or keys in one text, parted by commas."""
+    """A list of keys, or keys in one text, separated by commas."""
     keys = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     clean_keys = [" ".join(key.split()) for key in keys if isinstance(key, str)]
     return [key for key in clean_keys if key][:KEYS]

@@ -1,9 +1,9 @@
-"""Values of MessagePack as the JavaScript library msgpackr writes them, which NovelAI's editor keeps its documents in.
+"""Reads MessagePack as the JavaScript library msgpackr writes it, in which NovelAI's editor stores its documents.
 
-Beside MessagePack's own forms (https://github.com/msgpack/msgpack/blob/master/spec.md) these are: objects as records
-(extension "r": the names once, under a byte from 0x40, then values alone), strings bundled behind the values
-(extension "b": where they are; then 0xC1 and a length in UTF-16's units, negative of the first bundle), and an
-extension whose value follows it. No library for Python reads them. Pure; bounded by the bytes that there are.
+In addition to MessagePack's own forms (https://github.com/msgpack/msgpack/blob/master/spec.md) there are: objects as
+records (extension "r": the names once, under a byte from 0x40, then only values), strings bundled after the values
+(extension "b": their position; then 0xC1 and a length in UTF-16 units, negative in the first bundle), and an extension
+that is followed by its value. No Python library reads them. Pure; the work is bounded by the number of bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LENGTHS: Final = {
 
 
 def unpacked(data: bytes) -> Any:
-    """The first value. Raises ValueError for what is none, or is nested too deeply."""
+    """The first value. Raises ValueError for invalid data, or data that is nested too deeply."""
     try:
         return _Reader(data).value(DEPTH)
     except (IndexError, struct.error, TypeError) as fault:
@@ -81,7 +81,7 @@ class _Reader:
             self._bundles = [str(self.value(0)).encode("utf-16-le", "surrogatepass") for _ in range(2)]
             self._at = behind
             return self.value(depth - 1)
-        if kind == 0xFF or (kind == 0 and size == 1):  # a moment, and JavaScript's undefined
+        if kind == 0xFF or (kind == 0 and size == 1):  # a timestamp, and JavaScript's undefined
             return None
         return self.value(depth - 1) if size == 1 else _Reader(body).value(depth - 1)
 

@@ -68,7 +68,7 @@ def _sections(document: Mapping[Any, Any], telling: Telling) -> Iterator[Passage
 
 
 def _is_players(section: Mapping[Any, Any]) -> bool:
-    """Whether the player wrote most of it."""
+    """Whether the player wrote most of the section."""
     parts = _object(section.get("meta")).get(1)
     lengths = {True: 0, False: 0}
     for part in parts if isinstance(parts, list) else ():
@@ -117,7 +117,7 @@ def _scenario(tree: Mapping[str, Any]) -> Telling:
 
 
 def _around(content: Mapping[str, Any], title: str, description: str) -> Telling:
-    """What a story and a scenario have alike; where there is no memory, the description is the premise."""
+    """The fields that a story and a scenario have in common; without a memory, the description is the premise."""
     listed = content.get("context")
     context = [text_of(_object(row).get("text")) for row in (listed if isinstance(listed, list) else ())]
     memory, note = [*context, "", ""][:2]

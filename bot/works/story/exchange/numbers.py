@@ -1,6 +1,6 @@
-"""JSON whose numbers are written as their author wrote them: 1.0, 1e3 and an integer of any length stay what they are.
+"""JSON whose numbers keep their original spelling: 1.0, 1e3 and an integer of any length stay as they are.
 
-Python reads a number into one that it may write in another way, and refuses integers of more than 4,300 digits.
+Python may write a number in another way than it was read, and refuses integers of more than 4,300 digits.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 _DIGITS: Final = 300
-"""Of an integer that is read as one."""
+"""The maximum number of digits of an integer that is read as a Python int."""
 
 
 class Number:
-    """A number that Python would write in another way: `text` is how it was written."""
+    """A number that Python would write in another way; `text` is its original spelling."""
 
     __slots__ = ("text",)
 
@@ -32,7 +32,7 @@ class Number:
 
 
 def read(text: str, *, constant: Callable[[str], Any] | None = None) -> Any:
-    """What a text says. Raises ValueError, also for a number that is not finite, and RecursionError."""
+    """The value of a JSON text. Raises ValueError, also for a number that is not finite, and RecursionError."""
     return json.loads(text, parse_float=_float, parse_int=_int, parse_constant=constant)
 
 
@@ -49,7 +49,7 @@ def written(tree: Any, indent: int | None = None) -> str:
 
 
 def value_of(number: Any) -> int | float | None:
-    """What a number of a file is worth; None for what is none."""
+    """The value of a number in a file; None for anything else."""
     if isinstance(number, Number):
         number = float(number.text)
     if type(number) is float and number.is_integer():

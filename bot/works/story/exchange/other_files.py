@@ -1,4 +1,4 @@
-"""Files of other programs that are no story: what each seems to be, so that people learn which export to use.
+"""Recognises files of other programs that are not stories, so that people learn which export to use.
 
 Pure.
 """

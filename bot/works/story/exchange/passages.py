@@ -1,6 +1,6 @@
-"""A story told in passages, by a player and a program in turn, as the rows of a new story.
+"""A story in passages, by a player and a program in turn, as the rows of a new story.
 
-Every other program's story comes down to these. Knows no format.
+Every other program's story is converted to this form first. Knows no format.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from bot.works.story.exchange.rows import LINE_CHARS, TURNS, Rows, name_of, stor
 from bot.works.story.limits import NOTE_CHARS
 
 SCENE_CHARS: Final = 4_000
-"""Of prose that nobody's turn parts: longer prose becomes several scenes."""
+"""The maximum length of prose without a player's turn; longer prose becomes several scenes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """What a story gets that is read: its space and its id, "" for what its contents say; `player` is who a card's
-    greeting speaks to.
+    """Where the imported story belongs: its space and its id, "" for one from its contents; `player` is the name that a
+    card's greeting addresses.
     """
 
     space: str
@@ -36,8 +36,9 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`by_player` are a player's words, by `name`; else the program's, where `name` is the character who speaks, and
-    `others` are what it had written before in this place."""
+    """A passage. With `by_player` it is a player's words, by `name`; otherwise the program's: then `name` is the
+    character who speaks, and `others` are earlier versions of it.
+    """
 
     text: str
     by_player: bool = False
@@ -48,8 +49,9 @@ class Passage:
 
 @dataclass(slots=True)
 class Telling:
-    """What a file says of a story. `branches` have a name and all their passages, those before they left the story too;
-    `counts` says by the key of a sentence how much was left out."""
+    """The contents of a story's file. `branches` have a name and all their passages, including those before the branch;
+    `counts` counts what was left out, by the key of a sentence.
+    """
 
     title: str = ""
     premise: str = ""
@@ -91,7 +93,7 @@ class Telling:
     def _tell(
         self, rows: Rows, passages: Iterable[Passage], file: str, player: str, *, begun: bool
     ) -> list[tuple[int, str]]:
-        """Add the turns. Returns for each whole one how many passages there are up to its end, and its id."""
+        """Add the turns. Returns for each complete one how many passages there are up to its end, and its id."""
         whole = list[tuple[int, str]]()
         turn = ""
         for end, passage in enumerate(passages, 1):
@@ -127,14 +129,14 @@ def _same(one: Passage, other: Passage) -> bool:
 def _left(
     turns: Sequence[tuple[int, str]], story: Sequence[Passage], branch: Sequence[Passage]
 ) -> tuple[int, str] | None:
-    """Where a branch leaves the story: the last whole turn that both have; None before the first."""
+    """The point where a branch leaves the story: the last complete turn that both have; None before the first."""
     pairs = zip(story, branch, strict=False)
     alike = sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
     return next(((end, turn) for end, turn in reversed(turns) if end <= alike), None)
 
 
 def prose(paragraphs: Iterable[Passage]) -> list[Passage]:
-    """Paragraphs by the same writer together, up to SCENE_CHARS a passage."""
+    """Join paragraphs by the same writer into passages of up to SCENE_CHARS."""
     passages = list[Passage]()
     for paragraph in paragraphs:
         last = passages[-1] if passages else None

@@ -1,7 +1,7 @@
-"""The texts beside the pixels of a PNG, where other programs keep a character: read and written without a decoder.
+"""The texts in a PNG's metadata, where other programs store a character: read and written without decoding the picture.
 
-Chunks are those of the PNG specification, third edition (5.3; tEXt, zTXt and iTXt: 11.3.3). Pixels are never looked
-at, so that a picture that would unpack to gigabytes costs nothing.
+Chunks are those of the PNG specification, third edition (5.3; tEXt, zTXt and iTXt: 11.3.3). Pixels are never looked at,
+so that a picture that would unpack to gigabytes costs nothing.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from bot.drawing import COLOURS
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 CHUNKS: Final = 20_000
-"""Of a picture; a camera's have a few hundred."""
+"""The maximum number of chunks in a picture; a camera's picture has a few hundred."""
 CARDS: Final = ("ccv3", "chara")
-"""Keywords of a card's texts."""
+"""The keywords of a card's texts."""
 KEYWORD: Final = 80
-"""Bytes of a keyword and the NUL behind it, at most."""
+"""The maximum bytes of a keyword and the NUL after it."""
 TEXT_BYTES: Final = 16_000_000
-"""Of one text, unpacked."""
+"""The maximum size of one text, unpacked."""
 WIDTH, HEIGHT = 400, 600
-"""Of a card's picture, as card editors make them."""
+"""The size of a card's picture, as card editors make them."""
 
 
 class BombError(ValueError):
-    """A text that unpacks to more than anybody has written, or chunks without end."""
+    """A text that unpacks to more than anybody has written, or too many chunks."""
 
 
 def texts(png: bytes, keywords: Sequence[str]) -> dict[str, bytes]:
-    """The picture's texts by keyword, of those wanted; of several the last.
+    """The picture's texts by keyword, for the wanted keywords; the last one if there are several.
 
-    Raises ValueError for a broken one, and BombError.
+    Raises ValueError for a broken picture, and BombError.
     """
     texts_found = {}
     for kind, body in _chunks(png):
@@ -47,7 +47,7 @@ def texts(png: bytes, keywords: Sequence[str]) -> dict[str, bytes]:
 
 
 def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Kind and contents of each; what is cut off at the end of the file is left out."""
+    """The type and contents of each chunk; an incomplete one at the end of the file is left out."""
     at = len(SIGNATURE)
     for _ in range(CHUNKS):
         if at + 12 > len(png):
@@ -55,21 +55,21 @@ def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
         length, kind = struct.unpack_from(">I4s", png, at)
         if at + 12 + length > len(png):
             return
-        # Only what is small is worth a copy: the pixels are not looked at.
+        # Copy only small contents: the pixels are not looked at.
         yield kind, png[at + 8 : at + 8 + length] if kind in (b"tEXt", b"zTXt", b"iTXt") else b""
         at += 12 + length
     raise BombError("too many chunks")
 
 
 def _text(kind: bytes, data: bytes) -> bytes:
-    """What stands behind the keyword's NUL."""
+    """The text after the keyword's NUL."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
         data = data[1:]
     elif kind == b"iTXt":
         packed, data = data[:1] == b"\1", data[2:]
         _, _, data = data.partition(b"\0")  # the language
-        _, _, data = data.partition(b"\0")  # the keyword in it
+        _, _, data = data.partition(b"\0")  # the translated keyword
     if not packed:
         return data
     unpacking = zlib.decompressobj()
@@ -83,7 +83,7 @@ def _text(kind: bytes, data: bytes) -> bytes:
 
 
 def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
-    """The same picture, with these texts in place of the card's that it has."""
+    """The same picture, with these texts in place of its card's texts."""
     at, chunks = len(SIGNATURE), list[bytes]()
     while at + 12 <= len(png) and len(chunks) < CHUNKS:
         length, kind = struct.unpack_from(">I4s", png, at)
@@ -94,7 +94,7 @@ def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
         keyword = chunk[8 : 8 + KEYWORD].partition(b"\0")[0].decode("latin-1").lower()
         if kind not in (b"tEXt", b"zTXt", b"iTXt") or keyword not in CARDS:
             chunks.append(chunk)
-    chunks[1:1] = _texts(of)  # behind the header
+    chunks[1:1] = _texts(of)  # after the header
     return SIGNATURE + b"".join(chunks) + _chunk(b"IEND", b"")
 
 
@@ -103,13 +103,13 @@ def _texts(of: Mapping[str, bytes]) -> list[bytes]:
 
 
 def from_base64(text: bytes) -> bytes:
-    """What base64 says, with its padding or without, in either alphabet. Raises binascii.Error."""
+    """Decode base64, with or without its padding, in either alphabet. Raises binascii.Error."""
     clean = b"".join(text.split()).translate(bytes.maketrans(b"-_", b"+/")).rstrip(b"=")
     return base64.b64decode(clean + b"=" * (-len(clean) % 4))
 
 
 def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
-    """A PNG with these texts: a plain ground in a colour of the name's own."""
+    """A PNG with these texts: a plain background in a colour derived from the name."""
     colour = COLOURS[sha256(name.encode()).digest()[0] % len(COLOURS)]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     rows = bytearray()

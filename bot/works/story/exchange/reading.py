@@ -1,7 +1,7 @@
-"""What a file that somebody brings holds: a story, a character, a lorebook.
+"""Recognises and reads a file that somebody imports: a story, a character, a lorebook.
 
 A stranger's file is read in a process of its own (`bot.readers.child` runs `read`), which answers in lines of JSON, as
-the text of a Document: so nothing of it is parsed at once in the process that serves everybody.
+the text of a Document, so that the process that serves everybody never parses it at once.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ KINDS: Final = (
 )  # fmt: skip
 Found: TypeAlias = Imported | Card | Lorebook
 _TOLD: Final = 2_000
-"""Nodes between two words about how far it is."""
+"""How many nodes are read between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What of a story is no node."""
+    """The parts of a story other than its nodes."""
 
     story: StoryRow
     branches: list[BranchRow]
@@ -60,7 +60,7 @@ class _Head:
 
 
 def found_in(data: bytes, file: str, whose: Whose) -> Found:
-    """What the file holds, by its name and its contents. Raises UserError, which names `file`."""
+    """What the file contains, by its name and its contents. Raises UserError, which names `file`."""
     if len(data) > LARGEST_MB * 1_000_000:
         raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     suffix = PurePath(file).suffix.lower()
@@ -88,7 +88,7 @@ def found_in(data: bytes, file: str, whose: Whose) -> Found:
 
 
 def _of_tree(tree: Any, data: bytes, file: str, whose: Whose) -> Found:
-    """What a file of JSON holds, by its fields."""
+    """What a JSON file contains, by its fields."""
     if ai_dungeon.are_story_cards(tree):
         return ai_dungeon.cards_of(_sound(tree, file))
     if isinstance(tree, dict) and "format" not in tree:
@@ -133,7 +133,7 @@ def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
 
 
 def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
-    """A story that has yet to begin, with the lorebook."""
+    """A story that has not begun yet, with the lorebook."""
     rows = Rows(whose.id or new_id(), whose.space, book.name.strip()[:NAME_CHARS] or titled(file))
     if book.source:
         rows.add("set", {"lore_source": book.source})
@@ -143,7 +143,7 @@ def story_of_book(book: Lorebook, file: str, whose: Whose) -> Imported:
 
 
 def _sound(tree: Any, file: str) -> Any:
-    """Half a pair of surrogates may stand in it as an escape, and no database takes it."""
+    """The file without unpaired surrogates, which JSON can contain as escapes but no database stores."""
     try:
         written(tree).encode()
     except (UnicodeEncodeError, RecursionError) as fault:
@@ -171,7 +171,7 @@ def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
 
 def _card_of_zip(data: bytes, file: str) -> dict[str, Any]:
     archive = Archive(file, data)
-    # Nothing of it is ever written anywhere; who packs such a name means harm all the same.
+    # Nothing of it is ever written to disk, but such a name is a sign of an attack.
     if any(
         name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/") for name in archive.names
     ):
@@ -200,14 +200,14 @@ class Strangers:
         self._sandbox = Sandbox(at_once=1, readers=readers, check=lambda name, data: None)
 
     async def found(self, data: bytes, file: str, whose: Whose, progress: Progress) -> Found:
-        """What `found_in` says. Raises UserError, also as `Sandbox.read` does."""
+        """The result of `found_in`. Raises UserError, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
         document = await self._sandbox.read(file, head + b"\n" + data, progress)
         return await asyncio.to_thread(parse_lines, document.text)
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """For `bot.readers.child`: `data` is a Whose as JSON, a line end, and the file."""
+    """Read a file for `bot.readers.child`: `data` is a Whose as JSON, a line end, and the file."""
     head, _, contents = data.partition(b"\n")
     try:
         imported = found_in(contents, name, Whose(**json.loads(head)))

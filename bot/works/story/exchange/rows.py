@@ -1,4 +1,4 @@
-"""The nodes of a new story as a reader of another program's file makes them, and what all such readers share.
+"""Builds the nodes of a new story for the readers of other programs' files, with what these readers share.
 
 Knows no format and no database.
 """
@@ -23,7 +23,7 @@ from storage.stories import BranchRow, NodeRow, StoryRow
 SPEAKER_CHARS: Final = 80
 
 TURNS = 200_000
-"""The most lines of a log: the memory of so many turns takes some 125 MB."""
+"""The maximum number of lines in a log: the memory of this many turns takes about 125 MB."""
 
 LINE_CHARS = 100_000
 
@@ -32,7 +32,7 @@ BEGINNING = 1_000_000
 
 
 class Rows:
-    """The nodes of a new story, as they come."""
+    """The nodes of a new story, in the order in which they are added."""
 
     def __init__(self, id: str, space: str, title: str) -> None:
         self._id, self._space, self._title = id, space, title
@@ -44,7 +44,7 @@ class Rows:
     def add(
         self, kind: str, body: Mapping[str, Any], turn: str = "", author: str = "", at: datetime | None = None
     ) -> str:
-        """The new node's id. An act without a turn begins one."""
+        """Add a node; returns its id. An act without a turn begins one."""
         seq = len(self.nodes) + 1
         id = f"{self._id}/{seq}"
         if kind == "act" and not turn:
@@ -67,18 +67,18 @@ class Rows:
         return id
 
     def fork(self, name: str, turn: str) -> None:
-        """A branch of the first one, which leaves it behind this turn; what is added from now on is on it."""
+        """Begin a branch of the first one, after this turn; later nodes are added to it."""
         first, at = self.branches[0], sum(node.branch_id == self._id for node in self.nodes)
         id = str(uuid5(NAMESPACE_OID, f"{self._id}/branch/{len(self.branches)}"))
         self.branches.append(replace(
             first, id=id, name=name, parent=first.id, turn=turn, cut=at, until=at,
-            created_at=first.created_at + timedelta(microseconds=len(self.branches)),  # the oldest come first
+            created_at=first.created_at + timedelta(microseconds=len(self.branches)),  # branches are sorted by age
         ))  # fmt: skip
 
     def versions(
         self, turn: str, texts: Sequence[str], shown: int, at: datetime | None = None, source: str = ""
     ) -> None:
-        """Scenes of the turn, of which that one counts; the first has the `source` of all."""
+        """Add scenes to the turn; the one with the index `shown` counts, and the first has the `source` of all."""
         more = [{"source": source} if source and not n else {} for n in range(len(texts))]
         ids = [self.add("scene", {"text": text, **more[n]}, turn, at=at) for n, text in enumerate(texts)]
         if 0 <= shown < len(ids) - 1:
@@ -91,7 +91,7 @@ class Rows:
 
 
 def story_id(space: str, data: bytes) -> str:
-    """The id of the story of a log with these contents."""
+    """The id of a story made from a log with these contents."""
     return str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}"))
 
 
@@ -105,15 +105,17 @@ def lines_of(data: bytes, file: str) -> Iterator[str]:
 
 
 def decoded(line: bytes) -> str:
-    """Each by itself: where a file is cut in the middle of a character, the lines before are what they were."""
+    """Decode one line: if a file is cut in the middle of a character, the other lines are not affected."""
     try:
         return line.decode()
     except UnicodeDecodeError:
-        return line.decode("cp1252", errors="replace")  # what older programs write
+        return line.decode("cp1252", errors="replace")  # the encoding of older programs
 
 
 def json_object(line: str) -> dict[str, Any] | None:
-    """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
+    """The object in a line; None for anything else, or for text that cannot be stored, such as an unpaired
+    surrogate.
+    """
     try:
         tree = read(line)
         written(tree).encode()

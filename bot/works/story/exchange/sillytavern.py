@@ -1,8 +1,8 @@
-"""Chats of SillyTavern's as the rows of a new story, and a story as such a chat.
+"""Chats of SillyTavern as the rows of a new story, and a story as such a chat.
 
-The file is JSON lines: a header (`chat_metadata`, `user_name`, `character_name`), then a message a line (`name`,
-`is_user`, `mes`, `send_date`, and `swipes` with `swipe_id`, which are versions here). Bad lines are named and left out.
-Knows no database.
+The file is JSON lines: a header (`chat_metadata`, `user_name`, `character_name`), then one line for each message
+(`name`, `is_user`, `mes`, `send_date`, and `swipes` with `swipe_id`, which are versions here). Bad lines are reported
+and left out. Knows no database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.world.cast import CAST
 
 SWIPES: Final = 100
-"""Versions of one message."""
+"""The maximum number of versions of one message."""
 _HEADER: Final = ("chat_metadata", "user_name", "character_name")
 _DATES: Final = (
     "%B %d, %Y %I:%M%p",
@@ -41,16 +41,16 @@ _DATES: Final = (
     "%Y-%m-%d@%Hh%Mm%Ss",
     "%Y-%m-%d @%Hh %Mm %Ss",
 )
-"""As SillyTavern has written them over the years."""
+"""The formats of times that SillyTavern has used over the years."""
 
 
 def is_sillytavern(data: bytes) -> bool:
-    """Whether its first line is the header of such a chat, or one of its messages."""
+    """Whether the first line is the header of such a chat, or one of its messages."""
     return _header(data) is not None
 
 
 def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
-    """The story of a chat. Raises UserError ("story.import_…") where it is none, or no line is a message."""
+    """The story of a chat. Raises UserError ("story.import_…") for another file, or without any message."""
     if (header := _header(data)) is None:
         raise UserError("story.import_header", file=file)
     character = name_of(header.get("character_name"))
@@ -96,10 +96,10 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
 
 
 def sillytavern(story: Story, player: str, character: str, sources: Mapping[str, str]) -> str:
-    """A story as SillyTavern's chat; `character` is who tells what no character says.
+    """A story as SillyTavern's chat; `character` narrates what no character says.
 
-    What came from such a chat goes out with all fields that it had: `sources` are those of acts and scenes by id, and
-    of the chat under "".
+    Messages of an imported chat keep all their fields: `sources` are those of acts and scenes by id, and of the chat
+    under "".
     """
     turns = story.current_turns
     start = turns[0].made if turns else datetime.now(UTC)
@@ -128,7 +128,9 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
 
 
 def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
-    """The message with these versions, of which that one shows; as it came where nothing has changed."""
+    """The message with these versions, of which the one with the index `shown` is shown; unchanged where nothing
+    differs.
+    """
     text, swipes = texts[shown], message.get("swipes")
     if "mes" in message and _swipes(message, message["mes"])[0] == texts:
         if text == message["mes"] or not isinstance(swipes, list) or text not in swipes:
@@ -145,7 +147,7 @@ def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dic
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message of SillyTavern's, or the header, as it came, and the hidden ones behind it, which no reader sees."""
+    """An original message of SillyTavern's, or the header, and the hidden messages after it, which no reader sees."""
 
     message: dict[str, Any]
     hidden: list[dict[str, Any]] = field(default_factory=list)
@@ -156,7 +158,7 @@ class _Message:
 
 
 def _source(text: str) -> _Message | None:
-    """What stands in the source of a node, which may come from a stranger's file."""
+    """The contents of a node's `source`, which may come from a stranger's file."""
     stored = json_object(text) if text else None
     message, hidden = (stored or {}).get("message"), (stored or {}).get("hidden")
     if not isinstance(message, dict) or not isinstance(hidden, list):
@@ -167,7 +169,7 @@ def _source(text: str) -> _Message | None:
 
 
 def _header(data: bytes) -> dict[str, Any] | None:
-    """None of another file; empty where the messages begin at once, as some programs write them."""
+    """The header; None for another file, and empty where the messages begin at once, as some programs write them."""
     first = data[:BEGINNING].removeprefix(BOM_UTF8).partition(b"\n")[0]
     row = json_object(decoded(first))
     if row is not None and "mes" in row and "name" in row:
@@ -177,7 +179,7 @@ def _header(data: bytes) -> dict[str, Any] | None:
 
 
 def _note(header: Mapping[str, Any]) -> str:
-    """The chat's author's note, with the names that its macros stand for; "" where there is none, or it is off."""
+    """The chat's author's note, with its macros replaced by names; "" if there is none, or it is off."""
     metadata = header.get("chat_metadata")
     if not isinstance(metadata, dict):
         return ""
@@ -189,7 +191,7 @@ def _note(header: Mapping[str, Any]) -> str:
 
 
 def _noted(header: Mapping[str, Any], note: str) -> dict[str, Any]:
-    """The header with this note; as it came where the note has not changed."""
+    """The header with this note; unchanged if the note is the same."""
     if note == _note(header):
         return dict(header)
     metadata = header.get("chat_metadata")
@@ -198,7 +200,7 @@ def _noted(header: Mapping[str, Any], note: str) -> dict[str, Any]:
 
 
 def _message(line: str) -> tuple[dict[str, Any] | None, str]:
-    """A line's message, or why there is none."""
+    """A line's message, or the reason why there is none."""
     if len(line) > SWIPES * LINE_CHARS:
         return None, "story.import_line_long"
     if (row := json_object(line)) is None:
@@ -214,7 +216,9 @@ def _message(line: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _swipes(message: Mapping[str, Any], text: str) -> tuple[list[str], int]:
-    """The versions of a message, and which one it shows: its text, whatever its number says."""
+    """The versions of a message, and the index of the shown one, which is decided by its text even if its number
+    differs.
+    """
     listed = message.get("swipes")
     swipes = (
         [text for text in listed if isinstance(text, str) and text.strip()]

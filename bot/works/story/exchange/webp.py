@@ -1,4 +1,4 @@
-"""Texts beside the pixels of a WebP picture, where other programs keep a character: Exif's user comment, or XMP.
+"""The texts in a WebP picture's metadata, where other programs store a character: Exif's user comment, or XMP.
 
 Chunks are RIFF's (https://developers.google.com/speed/webp/docs/riff_container). Pixels are never looked at. Pure.
 """
@@ -16,7 +16,7 @@ from bot.works.story.exchange.png import from_base64
 
 CHUNKS: Final = 1_000
 _BASE64 = re.compile(r"ey[A-Za-z0-9+/_=-]{40,}")
-"""JSON's `{"` and what follows it."""
+"""Base64 of JSON: `{"` and the rest."""
 
 
 def is_webp(data: bytes) -> bool:
@@ -24,7 +24,7 @@ def is_webp(data: bytes) -> bool:
 
 
 def card_text(data: bytes) -> str:
-    """The JSON of a card, "" where there is none."""
+    """The JSON of a card, "" for none."""
     for chunk in _chunks(data):
         for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
             # A comment in UTF-16 may begin at an odd byte.

@@ -1,1 +1,1 @@
-"""What is read out of a scene once it is written: who speaks and acts, what happened, what contradicts the rest."""
+"""Extracts from a finished scene who speaks and acts, what happened, and what contradicts the story so far."""

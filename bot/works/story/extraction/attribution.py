@@ -1,6 +1,7 @@
-"""Who speaks and acts in a scene, told by code; and where it does so for the players' characters, while it is written.
+"""Decides by code who speaks and acts in a scene, and notices while it streams where it does so for players'
+characters.
 
-For English and Portuguese, and only in plain cases: a missed sentence costs little, a wrong one costs people a
+For English and Portuguese, and only in plain cases: a missed sentence costs little, while a wrong one costs people a
 question, or stops a good scene. Pure.
 """
 
@@ -18,9 +19,9 @@ from bot.works.story.extraction.clauses import may_be_verb
 from bot.works.story.log.turn import Turn
 
 LATELY: Final = 5
-"""How many turns' words a scene may repeat."""
+"""The words of how many turns a scene may repeat."""
 _FEWEST: Final = 2
-"""The fewest words of a line that counts: a cry decides nothing."""
+"""The minimum number of words in a line that counts: an exclamation decides nothing."""
 _TALKING: Final = re.compile(
     r"\b(?:say|tell|ask|answer|repl(?:y|ies)|whisper|shout|mutter|call|cry|add|greet|thank|explain|beg|warn|order|offer"
     r"|introduce|apologi[sz]e|persuade|convince|negotiate|threaten|argue|talk|speak|sing|pray|swear|promise|lie|joke"
@@ -35,18 +36,18 @@ _TOGETHER: Final = re.compile(
 _BINDING: Final = frozenset().union(*FUNCTION_WORDS.values())
 _GAP: Final = re.compile(r"(?<!\s)\s+(?=\S)")
 _PERSONS: Final = {"second": ("you", "você"), "first": ("I",)}
-"""The person in which a story's view has the player's character told."""
+"""The pronouns for the player's character in a story's view."""
 _DASH: Final = ("—", "–")
 _STEM: Final = 4
 """How many first letters identify a deed: "agree" in "agreed"."""
 
 _SHARED: Final = 2
-"""How many words of the turn a deed of who takes it shares with it where it is a way of doing that."""
+"""How many words a deed of the acting character must share with the turn to count as a way of carrying it out."""
 
 SHORTEST: Final = 2
-"""The fewest letters of a part of a name."""
+"""The minimum number of letters in a part of a name."""
 QUOTE_CHARS: Final = 600
-"""Of the longest line that is attributed to somebody."""
+"""The maximum length of a line that is attributed to somebody."""
 _QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
 _DASHED: Final = re.compile(
     r"^[^\S\n]*+[—–][^\S\n]*+([^—–\n]{1,600}+)[—–][^\S\n]*+([^—–\n]{1,80}+)", re.MULTILINE
@@ -57,10 +58,10 @@ _LINE: Final = re.compile(
     r"[*_]{0,3}+:[^\n]*+)",
     re.MULTILINE,
 )
-"""A line of speech without quotation marks: between dashes, or behind a name."""
+"""A line of speech without quotation marks: between dashes, or after a name."""
 _STARS: Final = str.maketrans("*_", "  ")
 _USERS: Final = ("{{user}}", "User", "Player", "You", "Usuário", "Usuária", "Jogador", "Jogadora", "Você")
-"""What a model writes in front of a player's line."""
+"""Names that a model writes in front of a player's line."""
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
 _SAYING: Final = (
     "say says said ask asks asked answer answers answered reply replies replied whisper whispers whispered "
@@ -73,7 +74,7 @@ _SAYING: Final = (
     "acrescenta acrescentou fala falou"
 )
 _SAID: Final = frozenset(_SAYING.split())
-"""Verbs beside a line: the line counts, not they."""
+"""Verbs that introduce a line: the line counts, not the verb."""
 _DECIDING: Final = (
     "decide decides decided agree agrees agreed refuse refuses refused promise promises "
     "promised accept accepts "
@@ -155,7 +156,7 @@ _ALIKE: Final = tuple(
         f"speak speaks talk talks {_SAYING}",
     )
 )
-"""Groups of verbs that tell the same turn in other words."""
+"""Groups of verbs that express the same turn in other words."""
 _MOVES: Final = re.compile(rf"\b(?:{_any(_MOVING)})\b", re.IGNORECASE)
 
 
@@ -164,7 +165,7 @@ def sentences(text: str) -> list[str]:
 
 
 def forms(name: str, others: Iterable[str]) -> tuple[str, ...]:
-    """The character's names in a text: the whole name, and parts of it that no other name has."""
+    """The forms of the character's name in a text: the whole name, and parts of it that no other name has."""
     theirs = {
         part.casefold() for other in others if other.casefold() != name.casefold() for part in other.split()
     }
@@ -176,9 +177,9 @@ def names_one(sentence: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE) is not None
 
 
-@lru_cache(maxsize=200)  # of some 25 KB each
+@lru_cache(maxsize=200)  # each takes about 25 KB
 def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Behind a quotation ("…", Mira said; said Mira), before one (Mira said: "…"), and as in a play (Mira: …)."""
+    """After a quotation ("…", Mira said; said Mira), before one (Mira said: "…"), and as in a play (Mira: …)."""
     speaker, say = re.escape(name), _any(_SAYING)
     after = re.compile(
         rf"\s*+[,—–]?\s*+(?:{speaker}\s+(?:\w+ly\s+)?(?:(?P<said>{say})|(?P<any>\w+))"
@@ -198,7 +199,7 @@ def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[st
 
 
 def speeches(text: str, name: str) -> Iterator[str]:
-    """What the text quotes the character as saying."""
+    """The lines that the text quotes from the character."""
     after, before, _ = _said_by(name)
     for quote in _QUOTE.finditer(text):
         said = after.match(text, quote.end())
@@ -214,7 +215,7 @@ def speeches(text: str, name: str) -> Iterator[str]:
 
 
 def _says(said: re.Match[str], *, comma: bool) -> bool:
-    """Whether the words behind a quotation say whose it is. `comma`: the sentence goes on there."""
+    """Whether the words after a quotation name its speaker. `comma`: the sentence continues there."""
     if (verb := said["before"]) is not None:
         return verb.islower() and may_be_verb(verb)
     return said["said"] is not None or (comma and may_be_verb(said["any"]))
@@ -228,12 +229,12 @@ def labelled(text: str, name: str) -> Iterator[str]:
 
 
 def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
-    """Verbs whose subject is plainly the character: only of what it decides, or else of all that it does."""
+    """Verbs whose subject is clearly the character: with `decided` only its decisions, otherwise all its actions."""
     for sentence in sentences(_QUOTE.sub(" ", text)):
         yield from (match[1] for match in _done_by(name, decided).finditer(sentence))
 
 
-@lru_cache(maxsize=200)  # of some 25 KB each
+@lru_cache(maxsize=200)  # each takes about 25 KB
 def _done_by(name: str, decided: bool) -> re.Pattern[str]:
     verbs = _any(_DECIDING if decided else f"{_DOING} {_DECIDING}")
     before = r"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s)"
@@ -246,12 +247,16 @@ def unquoted(text: str) -> str:
 
 
 def narration(text: str) -> str:
-    """The text without anybody's speech: quoted, behind a dash, or behind a name and a colon; nor stars around it."""
+    """The text without anybody's speech (quoted, after a dash, or after a name and a colon), and without asterisks
+    around it.
+    """
     return _LINE.sub(" ", _QUOTE.sub(" ", text)).translate(_STARS)
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:
-    """Whether some sentence may tell how the character gets elsewhere: it speaks of a way, and not of others alone."""
+    """Whether a sentence may say that the character moves elsewhere: it mentions a way, and not only other
+    characters.
+    """
     for sentence in sentences(text):
         if not _MOVES.search(sentence):
             continue
@@ -263,16 +268,16 @@ def moved(text: str, name: str, others: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Players:
-    """The characters that people play, and what their players said that they say and do."""
+    """The characters that people play, with what their players said that these say and do."""
 
     called: Mapping[str, tuple[str, ...]]
-    """The names that a scene has for each; "you" in a story in the second person."""
+    """The names for each in a scene; "you" for a story in the second person."""
     turn: str
     """The text of the turn before the scene."""
     actor: str
-    """The character that takes it, "" for none: alone it is who a model calls the user."""
+    """The character who takes the turn, "" for none: the only one whom models call the user."""
     own: Mapping[str, str]
-    """What players do or want to do in it, by character."""
+    """What players do or want to do in the turn, by character."""
     said: frozenset[str]
     """The words of this turn and the last ones."""
 
@@ -286,7 +291,7 @@ class Players:
         cast: Collection[str] = (),
         view: str = "",
     ) -> Players:
-        """`cast` are all characters' names, and `view` is in whose person the story is told."""
+        """`cast` are all characters' names, and `view` is the story's point of view."""
         called = {name: forms(name, cast) for name in names}
         told_to = turn.act.character if turn.act.character in called else names[0] if len(names) == 1 else ""
         if told_to and view in _PERSONS:
@@ -318,11 +323,11 @@ class Players:
         if any(self._invented(line) for line in labelled(passage, form)):
             return True
         if _TALKING.search(self.own.get(name, "")):
-            return False  # what was told in other words is put into a line here
+            return False  # narrated words become a spoken line here
         return any(self._invented(line) for line in speeches(passage, form))
 
     def _invented(self, line: str) -> bool:
-        """Whether a line says what no player has said."""
+        """Whether a line contains something that no player has said."""
         words = _words(line)
         content_words = set(words) - _BINDING or set(words)
         return len(words) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words)
@@ -345,11 +350,11 @@ class Players:
         ]
         if not along:
             return bool(done)
-        # What comes of the turn for who takes it is the scene's to tell, too, but nothing new.
+        # The scene may also tell the result of the turn for the character who takes it, but add nothing new.
         return name == self.actor and name in self.own and any(map(self._new, done))
 
     def _new(self, deed: clauses.Deed) -> bool:
-        """Whether a deed of who takes the turn is no way of doing what the turn says, and no mere gesture."""
+        """Whether a deed of the acting character is neither a way of doing what the turn says nor a mere gesture."""
         words = {word for word in deed.rest if word not in _BINDING}
         turn = set(_words(self.turn))
         alike = any(deed.verb in group and not group.isdisjoint(turn) for group in _ALIKE)
@@ -359,11 +364,11 @@ class Players:
 class WatchedScene:
     """A scene while it streams: passes on what may be shown, until a sentence speaks or acts for a player's character.
 
-    Whatever the pieces are, the same text comes out the same.
+    The result does not depend on how the text is split into pieces.
     """
 
     def __init__(self, players: Players | None, *, stop: bool) -> None:
-        """Without players everything is passed on. Without `stop` sentences are only noted in `acted_for`."""
+        """Without players everything is passed on. Without `stop`, violations are only recorded in `acted_for`."""
         self._players, self._stop = players, stop
         self._text = ""
         self._shown = self._read = 0
@@ -393,7 +398,7 @@ class WatchedScene:
         return "".join(passed)
 
     def _ends(self, *, last: bool) -> Iterator[int]:
-        """Where sentences end with which nobody's line is still open, or still without who says it."""
+        """The ends of sentences, except inside a line of speech, or where its speaker is still unknown."""
         if self.acted_for and self._stop:
             return
         while (gap := _GAP.search(self._text, self._read)) is not None:
@@ -407,7 +412,7 @@ class WatchedScene:
 
 
 def _open(sentence: str) -> bool:
-    """Whether somebody's line has begun in it and not ended; a line between dashes ends with its paragraph, and none is
+    """Whether a line of speech has begun and not ended; a line between dashes ends with its paragraph, and none is
     longer than a quotation.
     """
     if len(sentence) > 2 * QUOTE_CHARS:

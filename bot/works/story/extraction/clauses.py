@@ -1,7 +1,7 @@
-"""What a text tells a character to do, told by the shape of its clauses: a beginning, the name, a finite verb.
+"""Finds what a text makes a character do, by the shape of its clauses: a beginning, the name, a finite verb.
 
-There is no list of verbs: any word behind a subject is its verb, but for small words and for what the world does to
-somebody: what they see, hear and feel, how they stand, what becomes of them. For English and Portuguese. Pure.
+There is no list of verbs: any word after a subject is its verb, except for function words and for what happens to a
+character: what they see, hear and feel, how they are, what becomes of them. For English and Portuguese. Pure.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ _DETERMINERS: Final = _set("the a an his her their its my your this that o os um
 
 
 _REACH: Final = 24
-"""Words behind a verb that are looked at."""
+"""How many words after a verb are looked at."""
 
 
 class Deed(NamedTuple):
@@ -116,7 +116,7 @@ class Deed(NamedTuple):
 
 
 def deeds(sentence: str, name: str) -> Iterator[Deed]:
-    """The verbs of the clauses of a sentence whose subject is `name`; quoted speech is taken out of it already."""
+    """The verbs of a sentence's clauses whose subject is `name`; quoted speech has been removed already."""
     tokens = _TOKEN.findall(sentence.replace("’", "'"))
     named = _TOKEN.findall(name.replace("’", "'"))
     if not named:
@@ -131,7 +131,7 @@ def deeds(sentence: str, name: str) -> Iterator[Deed]:
 
 
 def may_be_verb(word: str) -> bool:
-    """Whether a word beside somebody's name may tell what they do."""
+    """Whether a word next to somebody's name may say what they do."""
     folded = word.casefold()
     return folded not in _SMALL | _SUFFERED | _BETWEEN | _BEING | _HAVING and not _adverb(folded)
 
@@ -158,7 +158,7 @@ def _begins(folded: Sequence[str], tokens: Sequence[str], at: int) -> bool:
 
 
 def _skipped(folded: Sequence[str], at: int) -> int:
-    """The place behind adverbs and unstressed pronouns."""
+    """The position after adverbs and unstressed pronouns."""
     while at < len(folded) and (folded[at] in _BETWEEN or _adverb(folded[at])):
         at += 1
     return at
@@ -198,7 +198,7 @@ def _deed(tokens: Sequence[str], folded: Sequence[str], at: int) -> Deed | None:
 
 
 def _is_suffered(word: str, then: str) -> bool:
-    """Whether the verb tells of what the world does to somebody, or how they are."""
+    """Whether the verb says what happens to somebody, or how they are."""
     if word in ("look", "looks", "looked"):
         return bool(then) and then not in _DIRECTIONS | _MARKS and not _adverb(then)
     if word in ("find", "finds", "found", "encontra", "encontrou"):

@@ -1,6 +1,7 @@
-"""Finds contradictions between a scene and the state before it, by code, besides those that the extractor reports.
+"""Finds contradictions between a scene and the state before it, by code, in addition to those that the extractor
+reports.
 
-Each check prefers missing a contradiction to flagging what readers accept. Pure.
+Each check would rather miss a contradiction than flag something that readers accept. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bot.works.story.log.story import Story
 from bot.works.story.world.state import Character, characters
 
 GONE: Final = "–"
-"""What a character holds after losing its last thing."""
+"""What a character holds after losing its last item."""
 _PARTS: Final = re.compile(r"\s*(?:[,;]|\band\b|\be\b|&)\s*", re.IGNORECASE)
 _INDEFINITE: Final = ("a", "an", "some", "um", "uma", "uns", "umas", "algum", "alguma")
 _OWN: Final = ("his", "her", "their", "its", "my", "your", "seu", "sua", "seus", "suas")
@@ -49,8 +50,8 @@ def flags(
     standing: list[dict[str, Any]], before: Mapping[str, Character], place: str, last_place: str,
     scene: str, turn: str, say: Words,
 ) -> list[str]:  # fmt: skip
-    """A sentence for each thing that does not fit. `standing` are the characters as the scene leaves them; from who has
-    lost a thing to somebody else, which the extractor does not always say, it is taken there.
+    """A sentence for each contradiction. `standing` are the characters after the scene; if a character has lost a thing
+    to another one, the thing is removed from the former here, which the extractor does not always do.
     """
     problems = [*_dead(standing, before, scene, say), *_held(standing, before, scene, turn, say)]
     return problems + _elsewhere(standing, before, (place, last_place), f"{turn}\n{scene}", say)
@@ -76,7 +77,7 @@ def _dead(
 
 
 def raised(turn: str, story: Story) -> list[str]:
-    """The dead characters that a player plainly says are alive: not as a question, an attempt or a wish."""
+    """The dead characters whom a player clearly declares to be alive: not in a question, an attempt or a wish."""
     narrated = attribution.unquoted(turn)
     sentences = [
         sentence
@@ -93,7 +94,7 @@ def raised(turn: str, story: Story) -> list[str]:
 
 
 def things(holding: str) -> dict[frozenset[str], str]:
-    """What a character holds, each thing by its distinctive words; without indefinite things such as "a knife"."""
+    """The things that a character holds, by their distinctive words; without indefinite things such as "a knife"."""
     parts = [part for part in _PARTS.split(holding.strip()) if part.casefold() not in _NOTHING]
     return {words: part for part in parts if (words := distinctive_words(part))}
 
@@ -144,7 +145,9 @@ def _held(
 
 
 def _both_one_of_many(thing: str, theirs: str) -> bool:
-    """ "a knife" and "a knife" are two, and so are "his notebook" and "his notebook"."""
+    """Whether the two are different things with the same words: "a knife" and "a knife", or "his notebook" and "his
+    notebook".
+    """
     return all(name.split()[0].casefold() in (*_INDEFINITE, *_OWN) for name in (thing, theirs))
 
 
@@ -164,7 +167,9 @@ def _elsewhere(
     standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], places: tuple[str, str],
     passage: str, say: Words,
 ) -> list[str]:  # fmt: skip
-    """Who was in one place and is in another one that the story knows apart, with no word of a way there."""
+    """The characters who were in one place and are in another, distinct one, although the text mentions no way
+    there.
+    """
     known_places = [
         distinctive_words(place)
         for character in before.values()

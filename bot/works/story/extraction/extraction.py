@@ -1,7 +1,7 @@
-"""Extraction: a small model reads a scene after it was shown: who is where, what happened, what contradicts the rest.
+"""Extraction: after a scene was shown, a small model reads who is where, what happened, and what contradicts the state.
 
-A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes, and
-with the last lines of a chat log that was imported.
+It is a separate run, in a queue for each branch: no turn waits for it, and it catches up with earlier scenes, and with
+the last lines of an imported chat log.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 PROMPT: Final = "story_extract"
 AT_ONCE: Final = 5
-"""How many scenes one run reads, the oldest first (all of an interval, if that is longer); the next run continues."""
+"""How many scenes one run reads, the oldest first (a whole interval, if that is longer); the next run continues."""
 SCENE_CHARS: Final = 12_000
 CHARS: Final = 300
-"""The longest text of one finding."""
+"""The maximum length of one finding."""
 FOUND: Final = 20
-"""The most findings of one sort from a scene."""
+"""The maximum number of findings of one kind from a scene."""
 NAME_CHARS: Final = 80
 ANSWER_WORDS: Final = 600
 TRIES: Final = 3
@@ -55,14 +55,14 @@ TRIES: Final = 3
 OF_SCENE: Final = ("model.format", "model.refusal", "model.empty", "model.context", "model.bad_request")
 """Errors that depend on the scene: the next scene is tried."""
 OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
-"""Errors that may depend on the scene: the next scene is tried, and the run ends if that fails, too."""
+"""Errors that may depend on the scene: the next scene is tried, and if that fails too, the run ends."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A scene to read, and its turn; or so many `turns` of a chat log, the last of which is `turn`, with its act as
+    """A scene to read, and its turn; or `turns` turns of a chat log, the last of which is `turn`, with its act as
     `scene`.
     """
 
@@ -73,7 +73,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Whether the scene is still there, the events to look for in it, and the plot threads that are open before it."""
+    """Whether the scene still exists, the events to look for in it, and the plot threads that are open before it."""
 
     there: bool
     events: list[KeyEvent]
@@ -82,7 +82,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state before a turn's scene: the turns before, and the characters with their player's corrections."""
+    """The state before a turn's scene: the earlier turns, and the characters including the player's corrections."""
 
     turns: list[Turn]
     characters: dict[str, state.Character]
@@ -99,7 +99,7 @@ class Extraction:
     _summaries: Summaries
 
     async def begin(self, run: Run) -> bool:
-        """After a turn: begin a run that reads the branch's scenes; returns whether there is a model for that."""
+        """After a turn, begin a run that reads the branch's scenes; returns whether there is a model for it."""
         models = self._models.with_roles(await self._roles(run.request))
         if not self.able(models):
             return False
@@ -122,7 +122,7 @@ class Extraction:
         return self._settings.extract and can is not None and not can.demo
 
     def settled(self, story: Story, of_last: int) -> int:
-        """How many of the first turns wait for no extraction; only the last `of_last` may."""
+        """How many of the first turns wait for no extraction; only the last `of_last` may be waiting."""
         last = story.current_turns[-of_last:]
         waiting = {version.turn for version in _scenes(last, TRIES)}
         waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
@@ -130,9 +130,9 @@ class Extraction:
         return story.length - len(last) + before
 
     def missing(self, story: Story, *, again: bool = True) -> list[Version]:
-        """What counts and nobody has looked into, the oldest first: scenes, and after these, for which somebody may be
-        waiting, the last lines of a chat log. `again`: with those about which an answer could not be used, unless that
-        was so TRIES times.
+        """What counts and was not read yet, the oldest first: scenes, and then, since somebody may be waiting for the
+        scenes, the last lines of a chat log. `again`: includes those whose answers could not be used, unless that
+        happened TRIES times.
         """
         tries = TRIES if again else 1
         logged = [
@@ -145,7 +145,7 @@ class Extraction:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Read the branch's scenes that were not read yet; contradictions are posted under the scene.
 
-        Where more are left than one run looks into, the next one is begun; what failed waits for the next turn's.
+        If more are left than one run reads, the next run is begun; failed scenes wait for the next turn's run.
         """
         request, space = run.request, run.request.place.space
         story, branch = str(request.options["story"]), str(request.options["branch"])
@@ -154,7 +154,7 @@ class Extraction:
             now = await self._logs.story(space, story, branch)
             at_once = max(
                 AT_ONCE, self._settings.extract_every
-            )  # otherwise the rest would wait for as many more
+            )  # otherwise the rest would wait for that many more
             again = not request.options.get("goes_on")
             return self.missing(now, again=again)[:at_once]
 
@@ -181,7 +181,7 @@ class Extraction:
                         run, story, branch, version, number, {"failed": _failed(now, version) + 1}
                     )
                     continue
-                if doubtful or error.key not in OF_EITHER:  # no service, no money
+                if doubtful or error.key not in OF_EITHER:  # for instance no service, no money
                     return  # the next turn's run tries again
                 doubtful = True
                 continue
@@ -206,7 +206,7 @@ class Extraction:
             now = await self._logs.story(space, story, branch)
             turn = now.turns[version.turn]
             scene = turn.scene
-            # Also under an earlier scene, since the next turn does not wait; its pressed buttons stay disabled.
+            # Also under an earlier scene, since the next turn does not wait; pressed buttons stay disabled.
             if (
                 scene is not None
                 and scene.id == version.scene
@@ -224,7 +224,7 @@ class Extraction:
         self, run: Run, story: str, branch: str, version: Version, number: int, body: dict[str, Any],
         author: str = "",
     ) -> None:  # fmt: skip
-        """`author`: of the words in the scene."""
+        """`author`: who wrote the words in the scene."""
         body = body | {"scene": version.scene}
         extracted_node = node(
             run.id, f"extracted-{number}", "extracted", body, turn=version.turn, author=author
@@ -297,7 +297,7 @@ def scene_of(story: Story, version: Version) -> Scene | None:
 
 
 def stretch_of(story: Story, version: Version) -> list[Turn]:
-    """The lines of a chat log to read; none for a scene, or where the turn does not count any more."""
+    """The lines of a chat log to read; none for a scene, or if the turn no longer counts."""
     if version.turn not in story.path[: story.length]:
         return []
     end = story.path.index(version.turn) + 1
@@ -306,7 +306,7 @@ def stretch_of(story: Story, version: Version) -> list[Turn]:
 
 
 def before_turns(story: Story, turn: str) -> list[Turn]:
-    """The turns that count and came before this one."""
+    """The turns that count and come before this one."""
     turns = story.current_turns
     try:
         return turns[: story.path.index(turn, 0, story.length)]
@@ -326,7 +326,7 @@ def before(story: Story, version: Version) -> Before:
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
-    """The events of the chapter to look for in a scene, its climax once all have happened; and the arc's milestone."""
+    """The chapter's events to look for in a scene, or its climax once all have happened; and the arc's milestone."""
     milestone = arc.current(story, before.turns)
     heading = [KeyEvent(milestone.id, milestone.text)] if milestone is not None else []
     return [*_chapter_events(story, before, mode), *heading]
@@ -342,7 +342,7 @@ def _chapter_events(story: Story, before: Before, mode: str) -> list[KeyEvent]:
 
 
 def threads_for(story: Story, version: Version) -> list[KeyEvent]:
-    """The plot threads that are open before this version, with what people have said since."""
+    """The plot threads that are open before this version, with people's later changes."""
     now = threads.open_ones(story, before(story, version).turns, version.turn)
     return [KeyEvent(thread.id, thread.text) for thread in now[-threads.ASKED :]]
 
@@ -360,9 +360,10 @@ def read(
     say: Words,
     opened: Sequence[KeyEvent] = (),
 ) -> dict[str, Any]:
-    """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over.
+    """The body of the node, cut to a story's limits. Findings about nobody, or about an event outside the list, are
+    ignored.
 
-    Of a chat log, whose lines have no `scene`, nothing is flagged: it was played elsewhere.
+    Lines of a chat log have no `scene`, and nothing is flagged for them, since they were played elsewhere.
     """
     standing = list[dict[str, Any]]()
     contradictions = [line for text in findings.contradictions[:FOUND] if (line := _line(text))]

@@ -21,7 +21,7 @@ def _as_text(value: object) -> object:
 
 
 def _as_numbers(value: object) -> object:
-    """Whole numbers of a list, also where they are written as texts."""
+    """The whole numbers of a list, including those written as texts."""
     listed = value if isinstance(value, list) else [value]
     texts = [str(item).strip() for item in listed if isinstance(item, int | str)]
     return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]
@@ -37,8 +37,8 @@ def _as_texts(value: object) -> object:
 
 
 def _as_objects(value: object, key: str, only: str) -> list[object]:
-    """A list of objects, also where they stand in one object by their `key`; what is none is left out. A plain text
-    there is meant as the field `only`.
+    """A list of objects, also if they are in one object by their `key`; other values are left out. A plain text is read
+    as the field `only`.
     """
     if isinstance(value, dict):
         value = (
@@ -61,14 +61,14 @@ def _as_relations(value: object) -> object:
 
 
 def _as_memories(value: object) -> object:
-    """The type is the log's, which is strict."""
+    """The memories, with every field as text, since the log's type is strict."""
     names = ("character", "kind", "text")
     rows = _as_objects(value, "character", "text")
     return [{name: _as_text(row.get(name)) for name in names} for row in rows if isinstance(row, dict)]
 
 
 def _as_checks(value: object) -> object:
-    """Small models write {"1": true} instead, too, which is taken as it is meant."""
+    """The checks; some small models write {"1": true} instead, which is accepted."""
     rows = _as_objects(value, "number", "happened")
     numbers = [(str(row.get("number")), row.get("happened")) for row in rows if isinstance(row, dict)]
     return [
@@ -91,7 +91,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class CharacterState:
-    """A character's state after the scene, as the model says; "" for what the scene does not say."""
+    """A character's state after the scene, according to the model; "" for what the scene does not say."""
 
     character: Said = ""
     where: Said = ""
@@ -125,7 +125,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the model is asked for."""
+    """The form of the answer that the model is asked for."""
 
     summary: Said = ""
     place: Said = ""

@@ -1,4 +1,4 @@
-"""The lines of an imported chat log in the stretches that are looked into at once; and which line told what was found.
+"""Divides the lines of an imported chat log into stretches that are read at once, and finds the line of each finding.
 
 Pure.
 """
@@ -14,15 +14,15 @@ from bot.works.story.log.story import Story
 from bot.works.story.log.turn import Turn
 
 STRETCH_CHARS: Final = 6_000
-"""Of the lines of a stretch: as much as a small model still tells of in twenty sentences."""
+"""The maximum length of a stretch's lines: as much as a small model can summarise in twenty sentences."""
 _WORD: Final = re.compile(r"\w{3,}")
 
 
 def stretches(story: Story, lines: int) -> list[list[Turn]]:
-    """Those that nobody has looked into, the oldest first, of the log's last `lines` lines: each of lines that follow
-    each other in one scene of the log.
+    """The unread stretches, the oldest first, among the last `lines` lines of the log: each consists of consecutive
+    lines in one scene.
 
-    A line counts as looked into by what was found in any stretch with it that has been lived through to its end.
+    A line counts as read if it belongs to a stretch that has a result and whose last line still counts.
     """
     open_lines: list[int] = []
     at, seen = story.length - 1, 0
@@ -49,7 +49,7 @@ def stretches(story: Story, lines: int) -> list[list[Turn]]:
 
 
 def is_line(turn: Turn) -> bool:
-    """Whether the turn is a line of a chat log, which no scene has followed."""
+    """Whether the turn is a line of a chat log that no scene follows."""
     return bool(turn.act.label and turn.act.text) and not turn.scenes
 
 
@@ -65,8 +65,8 @@ def as_scene(stretch: Sequence[Turn]) -> str:
 
 
 def lines_back(texts: Sequence[str], stretch: Sequence[Turn]) -> list[int]:
-    """For each text that was found in the stretch how many lines before the last one stands that shares most with it,
-    rare words before others; 0 where none does.
+    """For each text found in the stretch, how many lines before the last one the most similar line is, with more weight
+    for rare words; 0 if no line is similar.
     """
     words = [set(_WORD.findall(f"{turn.act.name} {turn.act.text}".casefold())) for turn in stretch]
     counts = Counter(word for line in words for word in line)

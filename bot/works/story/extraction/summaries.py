@@ -1,4 +1,4 @@
-"""Summaries of the story so far: made once each by the extractor, of summaries of its scenes, behind a turn."""
+"""Summaries of the story so far: the extractor makes each once, from summaries of its scenes, after a turn."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ AT_ONCE: Final = 5
 """How many summaries one run makes, the lower tiers first; the next run makes more."""
 CHARS_A_WORD: Final = 7
 UNUSABLE: Final = ("model.format", "model.refusal", "model.empty", "model.context", "model.bad_request")
-"""Errors that come again: the best sentences are kept in place of a summary."""
+"""Errors that would happen again: the most informative sentences are kept in place of a summary."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The part of a tier that begins at the place `first` and is made of these nodes; `turn` is its last."""
+    """The part of a tier that begins at the index `first` and is made of these nodes; `turn` is its last turn."""
 
     tier: int
     first: int
@@ -48,7 +48,9 @@ class Summaries:
     _prompts: Prompts
 
     async def make(self, run: Run, story: str, branch: str, models: Models) -> bool:
-        """Make the next summaries, and erase those whose words were taken back; whether there may be more to make."""
+        """Make the next summaries, and erase those whose words were withdrawn; returns whether there may be more to
+        make.
+        """
         space, made = run.request.place.space, 0
 
         async def wanted() -> list[Wanted]:
@@ -61,9 +63,9 @@ class Summaries:
         for number, want in enumerate(await run.step("lacking", wanted, list[Wanted]), 1):
             make = partial(self._make, run, story, branch, models, number, want)
             if not await run.step(f"summed-{number}", make, bool):
-                return False  # no service, no money: the next turn's run tries again
+                return False  # for instance no service, no money: the next turn's run tries again
             made += 1
-        return made > 0  # those of the tier above come next
+        return made > 0  # those of the tier above are next
 
     async def _make(
         self, run: Run, story: str, branch: str, models: Models, number: int, want: Wanted
@@ -108,7 +110,7 @@ def _lacking(story: Story) -> Iterator[Wanted]:
 
 
 def _taken_back(story: Story) -> set[str]:
-    """The summaries of words that somebody took back, and the summaries of those."""
+    """The summaries of withdrawn words, and the summaries of those."""
     gone = {act.id for turn in story.turns.values() for act in turn.acts if act.withdrawn}
     gone |= {scene.id for turn in story.turns.values() for scene in turn.scenes if scene.withdrawn}
     gone |= story.forgotten
@@ -121,7 +123,7 @@ def _taken_back(story: Story) -> set[str]:
 
 
 def _still(story: Story, want: Wanted) -> Part | None:
-    """The part, if the story still has it so and nobody has summed it up."""
+    """The part, if the story still has it unchanged and nobody has summed it up."""
     turns = story.current_turns
     if want.turn not in story.path[: story.length]:
         return None

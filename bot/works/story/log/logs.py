@@ -1,4 +1,4 @@
-"""The stories of places: found by place, folded from their logs, and cached.
+"""The stories of places: finds them by place, folds their logs, and caches the result.
 
 Knows no platform and no model.
 """
@@ -25,9 +25,9 @@ WRITTEN = ("start", "zero", "act", "say", "continue", "end", "retry")
 """The verbs for which the writer writes a scene."""
 TAKEN_AWAY = "story.taken_away"
 KEPT, KEPT_CHARS = 64, 40_000_000
-"""How many folded branches stay in memory, and the characters of their nodes in all."""
+"""How many folded branches stay in memory, and how many characters of nodes they have in total."""
 PAST = 8
-"""How many earlier states of branches do: a turn's run reads the same several times."""
+"""How many earlier states of branches stay in memory: a turn's run reads the same ones several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Folded:
     withdrawn: int
     story: Story
     chars: int
-    """Of its nodes."""
+    """The characters of its nodes."""
     writes: int
     """How many transactions may have written when it was read."""
 
@@ -60,7 +60,7 @@ def logs_of(stories: Stories) -> Logs:
 
 class Logs:
     def __init__(self, stories: Stories, *, chars: int = KEPT_CHARS) -> None:
-        """`chars`: see KEPT_CHARS; of the past there are half as many."""
+        """`chars`: see KEPT_CHARS; past states get half as much."""
         self.stories = stories
         self._chars = chars
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
@@ -75,7 +75,7 @@ class Logs:
             del self._past[at]
 
     async def here(self, place: Place, run: str = "", node: str = "") -> PlayedStory | None:
-        """What is played in this place; as it was before this run appended to it, since a run is repeated after a
+        """What is played in this place, as it was before this run appended to it, since a run is repeated after a
         crash.
 
         With `node`: before the run appended that node. Raises StorageFault.
@@ -90,15 +90,15 @@ class Logs:
         return PlayedStory(row, played.branch_id, story, played)
 
     async def played(self, request: Request) -> PlayedStory:
-        """What is played where the request comes from. Raises UserError where nothing is."""
+        """What is played where the request comes from. Raises UserError if nothing is."""
         played = await self.here(request.place, request.id)
         if played is None:
             raise UserError("story.none_here")
         return played
 
     async def open_to(self, request: Request) -> list[StoryRow]:
-        """The stories open to whoever asks, the last played first: those of the code or the title that is asked for,
-        else with it in their titles; all where nothing is asked for. Raises UserError where none is called so.
+        """The stories open to the person who asks, the last played first: those with the requested code or title, or
+        else with the text in their titles; without a request, all. Raises UserError if none matches.
         """
         place, folded = request.place, key_of(request.text)
         rows = list(await self.stories.open_to(place.space, request.author.id, spot(place)))
@@ -113,8 +113,9 @@ class Logs:
     async def writable(self, request: Request, *, asks: bool = True) -> PlayedStory:
         """Like `played`, for a request that changes the story.
 
-        Raises UserError where nothing is played, and TAKEN_AWAY where another thread plays it by now: with the branch,
-        and the run that began it there, "" for none, so that the work `asks` how to go on (`choices.played_elsewhere`).
+        Raises UserError if nothing is played, and TAKEN_AWAY if another thread has begun to play it: the error has the
+        branch, and the run that began it there, "" for none, so that the work can offer ways to continue if `asks`
+        (`choices.played_elsewhere`).
         """
         played = await self.played(request)
         if played.place is None or not played.place.away:
@@ -128,13 +129,13 @@ class Logs:
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
         """A branch as it is now, or as it was at the node `at`.
 
-        Do not change it, and read it before the next await: later turns are added to the same object.
+        Do not change it, and finish reading it before the next await: later turns are added to the same object.
         """
         async with self._turns.setdefault((space, branch), asyncio.Lock()):
             folded = await self._current(space, story, branch)
         if at is None or folded.story.seq == at:
             return folded.story
-        key = (space, branch, at, folded.withdrawn)  # withdrawn words must not come from the cache
+        key = (space, branch, at, folded.withdrawn)  # the cache must not return withdrawn words
         if (past := self._past.get(key)) is None:
             past = self._past[key] = await self._anew(space, story, branch, folded.withdrawn, at)
         self._past.move_to_end(key)
@@ -142,7 +143,7 @@ class Logs:
         return past.story
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
-        # It stays there meanwhile: a fork goes by it, and a call that is cancelled must not lose it.
+        # It stays in the cache meanwhile: a fork uses it, and a cancelled call must not lose it.
         folded, writes = self._folded.get((space, branch)), self.stories.writes
         if folded is not None and folded.writes == writes:
             self._folded.move_to_end((space, branch))
@@ -162,7 +163,7 @@ class Logs:
         return folded
 
     async def copy(self, space: str, story: str, branch: str) -> Story:
-        """A copy of a branch as it is now: for use in a thread."""
+        """A copy of a branch as it is now, for use in a thread."""
         return (await self._anew(space, story, branch, 0)).story
 
     async def _anew(
@@ -177,10 +178,10 @@ class Logs:
         return _Folded(withdrawn, fold, chars, writes)
 
     async def searched(self, space: str, scene: str) -> tuple[list[Excerpt] | None, list[str] | None]:
-        """What the writer of a version was told of long ago, and the entries of the lorebook that were near in meaning;
-        None where nobody has looked for any.
+        """The past scenes and the lorebook's entries close in meaning that the writer of a version was given; None
+        where no search was made.
 
-        Only another version asks for it, so it is not kept with the story.
+        Only another version needs them, so they are not kept with the story.
         """
         node = await self.stories.node(space, scene)
         body = json.loads(node.body) if node is not None and node.body else {}
@@ -190,7 +191,7 @@ class Logs:
         return recalled, lore
 
     async def append(self, played: PlayedStory, *nodes: Node) -> int:
-        """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.
+        """Append to the branch that is played (nodes of all branches go to none); returns the number of the last node.
 
         Raises KeyError for a deleted story.
         """
@@ -203,13 +204,13 @@ class Logs:
     async def record(
         self, played: PlayedStory, request: Request, kind: Kind, body: Mapping[str, Any], *, turn: str = ""
     ) -> None:
-        """Append what a person has said or set: the request's node, which has its kind as its key."""
+        """Append a person's words or settings as the request's node; its kind is its key."""
         await self.append(played, node(request.id, kind, kind, body, turn=turn, author=request.author.id))
 
     async def fork(self, played: PlayedStory, id: str, name: str, turn: str, author: str) -> BranchRow:
-        """Make a branch after `turn`, "" for before the first; does nothing if it is there.
+        """Make a branch after `turn`, "" for before the first; has no effect if the branch exists.
 
-        Raises ValueError where the turn is not of this branch.
+        Raises ValueError if the turn is not on this branch.
         """
         story, row = played.story, played.row
         if turn:
@@ -227,7 +228,7 @@ class Logs:
             datetime.now(UTC),
         )
         parent = self._folded.get((row.space, played.branch))
-        # Before the next await, since the parent goes on.
+        # Before the next await, since the parent may continue.
         begun = parent.story.branched(turn) if parent is not None and parent.story is story else None
         await self.stories.fork(branch)
         if parent is not None and begun is not None and (row.space, id) not in self._folded:
@@ -239,8 +240,8 @@ class Logs:
         return branch
 
     async def _set_back(self, branch: BranchRow, story: Story) -> Story | None:
-        """The story without what was set behind the cut; None where its log has to be folded for that."""
-        if story.cards:  # they withdraw what was set
+        """The story without the settings after the cut; None if its log has to be folded for that."""
+        if story.cards:  # stop cards withdraw settings
             return None
         branches = {row.id: row for row in await self.stories.branches(branch.space, branch.story_id)}
         parts = lineage(branches, branch.id)
@@ -252,14 +253,16 @@ class Logs:
 
 
 class Unwritten(Logs):
-    """Of which a verb is tried: what it would append is dropped."""
+    """Logs for trying a verb: everything it would append is dropped."""
 
     async def append(self, played: PlayedStory, *nodes: Node) -> int:
         return played.story.seq
 
 
 def _shorten(kept: OrderedDict[Any, _Folded], most: int, chars: int) -> None:
-    """Drop the longest unused, but never the last, until this many with so many characters are left."""
+    """Drop the least recently used branches, but never the last one, until at most `most` with at most `chars`
+    characters are left.
+    """
     while len(kept) > 1 and (len(kept) > most or sum(fold.chars for fold in kept.values()) > chars):
         kept.popitem(last=False)
 
@@ -271,9 +274,9 @@ def spot(place: Place) -> Spot:
 def node(
     run: str, key: str, kind: Kind, body: Mapping[str, Any], *, turn: str = "", author: str = ""
 ) -> Node:
-    """A node of a run; its id is made from the run's and `key`, so that a repeated run appends it once.
+    """A node of a run; its id is made from the run's id and `key`, so that a repeated run appends it once.
 
-    A turn's first act is the turn itself. `author`: of the words in the body, "" for a model.
+    A turn's first act is the turn itself. `author` wrote the words in the body, "" for a model.
     """
     id = f"{run}/{key}"
     return Node(

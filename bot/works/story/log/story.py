@@ -1,4 +1,4 @@
-"""A story as it stands, folded from the nodes of its log: the same nodes always give the same story."""
+"""The present state of a story, folded from the nodes of its log: the same nodes always give the same story."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bot.works.story.log.turn import (
 T = TypeVar("T")
 
 PINNED: Final = ("memory", "idea")
-"""Kinds of nodes that are withdrawn by what their bodies name, and not by their own ids."""
+"""Kinds of nodes that are withdrawn by the ids in their bodies, not by their own ids."""
 SET: Final = (
     "settings",
     "sheets",
@@ -50,14 +50,14 @@ SET: Final = (
     "whispers",
     "shared_at",
 )
-"""The fields that nodes of SHARED_UP_TO_CUT make, but for intents, which turns include."""
+"""The fields that nodes of SHARED_UP_TO_CUT set, except intents, which turns include."""
 QUOTED: Final = 12
-"""Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
+"""The minimum length of a pinned text that counts as a quotation: a shorter one may match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody who has joined a table or left it, by the node `changed` the last time, `seq` the first time."""
+    """Somebody who has joined a table or left it: last by the node `changed`, first by the node `seq`."""
 
     name: str
     here: bool
@@ -65,12 +65,12 @@ class Member:
     seq: int
     changed: int
     selves: tuple[str, ...] = ()
-    """All characters who are theirs; they speak as the one whom they play."""
+    """All characters of this person, who speaks as the one in `plays`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whisper:
-    """From one person, whose `name` is told, to another: by their ids."""
+    """A whisper from one person, with the `name`, to another; people are given by id."""
 
     by: str
     to: str
@@ -80,7 +80,7 @@ class Whisper:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A character's sheet as of the node `id`; None for a character who has left; see `Kind`, "cast"."""
+    """A character's sheet since the node `id`; None for a character who has left (see `Kind`, "cast")."""
 
     id: str
     seq: int
@@ -92,7 +92,7 @@ class _Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """By the node `id`; `author` is who has corrected it, "" for a model."""
+    """A summary by the node `id`; `author` is the person who has corrected it, "" for a model."""
 
     id: str
     text: str
@@ -101,9 +101,9 @@ class Summary:
 
 @dataclass(slots=True, weakref_slot=True)
 class Story:
-    """What has been played on a branch, and how it stands.
+    """What has been played on a branch, and its present state.
 
-    `path` holds every turn of the branch's line in order; the first `length` of them count, those behind were undone.
+    `path` holds every turn of the branch's line in order; the first `length` of them count, later ones were undone.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -117,26 +117,26 @@ class Story:
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     intents: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By node: (name, text) of what players want to do and no turn has included yet."""
+    """Players' intentions that no turn has included yet, by node: (name, text)."""
     forgotten: set[str] = field(default_factory=set)
-    """Nodes that are never recalled again."""
+    """Nodes that recall must never find again."""
     hidden: set[str] = field(default_factory=set)
-    """Turns that count and that no prompt tells."""
+    """Turns that count but are in no prompt."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
     threads: dict[str, tuple[ThreadChange, ...]] = field(default_factory=dict)
     """Corrections, ticks and changes of plot threads, by the turn after which they were made."""
     asides: list[Aside] = field(default_factory=list)
-    """Also of undone turns: `asides.earlier` gives those that count."""
+    """Includes those of undone turns: `asides.earlier` gives those that count."""
     sheet_changes: list[SheetChange] = field(default_factory=list)
-    """Also of undone turns: `counting_changes` are those that count."""
+    """Includes those of undone turns: `counting_changes` are those that count."""
     initiatives: list[Initiative] = field(default_factory=list)
-    """Also of undone turns: `initiative` is the one that counts."""
+    """Includes those of undone turns: `initiative` is the one that counts."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
-    """By id, also of undone turns: `state.chapters` gives those that count."""
+    """By id, including those of undone turns: `state.chapters` gives those that count."""
     arc: tuple[Milestone, ...] = ()
     arc_turn: str = ""
-    """The turn behind which the arc was made; it goes with that by a stop card."""
+    """The turn after which the arc was made; a stop card that withdraws the turn withdraws the arc."""
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     length: int = 0
@@ -145,7 +145,7 @@ class Story:
     """By the ids of the people."""
     whispers: list[Whisper] = field(default_factory=list)
     screen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """What is behind the game master's screen, in order: who wrote each part, and its body (`Kind`, "screen")."""
+    """The contents of the game master's screen, in order: the author of each part, and its body (`Kind`, "screen")."""
     cards: dict[str, str] = field(default_factory=dict)
     """The run of a stop card, by the turn under which it was played."""
     card_at: int = 0
@@ -153,23 +153,25 @@ class Story:
     carded: set[str] = field(default_factory=set)
     """Turns that stop cards have withdrawn: they are shown nowhere."""
     unpinned: set[str] = field(default_factory=set)
-    """What was withdrawn with them: memories and ideas by kind and id; intents, sheets and lore by node."""
+    """What stop cards have withdrawn besides turns: memories and ideas by kind and id; intents, sheets and lore by
+    node.
+    """
     changes: list[tuple[int, int]] = field(default_factory=list)
-    """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
+    """Nodes that changed existing turns: their numbers, and how many turns before stayed the same.
 
-    Both ascend: what a later node has changed from an earlier turn on is told by the later one alone.
+    Both ascend: a change from an earlier turn on replaces those from later turns on.
     """
     summaries: dict[tuple[str, ...], Summary] = field(default_factory=dict)
-    """By the nodes that they are made of."""
+    """Summaries by the nodes from which they are made."""
     summed_at: int = 0
     """The number of the last summary's node."""
     shared_at: int = 0
     """The number of the last node of SHARED_UP_TO_CUT."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What was made of the story, by the names of those who made it: so that the next turn goes on from there."""
+    """What other modules have computed from the story, by their names, so that the next turn can build on it."""
     _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
     _shared: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Turns that a branch's story has, too: either copies one before it changes."""
+    """Turns that another branch's story has too: either story copies one before changing it."""
 
     @property
     def cast(self) -> dict[str, dict[str, Any]]:
@@ -198,7 +200,7 @@ class Story:
 
     @property
     def initiative(self) -> Initiative | None:
-        """The fight that goes on; None for none."""
+        """The fight that is going on; None for none."""
         current = {*self.path[: self.length], ""} if self.initiatives else set[str]()
         last = next((own for own in reversed(self.initiatives) if own.turn in current), None)
         return last if last is not None and last.order else None
@@ -219,7 +221,7 @@ class Story:
         return self.turns[self.path[self.length]] if self.length < len(self.path) else None
 
     def before(self, turn: str) -> str:
-        """The turn before this one of the path, "" before the first. Raises ValueError for one that is not on it."""
+        """The turn before this one on the path, "" for the first. Raises ValueError for a turn that is not on it."""
         at = self.path.index(turn)
         return self.path[at - 1] if at else ""
 
@@ -234,20 +236,20 @@ class Story:
         self.changes.append((self.seq, place))
 
     def end_with(self, turn: str) -> None:
-        """Make this turn the last that counts; "" for none. Does nothing where it is not on the path."""
+        """Make this turn the last that counts; "" for none. Has no effect if the turn is not on the path."""
         if turn == "" or turn in self.path:
             before = self.length
             self.length = self.path.index(turn) + 1 if turn else 0
             self._changed(min(before, self.length))
 
     def leave(self, turn: str) -> None:
-        """Begin a branch after this turn: later turns are dropped."""
+        """Begin a branch after this turn; later turns are dropped."""
         self._cast = None
         self.end_with(turn)
         del self.path[self.length :]
 
     def branched(self, turn: str) -> Story:
-        """A copy that begins a branch after this turn; neither changes with the other."""
+        """A copy that begins a branch after this turn; changes to one do not affect the other."""
         self._shared = {*self.turns}
         story = _copied(self)
         story.kept = {}
@@ -255,7 +257,9 @@ class Story:
         return story
 
     def set_as(self, shared: Story) -> None:
-        """Have what is set be as in `shared`, which was folded from the nodes of SHARED_UP_TO_CUT and OF_ALL alone."""
+        """Replace the settings by those of `shared`, which was folded only from nodes of SHARED_UP_TO_CUT and
+        OF_ALL.
+        """
         for name in SET:
             setattr(self, name, getattr(shared, name))
         included = {id for turn in self.turns.values() for id in turn.intended}
@@ -338,14 +342,14 @@ class Story:
     def gone_with(self, turn: str) -> set[str]:
         """The turn, and all turns that follow from it."""
         removed = {turn}
-        for id, later in self.turns.items():  # in the order in which they began
+        for id, later in self.turns.items():  # in the order of their beginnings
             if later.after in removed:
                 removed.add(id)
         return removed
 
     def _stopcard(self, node: Node) -> None:
         """Withdraw the turn, the turns that follow from it, and what quotes their words."""
-        if node.turn in self.cards:  # two processes played one at the same time
+        if node.turn in self.cards:  # two processes played a card at the same time
             return
         self.cards[node.turn], self.card_at = node.run_id, node.seq
         removed = self.gone_with(node.turn)
@@ -355,7 +359,7 @@ class Story:
             del self.path[first:]
             self.length = min(self.length, first)
             self._changed(first)
-            self.unpinned |= self.intents.keys()  # said after a withdrawn turn
+            self.unpinned |= self.intents.keys()  # they were said after a withdrawn turn
             self.intents.clear()
         removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
         self.unpinned.update(id for turn in removed_turns for id in turn.intended)
@@ -498,7 +502,7 @@ class Story:
 
 
 def _copied(value: T) -> T:
-    """A copy of an object with slots, and of its dictionaries, lists and sets."""
+    """A copy of an object with slots, including its dictionaries, lists and sets."""
     copy = object.__new__(type(value))
     for slot in fields(value):  # type: ignore[arg-type]
         part = getattr(value, slot.name)
@@ -535,7 +539,7 @@ def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
 
 
 def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
-    """The story of these parts; `nodes` are all of theirs, in the order of their numbers."""
+    """The story of these parts; `nodes` are all nodes of the parts, in the order of their numbers."""
     story, by_branch = Story(), dict[str, list[Node]]()
     for node in nodes:
         by_branch.setdefault(node.branch_id, []).append(node)
@@ -553,21 +557,21 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
 
 
 def gone(branches: Iterable[Story]) -> tuple[set[str], set[str]]:
-    """The turns that went with a stop card on all branches of a story, and what is in `Story.unpinned`."""
+    """The turns that stop cards have withdrawn on all branches of a story, and the `Story.unpinned` of all."""
     stories = list(branches)
     unpinned = set[str]().union(*(story.unpinned for story in stories))
-    # What somebody wanted to do may still wait for a turn on another branch.
+    # An intention may still be waiting for a turn on another branch.
     unpinned = unpinned.difference(*(story.intents for story in stories))
     return set[str]().union(*(story.carded for story in stories)), unpinned
 
 
 def goes(node: Node, body: Mapping[str, Any], turns: Collection[str], unpinned: Collection[str]) -> bool:
-    """Whether the node's words went with a stop card: see `gone`."""
+    """Whether a stop card has withdrawn the node's words: see `gone`."""
     withdrawable = f"{node.kind} {body['id']}" if node.kind in PINNED else node.id
     return node.turn in turns or withdrawable in unpinned
 
 
 def cut_at(story: Story, turn: str) -> int:
-    """The last node whose settings count for a branch that begins after `turn`: the one before the next turn."""
+    """The number of the last node whose settings count for a branch after `turn`: the one before the next turn."""
     after = story.path.index(turn) + 1 if turn else 0
     return story.turns[story.path[after]].first - 1 if after < len(story.path) else story.seq

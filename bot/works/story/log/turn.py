@@ -1,4 +1,6 @@
-"""A turn of a story: what a player did and the scene that followed, in their versions, and what was found in them."""
+"""A turn of a story: a player's action and the scene that followed, in their versions, with what was extracted from
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ SAID: Final = "said"
 """The stage of a player's words under their character's name, where characters have names of their own."""
 
 Mode: TypeAlias = Literal["open", "act", "say", "continue", "end"]
-"""What a player does in a turn; a story opens with the turn "open", and may close with "end"."""
+"""A player's action in a turn; a story begins with the turn "open", and may close with "end"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a player did, in one wording. `rolls` are its dice as the writer reads them, a line of data each, and `dice`
-    as people do; `character` is who was played.
+    """A player's action, in one wording. `rolls` are its dice as the writer reads them, one line of data each, and
+    `dice` as people do; `character` is the character played.
 
-    `speaker` is the character who alone replies in the scene, "" where the writer tells one.
+    `speaker` is the character who replies alone in the scene, "" where the writer tells it.
 
-    Of a chat log that was imported: `when` it was said, the `group` of turns that make one scene of it, and the
-    `label` that the log has for it.
+    For lines of an imported chat log: `when` a line was said, the `group` of turns that make up its scene, and the
+    line's `label` in the log.
     """
 
     id: str
@@ -46,7 +48,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of the past: turns that follow each other, and how much of their text, from which character on."""
+    """A part of the past: consecutive turns, the start of the excerpt in their text, and its length, in characters."""
 
     turns: tuple[str, ...]
     start: int
@@ -55,9 +57,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say.
+    """A character's state after a scene: where, holding, wearing, mood, "" where the scene does not say.
 
-    `present`: it was in the scene itself and took it in, and was not only spoken of.
+    `present`: it was in the scene itself and noticed it, rather than only being mentioned.
     """
 
     name: str
@@ -86,8 +88,8 @@ class KeyEvent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is what it holds at most. A condition
-    begins or ends with `on`, and ends after `rounds` rounds, 0 for never.
+    """A change to one `field` of a sheet: its value becomes `to`, or changes `by`; `most` is its maximum. A condition
+    begins or ends according to `on`, and ends after `rounds` rounds, with 0 never.
     """
 
     field: str
@@ -100,7 +102,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a scene did to the sheet of the character `name`, as the extractor says; `text` is that for people."""
+    """A scene's change to the sheet of the character `name`, as the extractor reports it; `text` is the change for
+    people.
+    """
 
     name: str
     text: str
@@ -109,14 +113,14 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
+    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that stores it.
 
-    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
-    `crossed` where it may go beyond the table's rating, lines or veils. `opened` are the plot threads that begin in it,
-    `closed` the ids of those that end; `noticed` are people outside of the cast who keep coming up.
+    `done` are ids of key events, or of a chapter whose climax has happened; `flags` are contradictions to the state
+    before, `crossed` possible violations of the table's rating, lines or veils. `opened` are the plot threads that
+    begin in it, `closed` the ids of those that end; `noticed` are recurring people outside the cast.
 
-    In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
-    each of the `memories`, is of the one that comes so many `lines` before that.
+    In a chat log it was found in `turns` turns, the last of which has it; `lines` says for each of the `events`, and
+    then each of the `memories`, how many lines before that it was found.
     """
 
     summary: str = ""
@@ -140,9 +144,9 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """`field` is one of `state.FIELDS`, "dead" (yes or no), or another's name.
+    """A person's correction. `field` is one of `state.FIELDS`, "dead" (yes or no), or another character's name.
 
-    It was made when its turn's scene had so many `versions`.
+    When it was made, its turn's scene had `versions` versions.
     """
 
     character: str
@@ -153,7 +157,9 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Whether an event has happened, as a person says. It was made when its turn's scene had so many `versions`."""
+    """A person's statement whether an event has happened. When it was made, its turn's scene had `versions`
+    versions.
+    """
 
     event: str
     happened: bool
@@ -162,10 +168,10 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class SheetChange:
-    """What the node `id` changes on the sheet of the character `name`, or that it is `removed`.
+    """The changes by the node `id` to the sheet of the character `name`, or its removal (`removed`).
 
-    It counts as long as its `turn` does, and this version `scene` of it; "" for always. It decides on the `proposal` of
-    the scene by this number, from 1.
+    They count as long as their `turn` does, and this version `scene` of it; "" for always. `proposal` is the number,
+    from 1, of the scene's proposal that they decide.
     """
 
     id: str
@@ -179,7 +185,7 @@ class SheetChange:
 
 @dataclass(frozen=True, slots=True)
 class Fighter:
-    """Somebody in the order of a fight, by initiative."""
+    """A fighter in the order of a fight, with the initiative."""
 
     name: str
     score: int
@@ -187,8 +193,8 @@ class Fighter:
 
 @dataclass(frozen=True, slots=True)
 class Initiative:
-    """The order of a fight, whose turn it is by their index in it, and the round, from 1; without an order the fight is
-    over. It counts as long as its `turn` does; "" for always.
+    """The order of a fight, the index of the fighter whose turn it is, and the round, from 1; without an order the
+    fight is over. It counts as long as its `turn` does; "" for always.
     """
 
     order: tuple[Fighter, ...] = ()
@@ -199,7 +205,7 @@ class Initiative:
 
 @dataclass(frozen=True, slots=True)
 class ThreadChange:
-    """A plot thread as a person says it is. It was made when its turn's scene had so many `versions`."""
+    """A person's change of a plot thread. When it was made, its turn's scene had `versions` versions."""
 
     id: str
     text: str
@@ -209,7 +215,7 @@ class ThreadChange:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """What a story's arc comes by, in one of three acts."""
+    """A stage of a story's arc, in one of three acts."""
 
     id: str
     act: int
@@ -218,7 +224,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """What a person has asked the writer beside the story, in the turn `turn`: by which `verb`, and `about` whom."""
+    """A person's question to the writer outside the story, in the turn `turn`: by which `verb`, and `about` whom."""
 
     run: str
     author: str
@@ -231,7 +237,9 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """It begins behind `turn`, "" for before the first; and it counts as long as that `scene` does, "" for always."""
+    """A chapter. It begins after `turn`, "" for before the first; it counts as long as that `scene` does, "" for
+    always.
+    """
 
     id: str
     turn: str
@@ -247,10 +255,10 @@ class Chapter:
 
 @dataclass(slots=True)
 class Scene:
-    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote: the
-    `author`, "" where the writer did.
+    """One version of a scene. `at` is the last node that its writer was given, None for a version that a person wrote:
+    the `author`, "" for the writer.
 
-    `run` is the run whose message shows it, as its `stage`. What was searched for its writer is in its node alone
+    `run` is the run whose message shows it, in its `stage`. What was searched for its writer is only in its node
     (`Logs.searched`).
     """
 
@@ -266,25 +274,25 @@ class Scene:
     choices: tuple[str, ...] = ()
     extracted: Extracted | None = None
     failed: int = 0
-    """How often no answer of the extractor's about it could be used."""
+    """How many of the extractor's answers about it could not be used."""
     settled: bool = False
     acts_for: tuple[str, ...] = ()
-    """Players' characters for whom it speaks or acts."""
+    """The players' characters for whom it speaks or acts."""
     lore_tokens: int = 0
-    """How many tokens of the lorebook its writer was told."""
+    """How many tokens of the lorebook its writer was given."""
     timed_lore: tuple[str, ...] = ()
-    """The ids of the entries that its writer was told and that stay, or cool down, from then on."""
+    """The ids of its writer's entries that stay, or cool down, from then on."""
     hint: str = ""
-    """What somebody wished for this version alone."""
+    """Somebody's wish for this version alone."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Contradictions to the state before, until somebody has settled them."""
+        """Contradictions to the state before it, until somebody has settled them."""
         return self.extracted.flags if self.extracted is not None and not self.settled else ()
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """Where it may go beyond the table's agreement, until somebody has settled it."""
+        """Possible violations of the table's agreement, until somebody has settled them."""
         return self.extracted.crossed if self.extracted is not None and not self.settled else ()
 
 
@@ -301,15 +309,15 @@ class Turn:
     acts: list[Act] = field(default_factory=list)
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
-    """What others wanted to do (name, text), which this turn of the game master includes."""
+    """Other players' intentions (name, text), which this turn of the game master includes."""
     intended: tuple[str, ...] = ()
     """The nodes of `intents`."""
     act_shown: str = ""
     scene_shown: str = ""
     moves: list[str] = field(default_factory=list)
-    """Runs that have posted the scene again."""
+    """Runs that have posted the scene in a new message."""
     moved: str = ""
-    """The run that has posted its scene again, in a branch's own thread."""
+    """The run that has posted its scene in a branch's own thread."""
     found: Extracted | None = None
     """What was extracted from its text, if it has no scene."""
     failed: int = 0
@@ -321,9 +329,7 @@ class Turn:
 
     @property
     def shown_by(self) -> str:
-        """The run whose message shows the scene, in whichever version: the run of the version written last; "" for
-        none.
-        """
+        """The run whose message shows the scene, in any version: the run of the version written last; "" for none."""
         return self.moved or (self.scenes[-1].run if self.scenes else "")
 
     @property
@@ -339,12 +345,12 @@ class Turn:
 
     @property
     def lore_tokens(self) -> int:
-        """The most tokens of the lorebook that the writer of a version was told."""
+        """The maximum number of the lorebook's tokens that the writer of a version was given."""
         return max((scene.lore_tokens for scene in self.scenes), default=0)
 
     @property
     def timed_lore(self) -> tuple[str, ...]:
-        """That of the version that counts; where a person wrote it, of the last one that a writer did."""
+        """The `timed_lore` of the version that counts; for a person's version, of the last one by a writer."""
         scene = self.scene
         if scene is None or scene.at is None:
             scene = next((own for own in reversed(self.scenes) if own.at is not None), None)

@@ -1,1 +1,1 @@
-"""The memory of a story: the pieces of its past scenes, searched by words and by vectors, branch by branch."""
+"""The memory of a story: searches the pieces of its past scenes by words and by vectors, on each branch."""

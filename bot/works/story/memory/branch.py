@@ -1,7 +1,7 @@
-"""The pieces of one branch of a story in their order, and what a query scores at each of them.
+"""The pieces of one branch of a story in order, and the scores that a query gives them.
 
-Every figure that a score is made of, how rare a word is included, counts these pieces alone. Knows no database, no
-model and no prompt. Synchronous: callers hop to a thread.
+Every figure in a score, including how rare a word is, counts only these pieces. Knows no database, no model and no
+prompt. Synchronous: callers run it in a thread.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 _K1, _B = 0.9, 0.4
-"""Of BM25 over short texts (Anserini's defaults for passages)."""
+"""The parameters of BM25 for short texts (Anserini's defaults for passages)."""
 
 _MANY = 12
-"""So many words of a query in one scene cover it, however long it is."""
+"""A scene with this many words of a query covers it, however long the query is."""
 
 _TOGETHER = 131_072
-"""About so many postings are scored at a time: those of a long query's words would take many megabytes."""
+"""About how many postings are scored at a time: those of a long query's words would take many megabytes."""
 
 _TERMS = 64
-"""For so many terms a branch remembers which scenes contain them: a search asks several times."""
+"""For how many terms a branch remembers which scenes contain them: a search asks several times."""
 
 FEW = 3
-"""A name that is in more scenes is not rare, however long the story is."""
+"""A name in more scenes than this is not rare, however long the story is."""
 
 _WHEN = {
     "en": re.compile(r"\b(?:when|what (?:date|day|month|year))\b", re.I),
@@ -49,11 +49,13 @@ _WHEN = {
 }
 
 Reason: TypeAlias = Literal["words", "meaning", "time", "person"]
-"""Why a piece is found."""
+"""Why a piece was found."""
 
 
 class BranchPieces:
-    """The pieces of one branch in their order, each in the scene of that number; `numbers` are theirs in the index."""
+    """The pieces of one branch in order; `scenes` has the number of each piece's scene, `numbers` its number in the
+    index.
+    """
 
     def __init__(self, index: Pieces, numbers: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
         import numpy as np
@@ -65,7 +67,7 @@ class BranchPieces:
         self._place = np.full(len(index), -1, dtype=np.int32)
         self._place[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         self._every = len(self.numbers) == len(index)
-        """Whether all pieces that there were are of this branch."""
+        """Whether all pieces of the index belonged to this branch when it was made."""
         lengths = self._of(index._lengths).astype(np.float32)
         self._mean_length = _mean(lengths)
         in_scenes = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
@@ -75,18 +77,18 @@ class BranchPieces:
         self._scenes_of: dict[str, Ints] = {}
 
     def _of(self, column: array[int] | bytearray) -> NDArray[Any]:
-        """A column of the index at the branch's pieces."""
+        """The values of an index column for the branch's pieces."""
         import numpy as np
 
         kind = np.dtype("B" if isinstance(column, bytearray) else column.typecode)
         return np.frombuffer(column, dtype=kind)[self.numbers] if len(column) else np.zeros(0, dtype=kind)
 
     def nodes(self) -> Ints:
-        """The numbers of the pieces' nodes."""
+        """The numbers of the nodes to which the pieces belong."""
         return self.index.nodes_of(self.numbers)
 
     def wanted(self) -> NDArray[np.bool_]:
-        """Whether each piece of the index is one of the branch's, by number, up to those that were added since."""
+        """Whether each piece of the index belongs to the branch, by number, up to those that were added since."""
         wanted: NDArray[np.bool_] = self._place >= 0
         return wanted
 
@@ -102,8 +104,8 @@ class BranchPieces:
         return self._names
 
     def naming(self, term: str) -> Ints:
-        """The places of the pieces that contain the term, if it is a rare name: never written without a capital, and in
-        one scene, or in one in a hundred up to FEW.
+        """The positions of the pieces that contain the term, if it is a rare name: always written with a capital, and
+        in only one scene, or in one in a hundred up to FEW.
         """
         few = min(FEW, max(1, self.scene_count // 100))
         if len(self.scenes_holding(term)) > few:
@@ -112,7 +114,7 @@ class BranchPieces:
         return places if capitals.all() else places[:0]
 
     def containing(self, term: str, places: Rows) -> Rows:
-        """Those of these places whose pieces contain the term."""
+        """Those of these positions whose pieces contain the term."""
         numbers, asked = self.index.postings.of(term)[0], self.numbers[places]
         at = numbers.searchsorted(asked)
         inside = at < len(numbers)
@@ -120,9 +122,9 @@ class BranchPieces:
         return places[inside]
 
     def _held(self, term: str) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-        """The places of the pieces that contain the term, how often each does, and whether with a capital."""
+        """The positions of the pieces that contain the term, how often each does, and whether with a capital."""
         numbers, counts, capitals = self.index.postings.of(term)
-        if len(self.index) > len(self._place):  # pieces that were added since are not of this branch
+        if len(self.index) > len(self._place):  # pieces that were added since do not belong to this branch
             numbers = numbers[: numbers.searchsorted(len(self._place))]
             counts, capitals = counts[: len(numbers)], capitals[: len(numbers)]
         places = self._place[numbers]
@@ -136,7 +138,7 @@ class BranchPieces:
         return bool(len(self._held(term)[0]))
 
     def alike(self, word: str, language: str) -> dict[str, float]:
-        """The terms that look like a word of that language, and how much."""
+        """The terms that resemble a word of that language, with their likeness."""
         terms = (pair for pair in self.index.alike(word, language) if self.has(pair[0]))
         return {term: likeness**1.5 for term, likeness in islice(terms, MOST)}
 
@@ -149,9 +151,10 @@ class BranchPieces:
     def _in_scenes(
         self, terms: Sequence[str], held: Sequence[tuple[Ints, Ints, NDArray[np.bool_]]]
     ) -> tuple[Rows, Ints, NDArray[np.int64]]:
-        """The scenes that contain each term, one term after another, how often each does, and where each term's begin.
+        """The scenes that contain each term, one term after another, how often each does, and the index where each term
+        begins.
 
-        `held`: as `_held` has it of each term.
+        `held`: the results of `_held` for the terms.
         """
         import numpy as np
 
@@ -166,7 +169,7 @@ class BranchPieces:
         ends = bounds.searchsorted(ends)
         term = np.repeat(np.arange(len(terms)), np.diff(ends, prepend=0))
         keys = term * self.scene_count + of_runs
-        if not (keys[1:] > keys[:-1]).all():  # pieces were added in another order than that of the scenes
+        if not (keys[1:] > keys[:-1]).all():  # pieces were not added in the order of the scenes
             keys, run = np.unique(keys, return_inverse=True)
             of_runs, in_runs = keys % self.scene_count, np.bincount(run, weights=in_runs).astype(np.int64)
             ends = keys.searchsorted(np.arange(1, len(terms) + 1) * self.scene_count)
@@ -188,7 +191,7 @@ class BranchPieces:
         return best
 
     def of_date(self, when: str) -> NDArray[np.bool_]:
-        """Which scenes are of this date or chapter."""
+        """Which scenes have this date or chapter."""
         import numpy as np
 
         same = self.index.date(when)
@@ -197,8 +200,8 @@ class BranchPieces:
         return of
 
     def words(self, query: str, by: RecallConfig) -> tuple[Floats, Floats, float]:
-        """The score of each piece by the query's words, in order; what terms of one scene in a hundred or fewer are
-        of it; and the share of the query that one scene covers at most.
+        """The score of each piece for the query's words, in order; the part of it that comes from terms in at most one
+        scene in a hundred; and the largest share of the query that one scene covers.
         """
         import numpy as np
 
@@ -211,7 +214,7 @@ class BranchPieces:
         rare /= best
         if self.scene_count:
             words += (np.float32(by.scene) * _of_best(by_scene))[self.scenes]
-        if "?" in query and by.questions:  # an answer is no question
+        if "?" in query and by.questions:  # an answer is not a question
             words -= np.float32(by.questions) * (self._of(self.index._flags) & ASKING > 0)
         return words, rare, covers
 
@@ -223,7 +226,8 @@ class BranchPieces:
     ) -> dict[Reason, Floats]:
         """The scores of the pieces, in order, by reason; their sum ranks them.
 
-        `nearest`: cosine similarities by numbers of pieces, of as many as are known."""
+        `nearest`: the known cosine similarities, by number of the piece.
+        """
         import numpy as np
 
         language, index = self.index.language, self.index
@@ -274,7 +278,8 @@ class BranchPieces:
     def _by_words(self, weights: Mapping[str, float]) -> tuple[Floats, Floats, float]:
         """BM25 (Robertson and Zaragoza 2009) of the pieces by all terms and by rare ones, and of whole scenes.
 
-        And the largest share of the query that one scene covers, 0..1: each term by its rarity, or many terms of any.
+        Also the largest share of the query that one scene covers, 0..1: either terms weighted by rarity, or simply many
+        terms.
         """
         import numpy as np
 
@@ -315,7 +320,7 @@ class BranchPieces:
     def _held_together(
         self, terms: Iterable[str]
     ) -> Iterator[tuple[list[str], list[tuple[Ints, Ints, NDArray[np.bool_]]]]]:
-        """The terms in groups with about _TOGETHER postings each, and these, as `_held` has them."""
+        """The terms in groups with about _TOGETHER postings each, with the results of `_held`."""
         some, held, postings = list[str](), list[tuple["Ints", "Ints", "NDArray[np.bool_]"]](), 0
         for term in terms:
             some.append(term)
@@ -328,7 +333,7 @@ class BranchPieces:
             yield some, held
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
-        """Scores plus a part of those of the pieces before and after, within the same scene."""
+        """Scores plus a share of the scores of the pieces before and after, within the same scene."""
         import numpy as np
 
         smoothed = scores.copy()
@@ -342,13 +347,13 @@ class BranchPieces:
 
 
 def _of_best(scores: Floats) -> Floats:
-    """Scores divided by the largest, 0..1: no score above 0 becomes 0."""
+    """Scores divided by the largest, 0..1; scores below 0 count as 0."""
     best: Floats = scores / max(float(scores.max(initial=0.0)), 1e-9)
     return best
 
 
 def _mean(lengths: Floats) -> float:
-    """The mean, 1 if there is none."""
+    """The mean; 1 for an empty array."""
     return (float(lengths.mean()) if len(lengths) else 1.0) or 1.0
 
 

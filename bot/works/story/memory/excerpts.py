@@ -42,7 +42,7 @@ async def excerpts(
 ) -> list[Excerpt]:
     """The excerpts that match the query best, in the order of the story, in at most `tokens` tokens.
 
-    None of the turns `without`, which are in the prompt anyway.
+    None is from the turns `without`, which are in the prompt anyway.
     """
     pieces_found = await memory.recall(space, id, branch, story, query, by.pieces, without)
     by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
@@ -58,11 +58,11 @@ async def excerpts(
         at, piece = pieces[0].number - 1, pieces[0]
         excerpt, least = None, by.least_chars // 2
         if len(chosen) < by.broad:
-            # With a match of a distinctive word a longer excerpt is worth its room.
+            # A match of a distinctive word deserves a longer excerpt.
             chars = by.most_chars if piece.keyword else by.least_chars
             excerpt = _broad(story, path, at, used, piece, chars)
             room = tokens_free - tokens // 2
-            if (needed := _tokens(story, excerpt)) > room:  # cut to it, unless it is too little
+            if (needed := _tokens(story, excerpt)) > room:  # cut to the room if possible
                 excerpt = replace(excerpt, chars=int(excerpt.chars * 0.9 * max(0, room) / needed))
                 if excerpt.chars < least or _tokens(story, excerpt) > room:
                     excerpt = None
@@ -79,13 +79,13 @@ async def excerpts(
 
 
 def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
-    """The excerpts for the prompt, without what was withdrawn or forgotten since; "" for none."""
+    """The excerpts for the prompt, without words that were withdrawn or forgotten since; "" for none."""
     parts = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
     return "\n".join(["<related>", *parts, "</related>"]) if parts else ""
 
 
 def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
-    """The query for a turn: the player's text, or else the end of the last scene; with the last scenes as context."""
+    """The query for a turn: the player's text, or else the end of the last scene, with the last scenes as context."""
     at = story.path.index(turn.id)
     path = story.path[:at]
     before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
@@ -103,7 +103,7 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
 def _broad(
     story: Story, path: list[str], at: int, used: Collection[str], piece: Recalled, chars: int
 ) -> Excerpt:
-    """The piece with what surrounds it."""
+    """The piece with its surrounding text."""
     turns = _beside(story, path, at, used, AROUND)
     text = _text(story, turns)
     start = _start(story.turns[path[at]], text, piece, chars)
@@ -113,8 +113,8 @@ def _broad(
 def _brief(
     story: Story, path: list[str], at: int, used: Collection[str], piece: Recalled, most: int
 ) -> tuple[Excerpt, Excerpt]:
-    """The sentence that was found, or the line of a chat log: with the ones before and after it, and alone, in at most
-    so many characters.
+    """The sentence that was found, or the line of a chat log: once with its neighbours and once alone, in at most
+    `most` characters.
     """
     turn = story.turns[path[at]]
     if turn.act.group:
@@ -129,13 +129,13 @@ def _brief(
     first = max(0, place - 1)
     spans, end = list[tuple[int, int]](), max(0, text.find(own[0].split("\n")[0]))
     for sentence in own[first : place + 2]:
-        # Paragraphs that were joined to one piece are further apart in the text.
+        # Paragraphs that were joined to one piece are not adjacent in the text.
         begins, *_, ends = sentence.split("\n") * 2
         start = max(end, text.find(begins, end))
         end = max(start, text.find(ends, start)) + len(ends)
         spans.append((start, end))
     if first == 0 and piece.node == turn.act.id:
-        spans[0] = (0, spans[0][1])  # with the name of who wrote it
+        spans[0] = (0, spans[0][1])  # with its writer's name
     start, end = spans[place - first]
     return (
         Excerpt((turn.id,), spans[0][0], spans[-1][1] - spans[0][0]),
@@ -144,13 +144,13 @@ def _brief(
 
 
 def _shared(sentence: str, terms: Collection[str]) -> int:
-    """How many of the terms (stems) a sentence has."""
+    """How many of the terms (stems) a sentence contains."""
     folded = fold(sentence)
     return sum(term in folded for term in terms)
 
 
 def _beside(story: Story, path: list[str], at: int, used: Collection[str], around: int) -> tuple[str, ...]:
-    """The turn; in a chat log also those around it in the same scene."""
+    """The turn; in a chat log also its neighbours in the same scene."""
     group = story.turns[path[at]].act.group
     if not group:
         return (path[at],)
@@ -170,7 +170,7 @@ def _text(story: Story, turns: Collection[str]) -> str:
 
 
 def _start(turn: Turn, text: str, piece: Recalled, chars: int) -> int:
-    """Where the excerpt begins so that it includes the piece: at the beginning of a paragraph."""
+    """The start of the excerpt, at the beginning of a paragraph, so that it includes the piece."""
     parts = pieces_of(turn).get(piece.node, [])
     at = text.find(parts[piece.part].text.split("\n", 1)[0]) if piece.part < len(parts) else 0
     if at + len(parts[piece.part].text if parts else "") <= chars:

@@ -1,4 +1,4 @@
-"""A branch's pieces in order, with the turns that they are of; made of the branch's turns, and continued with each."""
+"""A branch's pieces in order, with their turns; built from the branch's turns, and extended with each new one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class History:
     """A branch's pieces in order, as `story` was at the node `seq`.
 
-    `turns`: the ids of the branch's turns in order; `turn_of`: for each piece, the place of its turn there. `scenes`:
-    the numbers of the scenes that a chat log names. `noted`: the pieces extracted from turns; `noted_of`: for each the
-    place of the turn that it was extracted from; `noted_for`: of the turn that it describes.
+    `turns`: the ids of the branch's turns in order; `turn_of`: for each piece, the index of its turn. `scenes`: the
+    numbers of the scenes that a chat log names. `noted`: the pieces extracted from turns; `noted_of`: the index of the
+    turn from which each was extracted; `noted_for`: that of the turn that it describes.
     """
 
     story: ref[Story]
@@ -39,7 +39,7 @@ class History:
     noted_of: NDArray[np.int32]
     noted_for: NDArray[np.int32]
     chapters: list[tuple[int, str]]
-    """As `state.titles` has them."""
+    """The result of `state.titles`."""
 
 
 def built(
@@ -72,12 +72,12 @@ def built(
             number = scene_numbers.setdefault(group, scene + 1) if group else scene + 1
             scene = max(scene, number)
             main_row.add(own, number, at)
-            if nodes_of(turn)[-1] in nodes:  # otherwise the node it was extracted from is forgotten
+            if nodes_of(turn)[-1] in nodes:  # otherwise its node is forgotten
                 source, parts = noted(turn, chapter)
                 places, turns = (
                     (noted_at(turn, at), turn.extracted.turns) if turn.extracted and parts else ([], 1)
                 )
-                # Nothing extracted from a forgotten line, and no summary that includes it.
+                # Leave out what was extracted from a forgotten line, and a summary that includes one.
                 lost = {place for place in range(max(0, at - turns + 1), at) if _lost(story, path[place])}
                 entries = [
                     (piece, place)
@@ -89,7 +89,7 @@ def built(
     turn_of, noted_of = (np.array(row.turns, dtype=np.int32) for row in (main_row, noted_row))
     for_turns = np.array(noted_for, dtype=np.int32)
     pieces = main_row.of(index)
-    if np.array_equal(turn_of, pieces.scenes):  # nearly always, but in a chat log
+    if np.array_equal(turn_of, pieces.scenes):  # nearly always true except in a chat log
         turn_of = pieces.scenes
     fields = pieces, path, turn_of, scene_numbers, noted_row.of(index), noted_of, for_turns
     return History(ref(story), seq, *fields, chapters)

@@ -1,7 +1,7 @@
-"""The pieces of a story by their words: pieces are appended, and each term knows which pieces contain it.
+"""Indexes the pieces of a story by their words: pieces are appended, and each term lists the pieces that contain it.
 
-All branches of a story share one index; `branch.BranchPieces` is what one of them sees. Knows no database, no model
-and no prompt. Synchronous: callers hop to a thread.
+All branches of a story share one index; `branch.BranchPieces` is one branch's view of it. Knows no database, no model
+and no prompt. Synchronous: callers run it in a thread.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
 
 MOST_COUNTED = 127
-"""A term that a piece contains more often is counted so often."""
+"""The maximum count of a term in one piece."""
 
 LONGEST = 65_535
-"""Terms of a piece that are counted as its length, and the largest number in two bytes."""
+"""The maximum length of a piece in terms: the largest number in two bytes."""
 
 TIMED, ASKING = 1, 2
-"""Of a piece: that it says when, and that it is a question."""
+"""Flags of a piece: it mentions a time; it is a question."""
 
 _WORD = re.compile(r"\w+")
 
@@ -52,17 +52,17 @@ _TIME_WORDS = {
     ),
 }
 TIME_WORDS = {language: frozenset(words.split()) for language, words in _TIME_WORDS.items()}
-"""By which a piece says when something was; accents folded."""
+"""Words by which a piece mentions a time; accents folded."""
 
 About: TypeAlias = tuple[str, str]
-"""When and where a node's pieces are: a date or a chapter, and a place, "" where that is not known."""
+"""The time and place of a node's pieces: a date or a chapter, and a place; "" for unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a story that is found by itself; `speaker` is "" for the narrator.
 
-    `when` is a date or a chapter, `place` where it happens; both may be "".
+    `when` is a date or a chapter, `place` the scene of the events; both may be "".
     """
 
     speaker: str
@@ -72,14 +72,14 @@ class Piece:
 
     @property
     def prefixed(self) -> str:
-        """As it is indexed: the speaker, date and place stand before the text."""
+        """The text as it is indexed, with speaker, date and place in front."""
         about = ", ".join(filter(None, (self.when, self.place)))
         before = " ".join(filter(None, (self.speaker, about and f"({about})")))
         return f"{before}: {self.text}" if before else self.text
 
 
 class Numbers:
-    """The place of each name in a list: 8 bytes a name, where a dict and its numbers take 60."""
+    """The index of each name in a list: takes 8 bytes for each name, where a dict and its integers take 60."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -91,7 +91,7 @@ class Numbers:
         return number if number >= 0 else None
 
     def add(self, number: int) -> bool:
-        """Whether the name at this place is new; otherwise its first place stays."""
+        """Whether the name at this index is new; otherwise its first index stays."""
         if self._slots[slot := self._slot(self._names[number])] >= 0:
             return False
         self._slots[slot] = number
@@ -104,7 +104,7 @@ class Numbers:
         return True
 
     def _slot(self, name: str) -> int:
-        """Where the name's number stands, or the free slot for it."""
+        """The slot that holds the name's number, or a free slot for it."""
         last = len(self._slots) - 1
         slot = hash(name) & last
         while (number := self._slots[slot]) >= 0 and self._names[number] != name:
@@ -113,7 +113,7 @@ class Numbers:
 
 
 class Pieces:
-    """All pieces of a story, numbered as they were added, and which of them contain which word; in columns."""
+    """All pieces of a story, numbered in the order of their addition, with the words that they contain; in columns."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -158,21 +158,21 @@ class Pieces:
         return range(self._first[node], end)
 
     def sizes(self, nodes: Ints) -> Ints:
-        """How many pieces each of these nodes has."""
+        """The number of pieces of each of these nodes."""
         import numpy as np
 
         first = np.frombuffer(self._first, dtype=np.int32)
         return np.append(first[1:], np.int32(len(self)))[nodes] - first[nodes]
 
     def node_of(self, number: int) -> tuple[str, int]:
-        """The node of a piece, and the piece's place in it."""
+        """The node of a piece, and the piece's index in it."""
         node = bisect_right(self._first, number) - 1
         return self.nodes[node], number - self._first[node]
 
     def add(self, node: str, pieces: Sequence[Piece]) -> range:
-        """Append a node's pieces, unless they are there already; returns their numbers.
+        """Append a node's pieces, unless they exist already; returns their numbers.
 
-        With another date or place they are added once more: other branches may still have the earlier ones.
+        With another date or place they are added again: other branches may still use the earlier ones.
         """
         about = (pieces[0].when, pieces[0].place) if pieces else ("", "")
         if (numbers := self.of(node, about)) is not None:
@@ -220,9 +220,9 @@ class Pieces:
         return np.repeat(np.arange(len(first), dtype=np.int32), sizes)[numbers]
 
     def alike(self, word: str, language: str) -> list[tuple[str, float]]:
-        """The terms that look like a word of that language, and their likeness, 0..1; likest first."""
+        """The terms that resemble a word of that language, with their likeness, 0..1, in descending order."""
         size = len(self.postings)
-        if size != len(self._known):  # the new terms are compared apart until they are many
+        if size != len(self._known):  # new terms are compared separately until there are many
             self._compared = size if size > self._compared * 5 // 4 else self._compared
             self._known, self._alike = list(self.postings), {}
             self._cognates = {
@@ -237,20 +237,20 @@ class Pieces:
         return self._alike[word, language]
 
     def date(self, when: str) -> int:
-        """The number of a date or a chapter, -1 for one that no piece has."""
+        """The number of a date or a chapter, -1 for an unknown one."""
         return self._dates.get(when, -1)
 
 
 @cache
 def _unasked(language: str) -> frozenset[str]:
-    """Function words that no query asks for, not even in another language: none of its words means one of them, and
-    none that is compared looks like one.
+    """Function words that match no query in any language: they are no translation of a content word, and no compared
+    word resembles them.
     """
     return frozenset(term for term in function_terms(language) if len(term) < SHORTEST) - meanings(language)
 
 
 def _longer(column: array[int], number: int) -> array[int]:
-    """The column with one more number: two bytes each, four if a number needs them."""
+    """The column with one more number, in two bytes each, or in four if a number needs them."""
     if number > LONGEST and column.typecode == "H":
         column = array("i", column)
     column.append(number)

@@ -1,4 +1,4 @@
-"""A story's pieces in memory, with their vectors and the histories of its branches: used by one thread at a time."""
+"""A story's pieces in memory, with their vectors and the histories of its branches; used by one thread at a time."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ BRANCHES = 8
 """How many branches of a story stay in memory: each takes 3 MB for 200,000 pieces."""
 
 NEAREST = 200
-"""How many of the nearest pieces count."""
+"""The maximum number of nearest pieces that count."""
 
 BATCH = 16
-"""How many pieces are embedded at a time: somebody's question may wait for the model."""
+"""How many pieces are embedded at a time, since somebody's question may be waiting for the model."""
 
 ASKED, THERE = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """Vectors that may be near to a query's: their pieces, the numbers of their nodes and their places in these.
+    """Vectors that may be close to a query's: their pieces, the numbers of their nodes, and their positions in these.
 
-    `crowd`: with what they are compared besides. `width`: of a coded vector, in bytes.
+    `crowd`: other vectors for comparison. `width`: the size of a coded vector, in bytes.
     """
 
     pieces: Ints
@@ -54,8 +54,8 @@ class Likely:
 
 
 class Near(NamedTuple):
-    """How near a piece is to a query, and which of its sentences; None for a line of a chat log, which is compared as a
-    whole.
+    """How close a piece is to a query, and the index of its closest sentence; None for a line of a chat log, which is
+    compared as a whole.
     """
 
     score: float
@@ -64,7 +64,7 @@ class Near(NamedTuple):
 
 @dataclass(slots=True)
 class Indexed:
-    """A story's pieces, used by one of the `threads` at a time: see `alone`. Its language was detected when it had
+    """A story's pieces, used by one of the `threads` at a time (see `alone`). Its language was detected when it had
     `sampled` turns.
 
     `of_lines`: the story began as a chat log. `state`: for each node of `pieces`, whether its vectors were read
@@ -86,7 +86,7 @@ class Indexed:
     lore: LoreVectors = field(default_factory=LoreVectors)
 
     async def alone(self, call: Callable[[], T]) -> T:
-        """Run `call` in a thread, after all earlier calls have ended, also those whose callers were cancelled."""
+        """Run `call` in a thread, after all earlier calls have ended, including those whose callers were cancelled."""
 
         def work() -> T:
             with self.working:
@@ -96,7 +96,7 @@ class Indexed:
             return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
     def below(self, state: int, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The nodes of a branch with a lower state, in the order they were added, and the places of their turns."""
+        """The nodes of a branch with a lower state, in the order of their addition, and the indexes of their turns."""
         import numpy as np
 
         more = bytes(len(self.pieces.nodes) - len(self.state))
@@ -118,9 +118,10 @@ class Indexed:
                 first, size = at, 0
 
     def take(self, nodes: Iterable[int], vectors: Mapping[str, bytes], without: int) -> None:
-        """Index the stored `vectors` of these nodes, by node id; a node without usable ones gets state `without`.
+        """Index the stored `vectors` of these nodes, by node id; a node without usable ones gets the state `without`.
 
-        Stored are first how many vectors each of the node's pieces has, a byte each, then the coded vectors.
+        A stored value begins with one byte for each of the node's pieces, its number of vectors; then come the coded
+        vectors.
         """
         import numpy as np
 
@@ -143,7 +144,9 @@ class Indexed:
             self.vectors.add(np.concatenate(numbers), coded)
 
     def likely(self, query: Floats, history: History) -> list[Likely]:
-        """What may be near to a query's vector: among the branch's pieces, and among what was extracted from them."""
+        """The vectors that may be close to a query's: among the branch's pieces, and among those extracted from
+        them.
+        """
         import numpy as np
 
         found = list[Likely]()
@@ -163,7 +166,7 @@ class Indexed:
     def nearest(
         self, query: Floats, likely: Iterable[Likely], stored: Mapping[str, bytes]
     ) -> dict[int, Near]:
-        """How near the nearest of these are, by piece. `stored`: the vectors of their nodes, by node id.
+        """The closeness of the nearest pieces, by piece. `stored`: the vectors of their nodes, by node id.
 
         Lines of a chat log are compared by cosine, which finds more of them (docs/retrieval-lab.md).
         """
@@ -192,9 +195,9 @@ class Indexed:
         return near
 
     async def history(self, branch: str, story: Story) -> History:
-        """The branch's pieces in order; pieces that are new since the last call are indexed."""
+        """The branch's pieces in order; new pieces are indexed first."""
         before, unchanged = self.histories.get(branch), 0
-        # A story that was folded again is another object: words may have been withdrawn.
+        # A story that was folded again is a new object: words may have been withdrawn.
         if before is not None and before.story() is story:
             if before.seq == story.seq:
                 return before
@@ -202,7 +205,7 @@ class Indexed:
         path, seq = story.path[: story.length], story.seq
 
         def update() -> History:
-            # A turn that changes while it is read has changed since `seq`, and is read once more the next time.
+            # If a turn changes while it is read, its change is later than `seq`, and the next call reads it again.
             history = built(self.pieces, before, unchanged, story, path, seq)
             self.histories[branch] = history
             self.histories.move_to_end(branch)

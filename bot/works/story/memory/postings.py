@@ -1,6 +1,6 @@
-"""Which pieces contain a term, how often, and whether with a capital: about a byte each, read all at once.
+"""Stores which pieces contain a term, how often, and whether with a capital: about a byte for each, read all at once.
 
-Knows pieces by number alone. Synchronous, and used by one thread at a time.
+Knows pieces only by number. Synchronous, and used by one thread at a time.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int32]
 
 _CAPITAL: Final = 128
-"""Of a byte: whether the term has a capital. The next two bits are a count of 1 to 3, the last five say how many
-pieces on the piece is. Where it is 0 pieces on, its count is more of the one before. Where the count is 0, the last
-five bits are so many times _JUMP pieces to go on, or _LEAP with the bit of a capital.
+"""The format of a byte: the first bit says whether the term has a capital, the next two bits are a count of 1 to 3, the
+last five the distance to the piece from the one before. With the distance 0 the count is added to the piece before.
+With the count 0 the last five bits are a distance in units of _JUMP pieces, or of _LEAP if the first bit is set.
 """
 
 _COUNT, _MOST, _STEP = 5, 3, 31
@@ -27,7 +27,7 @@ _JUMP, _LEAP = 32, 1024
 
 
 class Postings:
-    """The pieces that contain each term, which are added in ascending order."""
+    """The pieces that contain each term; pieces are added in ascending order."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
@@ -41,7 +41,7 @@ class Postings:
         return iter(self._number)
 
     def add(self, term: str, piece: int, count: int, capital: bool) -> None:
-        """A piece behind all that contain the term so far contains it so often."""
+        """Record that a piece contains the term `count` times; its number is larger than that of all earlier pieces."""
         if (at := self._number.get(term)) is None:
             at = self._number[term] = len(self._rows)
             self._rows.append(bytearray())

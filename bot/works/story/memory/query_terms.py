@@ -1,4 +1,4 @@
-"""The terms of a query as a story's language has them: a question may be in another language than the story."""
+"""Turns a query into terms of the story's language, since a question may be in another language than the story."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from bot.works.story.memory.branch import BranchPieces
 
 COMPARED: Final = 32
-"""So many words of a query in another language are compared with the story's: a question has fewer."""
+"""How many words of a query in another language are compared with the story's: a question has fewer."""
 
 
 def query_terms(branch: BranchPieces, text: str) -> Mapping[str, float]:
-    """The terms that a query asks for, and how much each counts: how often it occurs in the query.
+    """The terms of a query, and the weight of each: how often it occurs in the query.
 
-    Function words don't count. In another language than the story's, a word that the story has is itself (a name);
-    others stand for their translations, else for the words that look alike, which count by their likeness.
+    Function words don't count. In another language than the story's, a word that occurs in the story counts as itself
+    (a name); others are replaced by their translations, or else by similar words, weighted by their likeness.
     """
     language = branch.index.language
     own = content_terms(text, language)

@@ -1,7 +1,7 @@
-"""What a query scores at each piece of a branch: our own fusion, and the parts that seed 000 adds, where switched on.
+"""The scores of a query for each piece of a branch: our own fusion, and optional further parts.
 
-Each part of the seed adds to the scores of scenes, which lie between 0 and about 2.5, or takes from them.
-docs/retrieval-lab.md has what each is worth alone; those that add nothing to ours are switched off.
+Each further part adds to the scores of scenes, which lie between 0 and about 2.5, or subtracts from them.
+docs/retrieval-lab.md says what each is worth alone; those that add nothing to ours are switched off.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 FLOOR = 0.1
-"""By what part of the best other score the best piece with a rare name comes before it, at the least."""
+"""The minimum lead of the best piece with a rare name, as a share of the best other score."""
 
 PHRASED, PARTED = 10, 30
-"""How many of the best scenes are searched for phrases: others would not rise far enough. PARTED where a query has
-parts, by whose words the scenes were not ranked.
+"""How many of the best scenes are searched for phrases: others would not rise far enough. PARTED applies if the query
+has sub-queries, whose words did not rank the scenes.
 """
 
 
@@ -54,7 +54,7 @@ def scored(
     nearest: Mapping[int, float],
     terms_of: Callable[[int], Sequence[str]],
 ) -> dict[Reason, Floats]:
-    """The score of each piece by reason. `terms_of` gives the terms of the piece at a place, in order."""
+    """The score of each piece by reason. `terms_of` gives the terms of the piece at an index, in order."""
     import numpy as np
 
     language = branch.index.language
@@ -94,13 +94,13 @@ def add_extracted(
     noted_of: NDArray[np.int32],
     by: RecallConfig,
 ) -> None:
-    """Add to the scores of each turn's pieces the best score of what was extracted from it (`noted`)."""
+    """Add to the scores of each turn's pieces the best score of the pieces extracted from it (`noted`)."""
     import numpy as np
 
     total = functools.reduce(np.add, noted.values())
     order = np.argsort(total, kind="stable")
     best = np.full(max(int(turn_of.max()), int(noted_of.max())) + 1, -1, dtype=np.int64)
-    best[noted_of[order]] = order  # the last one of a turn overwrites the others, and is the best
+    best[noted_of[order]] = order  # the last one of a turn, the best, overwrites the others
     places = best[turn_of]
     has = places >= 0
     for reason, noted_scores in noted.items():
@@ -108,7 +108,7 @@ def add_extracted(
 
 
 def keywords(branch: BranchPieces, query_terms: Mapping[str, float], by: RecallConfig) -> Floats:
-    """Score for scenes that contain the query's rare words: each by its rarity, `keyword_cap` in all at most."""
+    """The score for scenes that contain the query's rare words: each by its rarity, at most `keyword_cap` in total."""
     import numpy as np
 
     boost = np.zeros(branch.scene_count, dtype=np.float32)
@@ -120,7 +120,7 @@ def keywords(branch: BranchPieces, query_terms: Mapping[str, float], by: RecallC
 
 
 def first_by_name(branch: BranchPieces, query_terms: Iterable[str], scores: Floats) -> Floats:
-    """What the pieces that contain a rare name of the query lack to score above all scenes that contain none."""
+    """What pieces with a rare name of the query need in addition to score above all scenes without one."""
     import numpy as np
 
     lacking = np.zeros(len(scores), dtype=np.float32)
@@ -139,8 +139,8 @@ def first_by_name(branch: BranchPieces, query_terms: Iterable[str], scores: Floa
 def distinctive(
     branch: BranchPieces, query_terms: Iterable[str], names: Collection[str], by: RecallConfig
 ) -> dict[str, NDArray[np.int32]]:
-    """The terms that distinguish scenes, with the scenes that contain them: no name that stands in more than
-    `name_share` of all scenes, and no other term in more than `term_share`.
+    """The terms that distinguish scenes, with the scenes that contain them: no names in more than `name_share` of all
+    scenes, and no other terms in more than `term_share`.
     """
     by_term = {}
     for term in dict.fromkeys(query_terms):
@@ -154,10 +154,10 @@ def distinctive(
 def anchored(
     branch: BranchPieces, queries: Sequence[Mapping[str, NDArray[np.int32]]], by: RecallConfig
 ) -> Floats:
-    """Score for scenes near to where the query's terms occurred last.
+    """The score for scenes close to the last occurrence of the query's terms.
 
-    `queries` are the distinctive terms of each sub-query. A term's anchor is the mean of its last occurrences, the
-    later ones weighing more. Where anchors lie far apart each sub-query has its own, else there is one for all.
+    `queries` are the distinctive terms of each sub-query. A term's anchor is the mean of its last occurrences, with
+    more weight for later ones. If anchors lie far apart, each sub-query has its own; otherwise all share one.
     """
     import numpy as np
 
@@ -188,7 +188,7 @@ def _anchor(scenes: NDArray[np.int32]) -> float:
 
 
 def too_old(scores: Floats, by: RecallConfig) -> NDArray[np.bool_]:
-    """Which scenes are old and score too little; `scores` of all scenes, in order."""
+    """Which scenes are old and have too low a score; `scores` are those of all scenes, in order."""
     import numpy as np
 
     best = float(scores.max(initial=0.0)) or 1.0
@@ -197,7 +197,9 @@ def too_old(scores: Floats, by: RecallConfig) -> NDArray[np.bool_]:
 
 
 def best_first(scores: Floats, count: int) -> NDArray[np.intp]:
-    """The `count` places with the best scores, and those that score no less than the last: sorting all takes longer."""
+    """The `count` positions with the best scores, and any others with the same score as the last: sorting all takes
+    longer.
+    """
     import numpy as np
 
     likely = np.arange(len(scores))
@@ -207,7 +209,7 @@ def best_first(scores: Floats, count: int) -> NDArray[np.intp]:
 
 
 def rrf(rankings: Sequence[Floats], by: RecallConfig) -> Floats:
-    """Reciprocal rank fusion (Cormack and others, SIGIR 2009) of scores over the same scenes, brought to 0..1.
+    """Reciprocal rank fusion (Cormack and others, SIGIR 2009) of scores over the same scenes, scaled to 0..1.
 
     A scene with the score 0 in a ranking has no rank in it.
     """
@@ -229,9 +231,10 @@ def phrases(
     terms_of: Callable[[int], Sequence[str]],
     by: RecallConfig,
 ) -> dict[int, float]:
-    """Score for those of `scenes` that contain the query's two-word phrases (`pairs`) word for word, within a piece.
+    """The score for those of `scenes` that contain the query's two-word phrases (`pairs`) word for word, within a
+    piece.
 
-    `terms_of` gives the terms of the piece at a place, in order: only pieces that contain both words are read.
+    `terms_of` gives the terms of the piece at an index, in order; it is called only for pieces that contain both words.
     """
     import numpy as np
 
@@ -247,6 +250,6 @@ def phrases(
     for place in sorted(set[int]().union(*may_hold.values())):
         matches = matched.setdefault(int(branch.scenes[place]), set())
         missing = (pair for pair in pairs - matches if place in may_hold[pair])
-        if by.phrase_boost * len(matches) < by.phrase_cap and any(missing):  # a text takes long to read
+        if by.phrase_boost * len(matches) < by.phrase_cap and any(missing):  # reading a text takes long
             matches.update(pairs & set(pairwise(terms_of(place))))
     return {scene: min(by.phrase_cap, by.phrase_boost * len(matches)) for scene, matches in matched.items()}

@@ -1,6 +1,6 @@
-"""The verbs on a story's memory: recall (what, where, and why it was found), and forget.
+"""The verbs for a story's memory: recall (what was found, where and why), and forget.
 
-Neither is part of the story. What is recalled can be pinned for the writer, or kept out of the memory for good.
+Neither is part of the story. A match can be pinned for the writer, or excluded from the memory for good.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ async def moments(
     character: str,
     by: RecallConfig,
 ) -> list[Moment]:
-    """The moments of the branch that match the text best; only those that `character` was present for, if one
-    is named. Raises UserError for nobody's name.
+    """The moments of the branch that match the text best; if `character` is named, only those for which it was present.
+    Raises UserError for an unknown name.
     """
     chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
     unknown: set[str] = set()

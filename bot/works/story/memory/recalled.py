@@ -1,4 +1,4 @@
-"""The pieces of a branch that a query finds: the best first, each with its score and the reasons for it."""
+"""The pieces of a branch that a query finds: the best first, each with its score and its reasons."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from bot.works.story.memory.indexed import Near
 
 TELLING = 0.1
-"""A reason that adds less to a piece's score is left out."""
+"""A reason with a smaller share of a piece's score is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A piece that was found: its node and turn, the turn's number in the branch, its score and the reasons for it.
+    """A piece that was found: its node and turn, the turn's number in the branch, its score and its reasons.
 
-    `keyword`: its scene contains a distinctive word of the query. `sentence`: which of the piece's is nearest in
-    meaning, None where that is not known. `terms`: those that the query asks for.
+    `keyword`: its scene contains a distinctive word of the query. `sentence`: the index of its sentence closest in
+    meaning, None if unknown. `terms`: the terms of the query.
     """
 
     node: str
@@ -63,7 +63,7 @@ def found(
     count: int,
     without: frozenset[str],
 ) -> list[Recalled]:
-    """At most `count` pieces, none of the turns `without`. `nearest`: those that are near in meaning."""
+    """At most `count` pieces, none of the turns `without`. `nearest`: pieces close in meaning."""
     import numpy as np
 
     branch = history.pieces
@@ -124,7 +124,9 @@ def found(
 
 
 def _best_first(scores: NDArray[np.float32], count: int) -> Iterator[int]:
-    """The places in the order of their scores; sorting all of them would take most of the time of a search."""
+    """The positions in descending order of their scores; sorting all of them would take most of the time of a
+    search.
+    """
     ranked = 0
     while ranked < len(scores):
         likely = best_first(scores, count)

@@ -1,7 +1,8 @@
-"""The vectors of a story's pieces, compressed: the nearest of hundreds of thousands are found in milliseconds.
+"""The vectors of a story's pieces, compressed: finds the nearest of hundreds of thousands in milliseconds.
 
-The database stores 4 bits of each number; memory holds the signs of most. The signs choose what is read from the
-database and compared (docs/retrieval-lab.md has what that finds). Knows no model and no database. Synchronous.
+The database stores 4 bits of each number; memory holds only the signs of most vectors. The signs choose which vectors
+are read from the database and compared (docs/retrieval-lab.md has the recall). Knows no model and no database.
+Synchronous.
 """
 
 from __future__ import annotations
@@ -22,37 +23,37 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 CANDIDATES, SHORTLIST = 900, 4_000
-"""How many vectors are compared with all their bits, and how many with the query's own numbers by their signs."""
+"""How many vectors are compared with all their bits, and how many by their signs with the query's own numbers."""
 
 FIRST = 16
-"""All vectors are compared by their first signs alone, then one of so many by all signs."""
+"""All vectors are compared by their first signs alone, then one in FIRST of them by all signs."""
 
 _SAMPLED = 65_536
-"""From about so many vectors is estimated how many of all differ in how many signs."""
+"""The number of vectors from which the distribution of differing signs is estimated, about."""
 
 CROWD, CLOSEST = 512, 10
-"""With how many vectors of all a candidate is compared, and how many of these count."""
+"""With how many of all vectors a candidate is compared, and how many of the closest count."""
 
 _STEP: Final = 2
-"""Bytes of a vector's step, in front of its numbers."""
+"""The bytes of a vector's step, in front of its numbers."""
 
 _IN_A_BYTE = 4
-"""The ones of so many words are counted in a byte: these are a vector's first signs."""
+"""The differing bits in this many words fit into a byte: these words are a vector's first signs."""
 
 _KEPT_SIGNS = 5 / 6
-"""Of the words of a vector's signs: where more candidates are read instead, no fewer of the nearest are found."""
+"""The share of a vector's sign words that is kept: reading more candidates instead finds as many of the nearest."""
 
 _UNWANTED = 255
-"""Stands for how far apart a vector is that must not be found. Of _IN_A_BYTE * 64 signs no more differ, unless the
-vector is the opposite of the query's: all of them count as none, and the other signs tell it.
+"""The distance that marks a vector as unwanted. _IN_A_BYTE * 64 signs allow one more, only for a vector opposite to the
+query's: all of its signs count as none, and its other signs give it away.
 """
 
 _AT_ONCE = 16_384
-"""How many signs are compared at a time: so many stay in a processor's cache."""
+"""How many signs are compared at a time: this many stay in a processor's cache."""
 
 
 def coded(vectors: Floats) -> Bytes:
-    """Vectors (n, dimensions) as bytes (n, width): the size of a step, then 4 bits of each number."""
+    """Encode vectors (n, dimensions) as bytes (n, width): the size of a step, then 4 bits of each number."""
     import numpy as np
 
     steps = (np.maximum(np.abs(vectors).max(axis=1), 1e-6) / 8).astype("<f2")
@@ -65,7 +66,7 @@ def coded(vectors: Floats) -> Bytes:
 
 
 def decoded(rows: Bytes, dimensions: int) -> Floats:
-    """The vectors (n, dimensions) of coded ones, nearly."""
+    """Decode vectors to (n, dimensions), approximately."""
     import numpy as np
 
     steps = np.ascontiguousarray(rows[:, :_STEP]).view("<f2").astype(np.float32)
@@ -77,10 +78,12 @@ def decoded(rows: Bytes, dimensions: int) -> Floats:
 
 
 class PieceVectors:
-    """The signs of vectors by the pieces' numbers (`index.Pieces`), one or more of each, in rows as they were added."""
+    """The signs of vectors by the numbers of their pieces (`index.Pieces`), one or more for each piece, in rows in the
+    order of their addition.
+    """
 
     def __init__(self, width: int) -> None:
-        """`width`: bytes of a coded vector."""
+        """`width`: the bytes of a coded vector."""
         import numpy as np
 
         self.width = width
@@ -88,20 +91,20 @@ class PieceVectors:
         self._words = ceil(_KEPT_SIGNS * ((2 * (width - _STEP) + 63) // 64))
         self._first: list[NDArray[np.uint64]] = []
         self._rest: list[NDArray[np.uint64]] = []
-        """In blocks of _AT_ONCE, which are never moved: what was larger would leave holes in memory. The first signs
-        lie word by word, as all are read; the others vector by vector, as few are.
+        """Blocks of _AT_ONCE rows, which are never moved, since larger ones would leave holes in memory. The first
+        signs are stored word by word, as all are read; the others vector by vector, as few are read.
         """
         self._last_piece = 0
         self._piece = np.zeros(0, dtype=np.int32)
         self._every = 1
-        """Each so many-th vector is also kept whole."""
+        """Every so many rows a vector is also kept whole."""
         self._whole = np.zeros((0, width), dtype=np.uint8)
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, numbers: Sequence[int] | NDArray[np.int64], rows: Bytes) -> None:
-        """Coded vectors (n, width), each of the piece whose number stands in its place."""
+        """Add coded vectors (n, width), each with the number of its piece at the same index."""
         import numpy as np
 
         first, self._count = self._count, self._count + len(numbers)
@@ -171,14 +174,14 @@ class PieceVectors:
         return rows[best]
 
     def _known(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether a piece is wanted, by number, up to the last one that has a vector."""
+        """Whether each piece is wanted, by number, up to the last one that has a vector."""
         import numpy as np
 
         lacking = self._last_piece + 1 - len(wanted)
         return np.pad(wanted, (0, lacking)) if lacking > 0 else wanted[: self._last_piece + 1]
 
     def _apart(self, signs: NDArray[np.uint64]) -> Bytes:
-        """In how many of its first signs each vector differs."""
+        """The number of differing first signs of each vector."""
         import numpy as np
 
         apart = np.zeros(self._count, dtype=np.uint8)
@@ -194,7 +197,7 @@ class PieceVectors:
         return apart
 
     def _of(self, blocks: Sequence[NDArray[np.uint64]], rows: Rows, axis: int) -> NDArray[np.uint64]:
-        """What the blocks have for the vectors in these rows, which ascend."""
+        """The contents of the blocks for the vectors in these rows, which are in ascending order."""
         import numpy as np
 
         parts = np.split(rows, np.searchsorted(rows, np.arange(1, len(blocks)) * _AT_ONCE))
@@ -204,7 +207,7 @@ class PieceVectors:
 
 
 def _bound(apart: Bytes, most: int) -> int:
-    """How far apart the nearest are, about so many of them."""
+    """The distance within which about `most` of the nearest lie."""
     import numpy as np
 
     every = max(1, len(apart) // _SAMPLED)
@@ -212,7 +215,7 @@ def _bound(apart: Bytes, most: int) -> int:
 
 
 def _by_signs(query: Floats, codes: NDArray[np.uint64]) -> Floats:
-    """The query's products with these signs (n, words), by tables of what a byte adds."""
+    """The query's products with these signs (n, words), by tables with the sum for each byte."""
     import numpy as np
 
     signs = np.ascontiguousarray(codes).view(np.uint8)
@@ -224,8 +227,8 @@ def _by_signs(query: Floats, codes: NDArray[np.uint64]) -> Floats:
 
 
 def nearest(query: Floats, pieces: Ints, vectors: Floats, k: int) -> dict[int, tuple[float, int]]:
-    """At most `k` pieces that are nearest to a unit vector, each with its cosine, and which of the vectors has it;
-    `pieces`: that of each vector.
+    """At most `k` pieces closest to a unit vector, each with its cosine and the index of the matching vector; `pieces`
+    has the piece of each vector.
     """
     return _best(pieces, vectors @ query, k)
 
@@ -233,11 +236,11 @@ def nearest(query: Floats, pieces: Ints, vectors: Floats, k: int) -> dict[int, t
 def outstanding(
     query: Floats, pieces: Ints, vectors: Floats, crowd: Floats, k: int
 ) -> dict[int, tuple[float, int]]:
-    """At most `k` pieces that are nearer to a unit vector than most, each with by how much, and which vector is.
+    """At most `k` pieces that are closer to a unit vector than most, each with the margin and the index of the vector.
 
-    A sentence that is near to everything ("She nodded.") would crowd out the others. So vectors are compared without
-    what the `crowd` has in common, and from twice a cosine is taken the mean one with the vectors of it that are
-    closest (CSLS: Conneau and others, ICLR 2018).
+    A sentence that is close to everything ("She nodded.") would crowd out the others. So vectors are compared without
+    what they share with the `crowd`, and the mean cosine with their closest vectors of the crowd is subtracted from
+    twice the cosine (CSLS: Conneau and others, ICLR 2018).
     """
     import numpy as np
 
@@ -252,7 +255,7 @@ def outstanding(
 
 
 def _best(pieces: Ints, scores: Floats, k: int) -> dict[int, tuple[float, int]]:
-    """The best score of each of at most `k` pieces, and where it is, best first."""
+    """The best score of each of at most `k` pieces with its index, best first."""
     import numpy as np
 
     best = dict[int, tuple[float, int]]()
@@ -264,7 +267,7 @@ def _best(pieces: Ints, scores: Floats, k: int) -> dict[int, tuple[float, int]]:
 
 
 def _words(flags: Bytes) -> NDArray[np.uint64]:
-    """Ones and zeros (n, …) → words of 64 (n, words), filled up."""
+    """Pack ones and zeros (n, …) into words of 64 bits (n, words), padded."""
     import numpy as np
 
     bits = np.packbits(flags.reshape(len(flags), -1), axis=1)

@@ -1,1 +1,1 @@
-"""The message of a scene: what it shows, the choices and buttons below it, and what a press on them is for."""
+"""The message of a scene: its text, the choices and buttons below it, and what a press on them does."""

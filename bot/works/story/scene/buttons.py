@@ -1,8 +1,8 @@
-"""The buttons of a story: each acts on the scene above it, or says that the story has gone on from there.
+"""The buttons of a story: each acts on the scene above it, or says that the story has continued since then.
 
-What a button belongs to is its `Choice.under`: a version of a scene, or a turn for which nothing was written. A press
-is checked when it comes, so that only the person who pressed is told, and again when its run begins: by then somebody
-may have typed a turn.
+`Choice.under` says what a button belongs to: a version of a scene, or a turn for which nothing was written. A press is
+checked when it arrives, so that only the person who pressed gets the answer, and again when its run begins: by then
+somebody may have typed a turn.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from storage.stories import NodeRow
 
 AT_HEAD: Final = frozenset(("act", "say", "continue", "end", "more", "retry", "flip", "undo", "redo", "edit"))
-"""The verbs that go on from the present scene: behind a button they are for the scene above it alone."""
+"""The verbs that continue from the present scene: on a button they apply only to the scene above it."""
 LATE: Final = "late"
-"""The verb whose run tells the person who pressed."""
+"""The verb whose run answers the person who pressed too late."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatePress:
-    """Where a late press was, and where the story is now. `key` is of the sentence about it; `n` and `scene` are the
-    scene's number and node, 0 where no branch can leave it; `story` is the code of another story. `link` is the run
+    """Where a late press was, and where the story is now. `key` is that of the sentence about it; `n` and `scene` are
+    the scene's number and node, 0 where no branch can start; `story` is the code of another story. `link` is the run
     that shows the present scene.
     """
 
@@ -58,7 +58,7 @@ class Buttons:
         self._logs = logs
 
     async def arrived(self, request: Request, going: Sequence[Request]) -> Request:
-        """See `bot.kind.Pressed`."""
+        """Implements `bot.kind.Pressed`."""
         if not request.answers:  # the button that repeats a run
             return await self._repeated(request)
         if request.verb not in AT_HEAD:
@@ -66,7 +66,7 @@ class Buttons:
         played = await self._logs.here(request.place)
         if await self._late(request, played):
             raise self._told_late(request)
-        # Where a game master leads, what others type makes no scene.
+        # With a game master in charge, what others type makes no scene.
         typed_leads = played is None or played.story.settings.get("mode") != "gm"
         for other in going:
             if other.place == request.place and other.verb in AT_HEAD and other.id != request.id:
@@ -84,7 +84,7 @@ class Buttons:
         return PressedLate("story.stale", LATE, options | first)
 
     async def _repeated(self, request: Request) -> Request:
-        """A run once more: where it has taken a turn, another version of that turn's scene. Raises PressedLate."""
+        """Repeat a run: if it has added a turn, as another version of that turn's scene. Raises PressedLate."""
         node = await self._node(request)
         if node is None:
             return replace(request, options={k: v for k, v in request.options.items() if k != UNDER})
@@ -97,7 +97,7 @@ class Buttons:
         return replace(request, verb="retry", text="", options=options)
 
     async def late(self, request: Request) -> bool:
-        """Whether another scene than the one above the pressed button is the present one, as its run begins."""
+        """Whether the present scene, as the run begins, is another one than the scene above the pressed button."""
         return await self._late(request, await self._logs.here(request.place, request.id))
 
     async def _late(self, request: Request, played: PlayedStory | None) -> bool:
@@ -108,7 +108,7 @@ class Buttons:
         named = str(request.options[UNDER])
         if not named.startswith(RUN):
             return named != under(played.story, played.row.id)
-        # A button of an earlier release: where no run is known to show the present scene, it may be any other.
+        # A button of an earlier release: it may be any scene, unless a run is known to show the present one.
         story, run = played.story, named.removeprefix(RUN)
         shows_card = any(story.turns[id].shown_by == run for id in story.carded & story.turns.keys())
         since_card = story.card_at > (story.head.first if story.head is not None else 0)
@@ -123,7 +123,7 @@ class Buttons:
         return next((node for node in reversed(nodes) if node.kind in ("act", "scene")), None)
 
     async def tell(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Say that the story has gone on, with the ways: a branch from there, and the present scene."""
+        """Say that the story has continued, and offer a branch from the old scene and a link to the present one."""
         request, say = run.request, words(run.request.locale)
         press = await run.step("where", lambda: self._where(request), LatePress)
         yield Stage(LATE, "")
@@ -170,9 +170,9 @@ class Buttons:
         )
 
     async def scene(self, request: Request, played: PlayedStory) -> tuple[PlayedStory, str]:
-        """The turn that a pressed button belongs to, and a branch of the story that is played here which has it.
+        """The turn that a pressed button belongs to, and a branch of the story played here that has it.
 
-        Raises UserError where there is none.
+        Raises UserError if there is none.
         """
         node = await self._node(request)
         if node is not None and node.story_id == played.row.id and node.turn not in played.story.path:

@@ -1,4 +1,4 @@
-"""The choices under a scene: parsed from a model's text, offered as buttons, and disabled later."""
+"""The choices under a scene: parsed from a model's text, offered as buttons, and later disabled."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bot.works.story.log.turn import SCENE, Act, Proposal, Scene, Turn
 from storage.stories import ALIAS
 
 LABEL_CHARS = 75
-"""The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
+"""The maximum length of a button's label (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
 CHOICE_CHARS = 300
 JSON_CHARS = 20_000
-"""Of the longest answer that is read as JSON."""
+"""The maximum length of an answer that is read as JSON."""
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 _WORDS = re.compile(
     r"^([^\S\n]*+(?:(?:[-*+>]|\d++[.)]|#{1,6}+)[^\S\n]++)*+)(\S++(?:[^\S\n]++\S++)*+)", re.MULTILINE
@@ -32,8 +32,8 @@ CODE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The message of the scene before: of the turn that was the last one, or, `again`, of the version that another one
-    takes the place of. `n` is the scene's number; `by` is the name of the person who asked for the other version.
+    """The message of the previous scene: the scene of the last turn, or, with `again`, the version that a new one
+    replaces. `n` is the scene's number; `by` is the name of the person who asked for the other version.
     """
 
     run: str
@@ -46,7 +46,7 @@ class Before:
     by: str = ""
 
     def passed_over(self, story: Story, say: Words) -> Changed | None:
-        """The new content of its message; None where a stop card has withdrawn it meanwhile."""
+        """The new content of its message; None if a stop card has withdrawn it meanwhile."""
         if (turn := story.turns.get(self.turn)) is None or self.turn in story.carded:
             return None
         if not self.again:
@@ -57,7 +57,7 @@ class Before:
 
 
 def read_choices(text: str, most: int) -> list[str]:
-    """Parses the choices that a model wrote: its JSON, the lines of its list, or its short lines; each once."""
+    """Parse the choices that a model wrote: its JSON, the lines of its list, or its short lines; each once."""
     text = "\n".join(f"- {choice}" for choice in _json_choices(text)) or text.replace("**", "").replace(
         "__", ""
     )
@@ -69,7 +69,7 @@ def read_choices(text: str, most: int) -> list[str]:
 
 
 def _json_choices(text: str) -> list[str]:
-    """The texts of a list in JSON, or of an object's; none where there is no JSON."""
+    """The texts of a JSON list or object; none without JSON."""
     opening = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
     closing = max(text.rfind("]"), text.rfind("}"))
     if not 0 <= opening < closing < JSON_CHARS:
@@ -88,13 +88,13 @@ def _json_choices(text: str) -> list[str]:
 
 
 def words_of(story: Story, request: Request) -> Words:
-    """The story's language: its scenes keep it, also for a person who presses in another one."""
+    """The words of the story's language: its scenes keep that language, whoever presses."""
     return words(str(story.settings.get("language") or request.locale))
 
 
 def under(story: Story, id: str) -> str:
-    """What the buttons of the present scene belong to: the version of it that counts, or its turn where nothing was
-    written. `id` is the story's, for one in which nothing has been told.
+    """What the buttons of the present scene belong to: the version that counts, or the turn if nothing was written for
+    it, or the story with this `id` before its first turn.
     """
     return under_turn(story.head) or id
 
@@ -104,7 +104,7 @@ def under_turn(turn: Turn | None) -> str:
 
 
 def played_elsewhere(run: str, branch: str, under: str, say: Words) -> tuple[Event, ...]:
-    """The events that tell a thread that its branch is played in another one, where the run has begun it."""
+    """The events that say in a thread that its branch is now played in another one, with a link to the run there."""
     ways = (
         Choice(say("story.button_take_back"), f"/story switch {branch[-ALIAS:]}"),
         Choice(say("story.button_fork"), "/story fork", under=under),
@@ -116,7 +116,9 @@ def played_elsewhere(run: str, branch: str, under: str, say: Words) -> tuple[Eve
 def ways(
     choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False, cut: bool = False
 ) -> list[Choices]:
-    """The buttons after a scene: the choices, "something else", another version, back, on; its rest if it was cut."""
+    """The buttons after a scene: the choices, "something else", another version, back, continue; the rest if it was
+    cut.
+    """
     groups, of = [], under_turn(turn)
     own, card = something_else(say, of), (stopcard(turn.id, say),) if turn is not None else ()
     if turn is not None and turn.act.mode == "end" and turn.scene is not None:
@@ -167,9 +169,9 @@ def ways_after_refusal(turn: str, say: Words) -> Choices:
 def scene_changed(
     story: Story, turn: Turn, say: Words, speaker: Speaker | None = None, *, by: str = ""
 ) -> Changed:
-    """The content of a scene's message as the story stands: with its open flags, and the ways to go on from the present
-    scene; of one that others have followed, which way was taken; of one that was taken back, `by` somebody, the text
-    struck out. The stop card is always there. The turn has a scene.
+    """The present content of a scene's message. The present scene has its open flags and the buttons for continuing; an
+    earlier one shows which choice was taken; a withdrawn one is struck out, with the name `by`. A scene that counts
+    always has the stop card. Expects a turn with a scene.
     """
     scene, at = turn.scene, _number(story, turn) - 1
     assert scene is not None
@@ -205,8 +207,8 @@ def scene_changed(
 
 
 def carded(story: Story, id: str, say: Words) -> Changed | None:
-    """Takes the buttons from where the last stop card was played, once the turn has gone on from there; None where
-    other turns came in between, or no card was played.
+    """Removes the buttons from the place of the last stop card, once the turn has continued from there; None if other
+    turns came in between, or no card was played.
     """
     if (turn := story.turns.get(id)) is None:
         return None
@@ -220,7 +222,7 @@ def carded(story: Story, id: str, say: Words) -> Changed | None:
 
 
 def _taken(scene: Scene, act: Act, say: Words) -> tuple[Choices, ...]:
-    """The choices under a scene, and which of them the next turn was; none where nothing was offered."""
+    """The choices under a scene, with the one that the next turn took; none if nothing was offered."""
     options = [*acts(scene.choices), something_else(say)]
     taken = len(options) - 1
     if act.text in scene.choices:
@@ -238,7 +240,7 @@ def _by(what: str, name: str) -> str:
 
 
 def _number(story: Story, turn: Turn) -> int:
-    """The number of its scene, also of one that is on no line any more."""
+    """The number of the turn's scene, also of one that is no longer on any branch."""
     number, id = 0, turn.id
     while id and id in story.turns:
         number, id = number + 1, story.turns[id].after
@@ -251,10 +253,10 @@ def struck(text: str) -> str:
 
 
 def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tuple[Notice | Choices, ...]:
-    """What goes beyond the table's agreement or contradicts the state, and what can be done about it; nothing once
-    somebody has decided.
+    """What violates the table's agreement or contradicts the state, with buttons to handle it; nothing once somebody
+    has decided.
 
-    Behind a scene that is not the `last` a branch can go on; the last one can be written another way (`ways`).
+    For a scene that is not the `last` one, a branch is offered; the last one can be written again (`ways`).
     """
     acts_for = (Notice(say("story.acts_for", names=", ".join(scene.acts_for))),)
     notices = acts_for if last and scene.acts_for else ()
@@ -277,7 +279,7 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
 
 
 def _noticed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
-    """A button for each of the people who kept coming up by this scene and are not in the cast."""
+    """A button for each person who recurs up to this scene and is not in the cast."""
     cast = {name.casefold() for name in story.cast}
     names = scene.extracted.noticed if scene.extracted is not None else ()
     offered = tuple(
@@ -289,7 +291,7 @@ def _noticed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
 
 
 def open_proposals(story: Story, scene: Scene) -> list[tuple[int, Proposal]]:
-    """What the scene did to sheets and nobody has applied or ignored, by number."""
+    """The changes to sheets by the scene that nobody has applied or ignored yet, by number."""
     if scene.extracted is None:
         return []
     decided = {change.proposal for change in story.sheet_changes if change.scene == scene.id}
@@ -297,7 +299,7 @@ def open_proposals(story: Story, scene: Scene) -> list[tuple[int, Proposal]]:
 
 
 def _proposed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
-    """Buttons that apply what the scene did to sheets, and one that ignores it."""
+    """Buttons that apply the scene's changes to sheets, and one that ignores them."""
     if not (proposals := open_proposals(story, scene)):
         return ()
     ways = []
@@ -309,7 +311,7 @@ def _proposed(story: Story, scene: Scene, say: Words) -> tuple[Choices, ...]:
 
 
 def below_dice(turn: Turn | None, text: str) -> Text:
-    """The text of a scene, below the dice of its turn."""
+    """The text of a scene, below its turn's dice."""
     dice = turn.act.dice if turn is not None else ()
     return Text("".join(f"🎲 {line}\n\n" for line in dice) + text)
 
@@ -319,7 +321,7 @@ def acts(choices: Sequence[str], under: str = "") -> tuple[Choice, ...]:
 
 
 def fork_here(under: str, number: int, say: Words) -> Choice:
-    """`number` is for those who type the line; the button knows its scene."""
+    """The button for a branch. `number` is for people who type the line; the button knows its scene."""
     return Choice(say("story.fork_here"), f"/story fork --scene {number}", under=under)
 
 
@@ -328,7 +330,7 @@ def stopcard(turn: str, say: Words) -> Choice:
 
 
 def card_code(turn: str) -> str:
-    """The end of a turn's id, to be typed where there are no buttons; unique within a story."""
+    """The end of a turn's id, for typing where there are no buttons; unique within a story."""
     run, _, key = turn.rpartition("/")
     return f"{run[-CODE:]}/{key}"
 

@@ -1,1 +1,1 @@
-"""The game master's screen: what is kept behind it, and what of it the table gets to see."""
+"""The game master's screen: what is kept there, and what the table gets to see."""

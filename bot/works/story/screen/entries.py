@@ -1,6 +1,6 @@
-"""What is kept behind a game master's screen: plans, hidden rolls and scenes that were tried. Pure.
+"""What is kept on a game master's screen: plans, hidden rolls and scenes that were tried. Pure.
 
-Only the present game master reads it. It goes with the role: where the table has no game master, nobody does.
+Only the present game master reads it. Access goes with the role: if the table has no game master, nobody reads it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
 
 TOLD_CHARS: Final = 4_000
-"""Of all plans and rolls that the writer gets at a time."""
+"""The maximum length of all plans and rolls that the writer gets at a time."""
 KEPT: Final = ("plan", "roll", "trial")
 """The kinds of entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`n` is its number in the story; `by` the id of the person who wrote it. `told`: the writer knows it. `shown`: the
-    table has seen it.
+    """An entry. `n` is its number in the story; `by` the id of the person who wrote it. `told`: the writer knows it.
+    `shown`: the table has seen it.
     """
 
     n: int
@@ -42,13 +42,13 @@ class Entry:
 
 
 def entries(story: Story) -> dict[int, Entry]:
-    """The entries that were not removed, by their numbers."""
+    """The entries that were not removed, by number."""
     found: dict[int, Entry] = {}
     last = 0
     for by, body in story.screen:
         n, kind = int(body.get("n", 0)), body["kind"]
         if kind in KEPT:
-            n = n if n > last else last + 1  # two were written at the same time
+            n = n if n > last else last + 1  # two entries were written at the same time
             found[n], last = Entry(n, kind, by, body), n
         elif kind == "change" and n in found:
             entry = found.pop(n)
@@ -69,7 +69,7 @@ def bound_at(story: Story) -> tuple[str, str] | None:
 
 
 def is_master(story: Story, author: Author) -> bool:
-    """Whether this person is the table's game master. An admin is not by being one."""
+    """Whether this person is the table's game master; being an admin is not enough."""
     return author.id != "" and leader(story) == author.id
 
 
@@ -80,7 +80,7 @@ def check_master(story: Story, author: Author) -> None:
 
 
 def entry_of(story: Story, n: object, *kinds: str) -> Entry:
-    """The entry with this number. Raises UserError where there is none, or one of another kind."""
+    """The entry with this number. Raises UserError if there is none, or one of another kind."""
     entry = entries(story).get(n) if isinstance(n, int) else None
     if entry is None or (kinds and entry.kind not in kinds):
         raise UserError("story.no_entry", n=str(n))
@@ -88,7 +88,7 @@ def entry_of(story: Story, n: object, *kinds: str) -> Entry:
 
 
 def told(story: Story) -> list[str]:
-    """The plans and rolls for the writer; none where the table has no game master."""
+    """The plans and rolls for the writer; none if the table has no game master."""
     return [for_writer(entry) for entry in entries(story).values() if entry.told] if leader(story) else []
 
 
@@ -101,7 +101,7 @@ def for_writer(entry: Entry) -> str:
 
 
 def one_line(entry: Entry) -> str:
-    """In one line of Markdown."""
+    """The entry in one line of Markdown."""
     if entry.kind == "roll":
         about = str(entry.body.get("for") or "")
         return f"🎲 **{about}:** {entry.text}" if about else f"🎲 {entry.text}"
@@ -109,7 +109,7 @@ def one_line(entry: Entry) -> str:
 
 
 def lines(story: Story, say: Words) -> list[str]:
-    """All entries, a line each with its number and what became of it."""
+    """All entries, one line each, with the number and the status."""
     result = []
     for entry in entries(story).values():
         marks = [say("story.entry_told")] if entry.told else []

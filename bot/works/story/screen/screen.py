@@ -1,6 +1,7 @@
-"""The game master's screen: bound to a private place, shown, written on; and hidden rolls, which may be shown later.
+"""The game master's screen: binds it to a private place, shows it and writes on it; also hidden rolls, which may be
+shown later.
 
-All of it is said to the game master alone, and kept in the log as nodes that nothing else reads.
+Only the game master sees it; the log keeps it as nodes that nothing else reads.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 TABLES: Final = 20
-"""Stories among which a game master's are looked for."""
+"""Among how many stories those of a game master are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text for the game master, and buttons under it as labels, lines and what they ask for. `reveals` is the number
-    of a roll that the table now sees, of the `story`, `there` where that is played.
+    """A text for the game master, and buttons under it as labels, lines and prompts. `reveals` is the number of a roll
+    that the table now sees, in the `story`; `there` is the place where that is played.
     """
 
     text: str
@@ -65,7 +66,7 @@ class Shown:
 
 class Screen:
     def __init__(self, logs: Logs, thrown: Callable[[str, Words], tuple[str, str]]) -> None:
-        """`thrown` rolls dice: a line for people and one for the writer."""
+        """`thrown` rolls dice and returns a line for people and one for the writer."""
         self._logs = logs
         self._thrown = thrown
 
@@ -94,7 +95,7 @@ class Screen:
             yield Choices("", tuple(Choice(label, line, asks) for label, line, asks in shown.buttons))
 
     async def _screen(self, request: Request, say: Words) -> Shown:
-        """Show the screen; where no story is played and none is bound yet, bind this place to one first."""
+        """Show the screen; if no story is played here and none is bound yet, bind this place to one first."""
         place, wanted = request.place, key_of(request.text)
         playing = await self._logs.here(place) is not None
         if not playing and (wanted or await self._bound(request) is None):
@@ -156,7 +157,7 @@ class Screen:
         return Shown(say("story.roll_shown", n=entry.n), reveals=entry.n, story=played.row.id, there=goes)
 
     async def revealed(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show the table a roll that was hidden."""
+        """Show a formerly hidden roll in the table's place."""
         request, say = run.request, words(run.request.locale)
         id, n = str(request.options["story"]), int(str(request.options["n"]))
         story = await self._logs.story(request.place.space, id, id)
@@ -166,7 +167,7 @@ class Screen:
             yield Text(f"{say('story.revealed')}\n\n{one_line(entry)}")
 
     async def _plan(self, request: Request, say: Words) -> Shown:
-        """Keep a plan; or change one by its number."""
+        """Keep a plan, or change one by its number."""
         played, text = await self.played(request), request.text.strip()
         story = played.story
         if (n := request.options.get("remove")) is not None:
@@ -195,7 +196,7 @@ class Screen:
         await self._logs.append(played, noted(request, "change", {"kind": "change", "n": n, **what}))
 
     async def played(self, request: Request) -> PlayedStory:
-        """The story that is played here, or whose screen this place is. Raises UserError for others than its game
+        """The story that is played here, or whose screen this place is. Raises UserError for anybody but its game
         master.
         """
         played = await self._logs.here(request.place, request.id)
@@ -211,7 +212,7 @@ class Screen:
         return next((played for played in await self._mine(request) if bound_at(played.story) == here), None)
 
     async def _mine(self, request: Request) -> list[PlayedStory]:
-        """The stories of which this person is the game master, the last played first, each once."""
+        """The stories of which this person is the game master, the last played first, without duplicates."""
         space, person = request.place.space, request.author.id
         found: dict[str, PlayedStory] = {}
         for row, place in await self._logs.stories.seated(space, person, TABLES):
@@ -222,12 +223,12 @@ class Screen:
 
 
 def seen_by_others(run: Run) -> bool:
-    """Whether others can read its answer, or could read what was typed."""
+    """Whether others can read the run's answer, or could read what was typed."""
     return not run.alone or bool(run.request.options.get(TYPED))
 
 
 def noted(request: Request, key: str, body: dict[str, Any]) -> Node:
-    """The node of what is kept; a request has one of a key."""
+    """The node of a new entry; a request has one for each key."""
     return node(request.id, f"screen-{key}", "screen", body, author=request.author.id)
 
 

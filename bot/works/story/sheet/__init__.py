@@ -1,1 +1,1 @@
-"""Sheets: the numbers of characters by a template, what changes them, and how they look."""
+"""Sheets: characters' numbers according to a template, their changes, and their display."""

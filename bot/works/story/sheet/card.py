@@ -1,4 +1,4 @@
-"""How a sheet looks: a card in Markdown."""
+"""Shows a sheet as a card in Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.works.story.log.turn import Change
 
 ALL: Final = 8
-"""Attributes that are all shown; of more, those with a value."""
+"""Up to this many attributes all are shown; with more, only those with a value."""
 
 
 def card(sheet: Sheet, say: Words, locale: str) -> str:
@@ -55,7 +55,7 @@ def card(sheet: Sheet, say: Words, locale: str) -> str:
 
 
 def line(sheet: Sheet, say: Words, locale: str) -> str:
-    """A character with counters and conditions, in a line of a list."""
+    """A character's counters and conditions in one line of a list."""
     counters = [
         f"{own.names[locale]} {number(value, sheet.holds(own))}"
         for own in sheet.template.group("counters")
@@ -66,7 +66,7 @@ def line(sheet: Sheet, say: Words, locale: str) -> str:
 
 
 def said(change: Change, sheet: Sheet, locale: str) -> str:
-    """A change with what it has led to: "Hit points 8/12", "+poisoned"."""
+    """A change with its result: "Hit points 8/12", "+poisoned"."""
     if change.on is not None:
         return f"{'+' if change.on else '-'}{harmless(change.field)}"
     own = sheet.template.field(change.field)

@@ -1,4 +1,4 @@
-"""Reads what people type to change a sheet: "hp -4; str 16; +poisoned; torches 3". Pure."""
+"""Parses what people type to change a sheet: "hp -4; str 16; +poisoned; torches 3". Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.works.story.log.turn import Change
 from bot.works.story.sheet.template import LARGEST, Template
 
 MOST: Final = 30
-"""Changes at once."""
+"""The maximum number of changes at once."""
 NAME_CHARS: Final = 60
 _SIGNS: Final = str.maketrans({"−": "-", "–": "-"})
 _NUMBER = re.compile(
@@ -20,10 +20,11 @@ _CONDITION = re.compile(r"(?P<sign>[+-])\s*(?P<name>[^\W\d].*?)(?:\s+(?P<rounds>
 
 
 def parse(text: str, template: Template) -> list[Change]:
-    """The changes, in order. Raises UserError for what is none.
+    """The changes, in order. Raises UserError for a text that is not a change.
 
-    A counter, a score or a count changes by a number with a sign, and becomes one without. What is itself a modifier
-    (a skill; an attribute where the template has no scores) becomes either. `=` before the number always sets it.
+    With a sign, the number is added to a counter, a score or a count; without one it replaces the value. A field that
+    is itself a modifier (a skill; an attribute if the template has no scores) is always replaced. `=` before the number
+    also replaces the value.
     """
     parts = [
         part for piece in re.split(r"[;,\n]", text.translate(_SIGNS)) if (part := " ".join(piece.split()))
@@ -65,7 +66,7 @@ def _name(name: str, part: str) -> str:
 
 
 def lasting(change: Change, template: Template) -> bool:
-    """Whether it says what a character is, and not what has happened to them: it counts whatever is undone later."""
+    """Whether the change says what a character is, not what has happened to them: then it survives an undo."""
     own = template.field(change.field)
     of_character = own is not None and own.group != "counters"
     return change.on is None and (of_character or (change.to is None and change.by is None))

@@ -1,4 +1,4 @@
-"""What a character's sheet says about a check: the dice, and what they are measured by. Pure."""
+"""Finds the dice and the target of a check on a character's sheet. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SAVE: Final = "-save"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A check that a sheet knows. `dice` include no modifier. `under`: the dice have to show this much at most.
-    `results` are the least totals with what they are called, the largest first.
+    """A check on a sheet. `dice` exclude the modifier. `under`: the dice must not exceed this number. `results` are
+    pairs of a minimum total and the name of its outcome, the largest first.
     """
 
     name: str
@@ -29,13 +29,13 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Sheets:
-    """The checks of one character; of none where nobody plays one."""
+    """The checks of one character; none if the author plays no character."""
 
     sheet: Sheet | None = None
     locale: str = "en"
 
     def check(self, name: str, *, save: bool = False) -> Known | None:
-        """The check of this attribute, skill or thing, or the `save` of an attribute; None where the sheet has none."""
+        """The check of this attribute, skill or thing, or the `save` of an attribute; None if the sheet has none."""
         if (sheet := self.sheet) is None:
             return None
         template, own = sheet.template, sheet.template.field(name)
@@ -54,7 +54,7 @@ class Sheets:
         return Known(shown, template.dice, sheet.modifier(own), results=template.results)
 
     def number(self, name: str) -> int | None:
-        """The modifier of an attribute or a skill within dice: the "str" of "1d8+str"; None for an unknown name."""
+        """The modifier of an attribute or a skill in dice, such as "str" in "1d8+str"; None for an unknown name."""
         own = self.sheet.template.field(name) if self.sheet is not None else None
         return (
             self.sheet.modifier(own) if self.sheet is not None and own and own.group != "counters" else None

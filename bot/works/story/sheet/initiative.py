@@ -1,4 +1,4 @@
-"""Initiative: the order of a fight, whose turn it is, and what ends with a turn. Pure but for the dice."""
+"""Initiative: the order of a fight, whose turn it is, and what ends with a turn. Pure except for the dice."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from bot.works.story.log.story import Story
 
 MOST: Final = 40
-"""Fighters in an order."""
+"""The maximum number of fighters in an order."""
 NAME_CHARS: Final = 60
 _FIGHTER = re.compile(r"(?P<name>.+?)(?:\s+(?P<sign>[+-])?\s*(?P<number>\d{1,4}))?")
 
 
 def fighters(story: Story, typed: str) -> list[Fighter]:
-    """ "Mira, Goblin +2, Bo 15": a number is the initiative, one with a sign is added to the dice, and without one the
-    character's sheet says what is. Without any name, all characters who are played. Rolls. Raises UserError.
+    """The fighters in a text such as "Mira, Goblin +2, Bo 15": a number is the initiative, a number with a sign is
+    added to the dice, and without a number the modifier comes from the character's sheet. Without names: all characters
+    who are played. Rolls dice. Raises UserError.
     """
     parts = [" ".join(part.split()) for part in typed.replace("−", "-").replace(";", ",").split(",")]
     parts = [part for part in parts if part] or [name for name in story.cast if player_of(story, name)]
@@ -48,7 +49,7 @@ def fighters(story: Story, typed: str) -> list[Fighter]:
 
 
 def modifier(story: Story, name: str) -> int:
-    """What a character adds to its initiative: its own of the sheet, else its dexterity's, else nothing."""
+    """A character's initiative modifier: that of the sheet, or else its dexterity's, or 0."""
     if (sheet := sheets(story).get(folded(name))) is None:
         return 0
     found = (Sheets(sheet).check(own) for own in ("initiative", "dex"))
@@ -66,7 +67,9 @@ def begun(order: Sequence[Fighter]) -> Initiative:
 
 
 def added(now: Initiative, new: Sequence[Fighter]) -> Initiative:
-    """With these in the order, too, behind those with as much; somebody who is there already gets the new number."""
+    """The order with these added, after those with an equal number; a fighter that is already in it gets the new
+    number.
+    """
     acting = now.order[now.at].name
     names = {folded(fighter.name) for fighter in new}
     kept = [fighter for fighter in now.order if folded(fighter.name) not in names]
@@ -78,7 +81,7 @@ def added(now: Initiative, new: Sequence[Fighter]) -> Initiative:
 
 
 def advanced(now: Initiative) -> Initiative:
-    """The next one's turn; after the last one a new round."""
+    """The order at the next fighter's turn; after the last one a new round begins."""
     at = now.at + 1
     return (
         replace(now, at=at) if at < len(now.order) else replace(now, at=0, round=min(now.round + 1, LARGEST))
@@ -86,7 +89,9 @@ def advanced(now: Initiative) -> Initiative:
 
 
 def delayed(now: Initiative) -> Initiative:
-    """Whose turn it is acts after the next one, from now on; the last of a round begins the next round."""
+    """The order with the acting fighter moved behind the next one, from now on; if it is the last one, the next round
+    begins.
+    """
     if now.at + 1 >= len(now.order):
         return advanced(now)
     order, acting = [*now.order], now.order[now.at]
@@ -95,7 +100,7 @@ def delayed(now: Initiative) -> Initiative:
 
 
 def removed(now: Initiative, name: str) -> Initiative:
-    """Raises UserError for an unknown name."""
+    """The order without this fighter. Raises UserError for an unknown name."""
     place = next((n for n, fighter in enumerate(now.order) if folded(fighter.name) == folded(name)), None)
     if place is None:
         names = ", ".join(fighter.name for fighter in now.order)
@@ -118,8 +123,8 @@ def player_of(story: Story, character: str) -> tuple[str, str] | None:
 
 
 def may_act(story: Story, author: Author) -> bool:
-    """Whether it is this person's turn: that of a character of theirs; one that nobody plays is the game master's, or
-    anybody's where there is none.
+    """Whether this person may take the turn: it is their character's. The turn of a character that nobody plays is the
+    game master's, or anybody's without a game master.
     """
     if (now := story.initiative) is None:
         return True
@@ -130,7 +135,7 @@ def may_act(story: Story, author: Author) -> bool:
 
 
 def ending(story: Story, character: str) -> list[Change]:
-    """What the end of a character's turn changes on its sheet: conditions that last for rounds last one less."""
+    """The changes to a character's sheet at the end of its turn: conditions with a duration lose one round."""
     sheet = sheets(story).get(folded(character))
     return [
         Change(condition.name, on=condition.rounds > 1, rounds=max(0, condition.rounds - 1))
@@ -140,7 +145,7 @@ def ending(story: Story, character: str) -> list[Change]:
 
 
 def body(now: Initiative) -> dict[str, Any]:
-    """As a node holds it."""
+    """The order as a node stores it."""
     order = [{"name": fighter.name, "score": fighter.score} for fighter in now.order]
     return {"order": order, "round": now.round, "at": now.at}
 

@@ -1,4 +1,4 @@
-"""`/story initiative`: begins a fight, shows whose turn it is, goes on to the next, and ends it. Asks no model."""
+"""`/story initiative`: begins a fight, shows whose turn it is, advances to the next, and ends it. Asks no model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEPS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The text, and whether a fight goes on."""
+    """The text, and whether a fight is going on."""
 
     text: str
     title: str = ""
@@ -71,7 +71,9 @@ class InitiativeVerbs:
         return _shown(after.story, then, say)
 
     def _may(self, story: Story, now: Initiative | None, step: str, rest: str, author: Author) -> None:
-        """A player may end or delay their own turn, and add their own characters. Raises UserError."""
+        """Check that a player ends or delays only their own turn, and adds only their own characters. Raises
+        UserError.
+        """
         if masters(story, author):
             return
         own = now is not None and initiative.acting(now).name in selves(story, author)
@@ -105,7 +107,7 @@ def _then(story: Story, now: Initiative | None, step: str, rest: str) -> Initiat
 def nodes_of(
     request: Request, story: Story, then: Initiative, turn: str, *, ends: Initiative | None
 ) -> list[Node]:
-    """The nodes that keep the state of the fight, and what ends on a sheet with the turn `ends`."""
+    """The nodes that store the state of the fight, and changes to the sheet whose turn `ends`."""
     author = request.author.id
     nodes = [node(request.id, "initiative", "initiative", initiative.body(then), turn=turn, author=author)]
     if ends is not None:
@@ -117,8 +119,8 @@ def nodes_of(
 
 
 def of_turn(request: Request, story: Story, act: str, say: Words) -> tuple[list[Node], str]:
-    """What a player's turn `act` changes in a fight, and a line about whose turn comes next; nothing where it was not
-    the turn of who took it.
+    """The nodes by which a player's turn `act` changes a fight, and a line about the next turn; nothing if it was not
+    the player's turn in the fight.
     """
     now = story.initiative
     if now is None or not initiative.may_act(story, request.author):
@@ -129,14 +131,14 @@ def of_turn(request: Request, story: Story, act: str, say: Words) -> tuple[list[
 
 
 def check_turn(story: Story, author: Author) -> None:
-    """Raises UserError where it is somebody else's turn in a fight; the game master may always tell."""
+    """Raises UserError if it is somebody else's turn in a fight; the game master may always narrate."""
     now = story.initiative
     if now is not None and not initiative.may_act(story, author) and leader(story) != author.id:
         raise UserError("story.initiative_wait", name=initiative.acting(now).name)
 
 
 def mark(now: Initiative) -> str:
-    """Which turn of the fight it is, for a button."""
+    """Identifies the present turn of the fight, for a button."""
     return f"{now.round}.{now.at + 1}"
 
 

@@ -1,4 +1,4 @@
-"""What a scene did to sheets, out of the extractor's answer: proposed until somebody applies or ignores it. Pure."""
+"""A scene's changes to sheets, from the extractor's answer: proposals until somebody applies or ignores them. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 CHARACTERS: Final = 4
-"""With changes by one scene, at most: each is a button, and one more ignores them."""
+"""The maximum number of characters with changes by one scene: each is a button, and one more ignores them."""
 
 
 class Found(Protocol):
-    """What the extractor says of one character: `change` is worded as people type it."""
+    """The extractor's finding about one character; `change` is worded as people type it."""
 
     @property
     def character(self) -> str: ...
@@ -29,8 +29,8 @@ class Found(Protocol):
 
 
 def proposals(story: Story, found: Iterable[Found], say: Words) -> list[dict[str, Any]]:
-    """The bodies of what is proposed: one for each character with a sheet. What cannot be read, and what a character is
-    rather than what has happened to it, is passed over.
+    """The bodies of the proposals, one for each character with a sheet. Text that cannot be parsed, and changes to what
+    a character is rather than what has happened to it, are ignored.
     """
     standing, by_name = sheets(story), dict[str, list[Change]]()
     for one in found:
@@ -58,14 +58,14 @@ def proposals(story: Story, found: Iterable[Found], say: Words) -> list[dict[str
 
 
 def _happens(change: Change, sheet: Sheet) -> bool:
-    """Whether a scene may do that, and it is not so already."""
+    """Whether a scene may make the change, and the change makes a difference."""
     if lasting(change, sheet.template) or change.most is not None or change.by == 0:
         return False
     return change.on is None or change.on != (folded(change.field) in sheet.conditions)
 
 
 def worded(change: Change, sheet: Sheet, locale: str) -> str:
-    """ "Hit points −4", "+poisoned", "torches = 2"."""
+    """The change in words: "Hit points −4", "+poisoned", "torches = 2"."""
     if change.on is not None:
         return f"{'+' if change.on else '−'}{change.field}"
     own = sheet.template.field(change.field)
@@ -76,7 +76,7 @@ def worded(change: Change, sheet: Sheet, locale: str) -> str:
 
 
 def body(change: Change) -> dict[str, Any]:
-    """The change as a node holds it."""
+    """The change as a node stores it."""
     fields = {"field": change.field, "to": change.to, "by": change.by, "most": change.most, "on": change.on}
     kept = {name: value for name, value in fields.items() if value is not None}
     return kept | ({"rounds": change.rounds} if change.rounds else {})

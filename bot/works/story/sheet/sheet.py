@@ -12,12 +12,12 @@ from bot.works.story.log.turn import Change
 from bot.works.story.sheet.template import LARGEST, RULES, Field, Template, folded, from_log
 
 TOLD: Final = 40
-"""The most things, conditions and counters of a sheet that the writer gets."""
+"""The maximum number of things, conditions and counters of a sheet that the writer gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """It ends after `rounds` rounds, 0 for never."""
+    """A condition. It ends after `rounds` rounds, with 0 never."""
 
     name: str
     rounds: int = 0
@@ -25,8 +25,8 @@ class Condition:
 
 @dataclass(slots=True)
 class Sheet:
-    """`values` and `most` are by the key of a field, or by the folded name of a thing; `things` has these names as they
-    were typed. `conditions` are by folded name.
+    """A sheet. `values` and `most` are by the key of a field, or by the folded name of a thing; `things` has the names
+    as they were typed. `conditions` are by folded name.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Sheet:
     conditions: dict[str, Condition] = field(default_factory=dict)
 
     def score(self, own: Field) -> int | None:
-        """The value that it has, else the one with which it starts."""
+        """The field's value, or else its initial value."""
         value = self.values.get(own.key, own.start)
         most = self.holds(own)
         return min(value, most) if value is not None and most is not None else value
 
     def holds(self, own: Field) -> int | None:
-        """The most that a counter holds."""
+        """The maximum of a counter."""
         return self.most.get(own.key, own.most)
 
     def modifier(self, own: Field) -> int:
-        """What is added to the dice of a check: a skill's own value, else its attribute's modifier."""
+        """The modifier of a check: a skill's own value, or else its attribute's modifier."""
         if own.group == "attributes":
             return self.template.modifier(self.score(own) or 0)
         if own.key not in self.values and own.of:
@@ -80,7 +80,7 @@ def template_of(story: Story) -> Template:
 
 
 def sheets(story: Story) -> dict[str, Sheet]:
-    """The sheets of characters, by folded name: of those whose numbers somebody has set."""
+    """The sheets of the characters whose numbers somebody has set, by folded name."""
     template, standing = template_of(story), dict[str, Sheet]()
     for changed in story.counting_changes:
         key = folded(changed.name)
@@ -94,7 +94,7 @@ def sheets(story: Story) -> dict[str, Sheet]:
 
 
 def sheet_of(story: Story, name: str) -> Sheet:
-    """A character's sheet; with what the template starts with where nothing was set."""
+    """A character's sheet; without own values, one with the template's initial values."""
     return sheets(story).get(folded(name)) or Sheet(name, template_of(story))
 
 
@@ -105,7 +105,7 @@ def as_prompt(story: Story) -> str:
 
 
 def _told(sheet: Sheet) -> str:
-    """Counters, conditions and things: what a scene may show. Scores and modifiers stay with the dice."""
+    """Counters, conditions and things, which may appear in a scene. Scores and modifiers matter only to the dice."""
     facts = [
         f"{own.names['en']} {number(value, sheet.holds(own))}"
         for own in sheet.template.group("counters")
@@ -138,7 +138,7 @@ def as_question(sheet: Sheet) -> str:
 
 
 def things(sheet: Sheet) -> Iterable[tuple[str, str, int]]:
-    """Key, name and count of the things that a character has."""
+    """The key, name and count of a character's things."""
     for key, name in sheet.things.items():
         if (value := sheet.values.get(key, 0)) or key in sheet.most:
             yield key, name, value

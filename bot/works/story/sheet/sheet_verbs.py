@@ -1,6 +1,6 @@
 """`/story sheet`: shows a character's numbers, changes them, and chooses the template.
 
-Asks no model. A change counts as long as the scene behind which it was made; attributes and skills count always.
+Asks no model. A change counts as long as the scene after which it was made; attributes and skills count always.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 COUNTERS = 2
-"""With buttons; the others change in the window."""
+"""How many counters have buttons; the others change in the window."""
 SHEETS = "sheets"
-"""The setting of a story with the name of its template."""
+"""The setting that holds the name of a story's template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A title and a text; the `character` whose sheet it is, which gets buttons; and the `turn` whose scene's message
+    """A title and a text; the `character` whose sheet it is, for buttons; and the `turn` whose scene's message
     changes.
     """
 
@@ -79,7 +79,7 @@ class SheetVerbs:
             yield scene_changed(played.story, turn, words_of(played.story, request), speaker)
 
     async def _apply(self, request: Request, say: Words) -> Shown:
-        """Apply what a scene did to a character's sheet, or with the number 0 ignore all that is left.
+        """Apply a scene's change to a character's sheet, or with the number 0 ignore all remaining ones.
 
         Raises UserError once the scene no longer counts, and for people who may not change the sheet.
         """
@@ -103,7 +103,7 @@ class SheetVerbs:
         for n, own in mine:
             changes = [body_of(change) for change in own.changes] if applies else []
             body = {"name": own.name, "changes": changes, "scene": scene_id, "proposal": n}
-            # By an id that is the same for all who press: of two at once, one counts.
+            # The id is the same for everybody who presses, so that of two simultaneous presses one counts.
             decided = node(f"{scene_id}/{played.branch}", f"sheet-{n}", "sheet", body, turn=turn.id)
             nodes.append(replace(decided, run_id=request.id, author_id=request.author.id))
         await self._logs.append(played, *nodes)
@@ -140,7 +140,7 @@ class SheetVerbs:
         return Shown(title, card(sheet_of(played.story, character), say, request.locale), character)
 
     async def _all(self, story: Story, say: Words, locale: str) -> Shown:
-        """Everybody's sheet in a line, and the templates that there are."""
+        """Everybody's sheet in one line, and the available templates."""
         lines = [line(sheet, say, locale) for sheet in sheets(story).values()]
         known = await templates(self._files)
         listed = ", ".join(
@@ -181,7 +181,7 @@ def title_of(story: Story, locale: str, say: Words) -> str:
 
 
 async def chosen(files: tuple[Path, ...], name: str) -> dict[str, str]:
-    """The settings of a story that has chosen the template of this name, or title. Raises UserError."""
+    """The settings of a story with the template of this name or title. Raises UserError."""
     known = await templates(files)
     key = folded(name)
     for own, tree in known.items():
@@ -195,7 +195,7 @@ def _kept(name: str, tree: Mapping[str, Any]) -> str:
 
 
 def named(story: Story, text: str, author: Author) -> tuple[str, str]:
-    """The character with whose name the text begins, and the rest; without one whom the author plays, "" for nobody.
+    """The character whose name begins the text, and the rest; without a name, the author's own character, or "".
 
     Raises UserError for a single unknown name.
     """
@@ -211,7 +211,7 @@ def named(story: Story, text: str, author: Author) -> tuple[str, str]:
 
 
 def in_view(story: Story, author: Author, text: str) -> Sheet | None:
-    """The sheet of the first character that a text names, or else of the one whom its author plays; None for none."""
+    """The sheet of the first character that a text names, or else of the author's own; None for neither."""
     standing, plain = sheets(story), _plain(text)
     for key, sheet in standing.items():
         if f" {_plain(key)} " in f" {plain} ":
@@ -234,7 +234,7 @@ def _may(story: Story, author: Author, character: str) -> bool:
 
 
 def _now(played: PlayedStory | None, character: str, changes: Sequence[Change], locale: str) -> str:
-    """How what was changed is now, for people."""
+    """The new values of what was changed, for people."""
     if played is None:
         return "…"
     sheet = sheet_of(played.story, character)
@@ -242,7 +242,7 @@ def _now(played: PlayedStory | None, character: str, changes: Sequence[Change], 
 
 
 def ways(sheet: Sheet, say: Words, locale: str) -> Choices:
-    """The buttons of a sheet: one less and one more of its first counters, and a window for the rest."""
+    """The buttons of a sheet: minus and plus for its first counters, and a window for the rest."""
     choices = list[Choice]()
     for own in [own for own in sheet.template.group("counters") if sheet.score(own) is not None][:COUNTERS]:
         for sign, by in (("−", "-1"), ("+", "+1")):
@@ -254,7 +254,7 @@ def ways(sheet: Sheet, say: Words, locale: str) -> Choices:
 
 
 def nodes_of(request: Request, played: PlayedStory, character: str, changes: list[Change]) -> list[Node]:
-    """The nodes that keep these changes: what has happened to the character counts as long as the last scene does."""
+    """The nodes that store these changes: what has happened to the character counts as long as the last scene does."""
     template, head = template_of(played.story), played.story.head
     bounds = [Change(change.field, most=change.most) for change in changes if change.most is not None]
     changes = [*bounds, *(replace(change, most=None) for change in changes)]

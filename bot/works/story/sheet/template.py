@@ -1,6 +1,6 @@
-"""Templates of sheets: which attributes, skills and counters a character has, and how their modifiers come about.
+"""Templates of sheets: a character's attributes, skills and counters, and how their modifiers are computed.
 
-A story keeps the template that its table chose as JSON in its log, so that it is the same wherever the story goes.
+A story keeps the template that its table chose as JSON in its log, so that it stays the same wherever the story goes.
 Files are read off the event loop, and YAML is imported only then. Knows no story.
 """
 
@@ -22,12 +22,12 @@ from bot.words import LOCALES
 BUNDLED: Final = Path(__file__).parents[1] / "sheets.yml"
 LARGEST_KB: Final = 200
 LARGEST: Final = 1_000_000
-"""Of any number on a sheet."""
+"""The largest number on a sheet."""
 FIELDS: Final = 100
-"""Of each kind in a template."""
+"""The maximum number of each kind of field in a template."""
 FREE: Final = "free"
 RULES: Final = "sheet_rules"
-"""The setting of a story that holds its template as JSON."""
+"""The setting that holds a story's template as JSON."""
 GROUPS: Final = ("attributes", "skills", "counters")
 CHECKS: Final = ("over", "under")
 _NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
@@ -36,13 +36,13 @@ _FIELD_PARTS: Final = frozenset((*LOCALES, "of", "start", "most"))
 
 
 class _Wrong(Exception):
-    """What is wrong with a template: where."""
+    """The place of an error in a template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """An attribute, a skill or a counter. `names` are by locale. A skill without a value of its own has the modifier of
-    the attribute `of`. `most` is what a counter holds at most.
+    the attribute `of`. `most` is the maximum of a counter.
     """
 
     key: str
@@ -55,8 +55,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`fields` are by key. `modifiers` are pairs: the largest score with a modifier, and that modifier; without any a
-    score is its own modifier. `results` are pairs, the largest first: the least total, and its names by locale.
+    """A template. `fields` are by key. `modifiers` are pairs of the largest score with a modifier, and that modifier;
+    without any, a score is its own modifier. `results` are pairs, the largest first, of a minimum total, and its names
+    by locale.
     """
 
     name: str = FREE
@@ -67,35 +68,37 @@ class Template:
     modifiers: tuple[tuple[int, int], ...] = ()
     results: tuple[tuple[int, Mapping[str, str]], ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)
-    """The keys of fields by what people may call them, folded."""
+    """The keys of fields by the folded names that people may use."""
 
     def group(self, name: str) -> list[Field]:
         return [own for own in self.fields.values() if own.group == name]
 
     def modifier(self, score: int) -> int:
-        """The modifier of a score; a larger one than any has the last."""
+        """The modifier of a score; a score above the table has the last modifier."""
         if not self.modifiers:
             return score
         return next((modifier for most, modifier in self.modifiers if score <= most), self.modifiers[-1][1])
 
     def field(self, typed: str) -> Field | None:
-        """The field of this key, or this name in any language; an attribute also by its name's first three letters."""
+        """The field with this key, or with this name in any language; an attribute also by the first three letters of
+        its name.
+        """
         return self.fields.get(self.keys.get(folded(typed), ""))
 
 
 def folded(text: str) -> str:
-    """Without case, accents, hyphens and blanks at the ends: "Força" and "forca" are one name."""
+    """The name without case, accents, hyphens and surrounding blanks: "Força" and "forca" are the same."""
     plain = unicodedata.normalize("NFKD", " ".join(text.replace("-", " ").split()).casefold())
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 async def templates(files: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """The trees of all templates by name: the built-in ones, which those of the files replace. Raises UserError."""
+    """The parsed templates by name: the built-in ones, some replaced by those of the files. Raises UserError."""
     return await asyncio.to_thread(read, files)
 
 
 def read(files: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
-    """The same; blocking. Raises UserError for the first thing that is wrong."""
+    """The same; blocking. Raises UserError for the first error."""
     return {name: tree for file in (BUNDLED, *files) for name, tree in _read(file).items()}
 
 
@@ -122,7 +125,7 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def from_log(text: str) -> Template:
-    """The template that a story keeps; the free one where it keeps none that can be read."""
+    """The template that a story stores; the free one if it has no valid one."""
     try:
         tree = json.loads(text) if text else {}
         return of(str(tree.pop("name")), tree)
@@ -131,7 +134,7 @@ def from_log(text: str) -> Template:
 
 
 def of(name: str, tree: Any) -> Template:
-    """The template of a tree. Raises _Wrong with where something is wrong."""
+    """The template of a parsed tree. Raises _Wrong with the place of an error."""
     if not _NAME.fullmatch(name) or name != name.lower() or len(name) > 40:
         raise _Wrong(name)
     _among(tree, _PARTS, name)
@@ -182,7 +185,7 @@ def of(name: str, tree: Any) -> Template:
 
 
 def _keys(fields: Mapping[str, Field]) -> dict[str, str]:
-    """See `Template.keys`; where two fields are called the same, the first one is."""
+    """The fields' keys by folded name (`Template.keys`); the first of two fields with the same name counts."""
     short = [
         (name, own.key)
         for own in fields.values()
@@ -204,7 +207,7 @@ def _pairs(tree: Mapping[str, Any], part: str, name: str) -> list[tuple[Any, Any
 
 
 def _among(tree: Any, known: frozenset[str] | None, where: str) -> dict[Any, Any]:
-    """The tree, which is a mapping with no other keys than these; with any where None are. Raises _Wrong."""
+    """The tree, if it is a mapping with no keys but these, or with any keys for None. Raises _Wrong."""
     if not isinstance(tree, dict):
         raise _Wrong(where)
     if known is not None and (unknown := [str(part) for part in tree if part not in known]):
@@ -224,7 +227,7 @@ def _names(tree: Any, where: str) -> dict[str, str]:
 
 
 def _key(value: Any, where: str) -> int:
-    """A number that JSON has made a text as it is a key."""
+    """A number that is a text, since JSON has only texts as keys."""
     text = str(value)
     return _number(int(text) if re.fullmatch(r"-?[0-9]{1,7}", text) else value, where)
 

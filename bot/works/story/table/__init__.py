@@ -1,1 +1,1 @@
-"""The table: who plays, whose turn it is, what they have agreed on, and the branches that they play."""
+"""The table: who plays, whose turn it is, the safety agreement, and the branches."""

@@ -1,4 +1,4 @@
-"""The branches of a story: forked, here or in a thread of their own, listed, and played in a place."""
+"""Verbs for the branches of a story: fork one, here or in a thread of its own, list them, and play one in a place."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BranchVerbs:
     _messages: Messages
 
     async def branches(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The tree of branches, as text and as a picture."""
+        """Show the tree of branches, as text and as a picture."""
         request, say = run.request, words(run.request.locale)
 
         async def gathered() -> Branches:
@@ -84,11 +84,11 @@ class BranchVerbs:
             yield Picture("branches.png", await picture(branches), alt)
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Fork into a new thread; the thread of the request is not changed."""
+        """Fork into a new thread; the request's thread does not change."""
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Outcome:
-            run.new_thread(APART, "…")  # raises where there can be none
+            run.new_thread(APART, "…")  # raises an error where threads cannot exist
             played, at, name = await self._leaving(request, say)
             await self._leave(request, played, at, name)
             return Outcome("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
@@ -102,7 +102,7 @@ class BranchVerbs:
         await run.begin(APART, "opened", options={"story": done.values["story"]}, thread_title=name)
 
     async def opened(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Begin a branch's own thread: its last scene, and where it comes from."""
+        """Begin a branch's own thread: show its last scene, and where the branch comes from."""
         request, say = run.request, words(run.request.locale)
         story, branch = str(request.options.get("story")), request.parent
 
@@ -125,7 +125,7 @@ class BranchVerbs:
         branch_opened = await run.step("opened", begun, OpenedBranch)
         yield Stage(
             "branch", branch_opened.name
-        )  # apart from the scene, whose message changes with the next turn
+        )  # separate from the scene, whose message changes with the next turn
         if (scene := branch_opened.scene) is None:
             yield Text(say("story.nothing_yet"))
         else:
@@ -147,7 +147,7 @@ class BranchVerbs:
         return Outcome("story.forked", {"n": at, "name": name})
 
     async def _leave(self, request: Request, played: PlayedStory, at: int, name: str) -> None:
-        """Make the branch, which has the request's id."""
+        """Make the branch, with the request's id."""
         turn = played.story.path[at - 1] if at else ""
         await self._logs.fork(played, request.id, name, turn, request.author.id)
 
@@ -171,9 +171,9 @@ class BranchVerbs:
         return played, at, " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
 
     async def _scene_of(self, played: PlayedStory, run: str, stage: str) -> tuple[PlayedStory, int]:
-        """The branch with the scene that a run shows as this stage, and the scene's number.
+        """The branch with the scene that a run shows in this stage, and the scene's number.
 
-        Raises UserError where it shows none.
+        Raises UserError if the run shows none.
         """
         space, story = played.row.space, played.row.id
         nodes = await self._logs.stories.of_run(space, run)
@@ -211,7 +211,9 @@ class BranchVerbs:
         )
 
     async def open(self, request: Request, say: Words) -> Outcome:
-        """Play a story here that is open to this person, as its first branch stands; without a name, say which are."""
+        """Play a story here that is open to this person, on its first branch; without a name, list those that are
+        open.
+        """
         rows = await self._logs.open_to(request)
         if not request.text.strip():
             listed = "\n".join(f"- **{title_of(row, say)}** · `{row.alias}`" for row in rows[:20])
@@ -228,7 +230,7 @@ class BranchVerbs:
         return Outcome("story.nothing_yet", title=title_of(row, say), taken_from=taken_from)
 
     async def _play(self, request: Request, story: str, branch: str) -> list[Spot]:
-        """Play it here; returns where it was played until now."""
+        """Play the branch here; returns the places where it was played until now."""
         rows = await self._logs.stories.play(spot(request.place), story, branch, request.id)
         return [row.spot for row in rows]
 

@@ -1,4 +1,6 @@
-"""What a table has the writer keep to: cast, author's note, memories, lore, and how characters deal with each other."""
+"""Verbs for what the writer must keep to: cast, author's note, memories, lore, and how characters deal with each
+other.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,7 @@ class Notes:
         return Outcome("story.lore_kept", {"n": count})
 
     async def prose(self, request: Request, say: Words) -> Outcome:
-        """The style of prose, the point of view and the tense from the next scene on; "none" takes the style away."""
+        """Set the style of prose, the point of view and the tense from the next scene on; "none" removes the style."""
         played = await self._logs.writable(request)
         styles, settings = await self._prose.all(), played.story.settings
         name = "-".join(request.text.casefold().split())
@@ -168,7 +170,7 @@ class Notes:
         return Outcome("story.prose_set" if values else "story.prose_gone", {"values": values})
 
     async def relation(self, request: Request, say: Words) -> Outcome:
-        """How two characters deal with each other, by a preset; "none" for nothing said."""
+        """Set how two characters deal with each other, by a preset; "none" removes it."""
         played = await self._logs.writable(request)
         presets = await self._presets.all()
         pair, _, name = request.text.partition(":")

@@ -1,4 +1,4 @@
-"""What a verb of the table says, and the messages of scenes that it changes."""
+"""The outcome of a verb at the table: its answer, and the messages of scenes that it changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ShownScene:
 
 @dataclass(frozen=True, slots=True)
 class TurnShown:
-    """A turn whose message changes: `speaker` is who speaks in its scene."""
+    """A turn whose message changes; `speaker` is the speaker of its scene."""
 
     turn: str
     speaker: Speaker | None = None
@@ -41,7 +41,7 @@ class TurnShown:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a verb: a key of the catalogue or a text, and what changes in other messages."""
+    """The outcome of a verb: a key of the catalogue or a text, and the changes to other messages."""
 
     key: str = ""
     values: dict[str, str | int] = field(default_factory=dict)
@@ -49,21 +49,21 @@ class Outcome:
     title: str = ""
     turns: list[TurnShown] = field(default_factory=list)
     choices: list[list[str]] = field(default_factory=list)
-    """A label and a command line each."""
+    """A label and a command line for each."""
     taken_from: list[Spot] = field(default_factory=list)
-    """The threads that played the branch until now; a scene may still be being written there."""
+    """The threads that played the branch until now, where a scene may still be being written."""
     form: str = ""
-    """The line whose form a button opens for a new character."""
+    """The command line of a button that opens the form for a new character."""
     hush: Hush | None = None
-    """A version that does not count any more; it is not read aloud either."""
+    """A version that no longer counts, so that reading it aloud stops."""
     coming: ToCome = field(default_factory=ToCome)
     posts: bool = False
-    """No message shows the present scene yet: a run of its own posts it for everybody."""
+    """No message shows the present scene yet: a separate run posts it for everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of scenes, and who speaks in each. `_own_names`: whether characters post under their own names in
+    """The messages of scenes, and the speaker of each. `_own_names`: whether characters post under their own names in
     the request's place.
     """
 
@@ -78,7 +78,7 @@ class Messages:
         return [TurnShown(turn.id, await self.speaker(request, story, turn)) for turn in shown]
 
     async def shown(self, request: Request, story: Story, turn: Turn) -> ShownScene | None:
-        """The turn's message with the version that counts; None where nothing was written."""
+        """The turn's message with the version that counts; None if nothing was written."""
         if (scene := turn.scene) is None:
             return None
         speaks, number = await self.speaker(request, story, turn), story.path.index(turn.id) + 1
@@ -92,5 +92,5 @@ def title_of(row: StoryRow, say: Words) -> str:
 
 
 def hush_of(turn: Turn) -> Hush | None:
-    """The event that withdraws the reading of its scene; None where no message shows one."""
+    """The event that stops the reading of its scene; None if no message shows one."""
     return Hush(turn.shown_by, turn.stage) if turn.shown_by else None

@@ -1,4 +1,4 @@
-"""The party: what its verbs answer, who is waited for and for how long, and who plays whom."""
+"""The party: answers its verbs, and decides who is waited for and for how long, and who plays whom."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 DEADLINE: Final = "deadline"
 """The kind of a schedule that ends a turn's time."""
 OVERDUE: Final = "overdue"
-"""The verb that it runs."""
+"""The verb that this schedule runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """`_count_votes` plays the choice with the most votes; it raises UserError without any vote."""
+    """`_count_votes` plays the choice with the most votes; it raises UserError without a vote."""
 
     _logs: Logs
     _verbs: PartyVerbs
@@ -49,7 +49,7 @@ class Party:
         outcome = await run.step("told", lambda: self._verbs.outcome(request), Outcome)
         yield Stage(request.verb, "")
         yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
-        if outcome.to:  # that there is a whisper, where all can see it, by a run that has none of its words
+        if outcome.to:  # announce the whisper to all, by a run that contains none of its words
             about = {"name": outcome.to}
             await run.begin("whispered", "whispered", options=about, for_all=True, there=outcome.there)
         elif request.verb == "whisper":
@@ -75,11 +75,11 @@ class Party:
             if turn and (played := await self._logs.here(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
             schedules = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
-            # The deadline belongs to the table: it stays when the last player withdraws their words.
+            # The deadline belongs to the table: it stays if the last player withdraws their words.
             id = child_id(request, DEADLINE)
             old = [row for row in schedules if row.kind == DEADLINE and row.id != id]
             if minutes and request.verb != DEADLINE and any(json.loads(row.options) == turn for row in old):
-                return True  # it counts from when the waiting began
+                return True  # the time counts from when the waiting began
             await self._schedules.remove(place.space, *(row.id for row in old))
             if not minutes:
                 return False
@@ -96,7 +96,7 @@ class Party:
         await run.step("deadline", begun, bool)
 
     async def _waiting(self, request: Request, before: str = "") -> dict[str, str | int]:
-        """For what the story waits that is played here, as it stood `before` a run; {} for nothing."""
+        """What the story played here is waiting for, as it was `before` a run; {} for nothing."""
         played = await self._logs.here(request.place, before)
         if played is None or (played.place is not None and played.place.away):
             return {}
@@ -106,14 +106,14 @@ class Party:
         after, count = last_taken(played.story), passed(played.story)
         if expected is None:
             return {}
-        # Not the person's id, which would stay there after they have their data deleted.
+        # Not the person's id, which would remain there after their data is deleted.
         person_hash = sha256(expected[0].encode()).hexdigest()[:8] if expected[0] else ""
         return {"after": after, "passed": count, "waited": person_hash}
 
     async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the calendar begins: nobody waits any longer, unless something has happened since.
+        """Run at a deadline: the waiting ends, unless something has happened since.
 
-        A turn is passed on; votes are counted; the next turn of anybody is one for the game master's.
+        A turn is skipped; votes are counted; if the story waits for the game master, anybody may play the next turn.
         """
         request, say = run.request, words(run.request.locale)
 
@@ -158,7 +158,7 @@ class Party:
             await self.wait(run)
 
     async def _passed_over(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
-        """Store that the awaited player is passed over; returns whose turn it is then."""
+        """Store that the awaited player is skipped; returns whose turn it is then."""
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))
         now = await self._logs.here(run.request.place)

@@ -1,8 +1,8 @@
-"""What is done at the table without a scene: join and leave it, take a part, name its game master, set a turn's time,
+"""Verbs at the table without a scene: join and leave, play a character, name the game master, limit a turn's time,
 whisper.
 
-A whisper is between the game master and a player. It is kept in the log and nowhere else: no prompt, recall, recap,
-state or export has it, and who reads along learns that there is one, and not what it says.
+A whisper is between the game master and a player. It is kept only in the log: no prompt, recall, recap, state or export
+includes it, and others see that there is a whisper, but not what it says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 WHISPER_CHARS: Final = 1_000
 TABLES: Final = 20
-"""Stories among which a person's table is looked for."""
+"""Among how many stories a person's table is looked for."""
 SHOWN: Final = 20
 """How many of the last whispers are shown."""
 LONGEST: Final = timedelta(days=60)
@@ -41,8 +41,8 @@ _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient, who hears of it `there`.
-    `choices`: labels and names of characters as whom one may speak.
+    """A key of the catalogue, or a text. `to`: the name of the whisper's recipient, who is notified `there`. `choices`:
+    labels and names of the characters as whom the person may speak.
     """
 
     key: str = ""
@@ -59,7 +59,7 @@ class PartyVerbs:
     _settings: StoryConfig
 
     async def outcome(self, request: Request) -> Outcome:
-        """Do what the request says. Raises UserError."""
+        """Carry out the request. Raises UserError."""
         verbs: dict[str, Callable[[Request, PlayedStory, Words], Awaitable[Outcome]]] = {
             "join": self._join,
             "leave": self._leave,
@@ -76,7 +76,7 @@ class PartyVerbs:
         return await verbs[request.verb](request, played, words(request.locale))
 
     async def _table_of(self, request: Request) -> PlayedStory:
-        """The story that is played here, or else the last one at whose table the person sits. Raises UserError."""
+        """The story that is played here, or else the last one at whose table the person is. Raises UserError."""
         if await self._logs.here(request.place) is not None:
             return await self._logs.writable(request, asks=False)
         space, person = request.place.space, request.author.id
@@ -131,7 +131,7 @@ class PartyVerbs:
         return Outcome("story.party_plays", {"name": request.author.name, "character": character})
 
     async def _as(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
-        """Speak as another of one's own characters from now on; without a name, say which there are."""
+        """Speak as another of one's own characters from now on; without a name, list them."""
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
         if not (mine := selves(story, request.author)):
             raise UserError("story.no_selves")
@@ -214,7 +214,7 @@ class PartyVerbs:
 
 
 def named(story: Story, typed: str) -> tuple[str, str]:
-    """Raises UserError for nobody's name; a character's name is that of who plays it."""
+    """The id and name of a person; for a character's name, of its player. Raises UserError for an unknown name."""
     chosen, typed = mention.chosen(typed)
     key = " ".join(typed.removeprefix("@").split()).casefold()
     names = names_of(story)
@@ -235,7 +235,7 @@ def _span(minutes: int, say: Words) -> str:
 
 
 def seat(request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
-    """The node by which a person is at the table from now on, or has left it."""
+    """The node that records that a person is at the table from now on, or has left it."""
     member = story.party.get(request.author.id)
     kept = member if member is not None and here else None
     plays = plays or (kept.plays if kept is not None else "")
@@ -246,7 +246,7 @@ def seat(request: Request, story: Story, *, here: bool, plays: str = "") -> Node
 
 
 def released(request: Request, story: Story, character: str) -> list[Node]:
-    """The nodes by which a character is no longer that of those who have chosen it."""
+    """The nodes that take a character away from those who have chosen it."""
     nodes: list[Node] = []
     for id, member in story.party.items():
         if character in member.selves:

@@ -1,4 +1,6 @@
-"""The names under which a proxy, such as PluralKit, posts a player's words: bound once, and confirmed by the player."""
+"""The names under which a proxy, such as PluralKit, posts a player's words: each is bound once, and confirmed by the
+player.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class ProxiedNames:
             yield Choices("", tuple(buttons))
 
     async def _bind(self, request: Request) -> Outcome:
-        """Ask the player whether the name is theirs; without a name, list one's own. Raises UserError."""
+        """Ask the player to confirm that the name is theirs; without a name, list the player's own. Raises
+        UserError.
+        """
         played, space, author = await self._logs.played(request), request.place.space, request.author
         name = " ".join(request.text.split())[:NAME_CHARS]
         if not name:
@@ -54,7 +58,7 @@ class ProxiedNames:
         return Outcome("story.proxy_asked", values, choices=[("story.button_proxy", name)])
 
     async def _confirm(self, request: Request) -> Outcome:
-        """The player has pressed the button. Raises UserError for anybody else."""
+        """Bind the name after the player has pressed the button. Raises UserError for anybody else."""
         name, author = request.text.strip(), request.author
         if not await self._proxies.confirm(request.place.space, name, author.id, author.name):
             rows = await self._proxies.named(request.place.space, name)

@@ -1,7 +1,7 @@
-"""Safety at the table: its agreement, where mature stories may be told, and the stop card.
+"""Safety at the table: its agreement, the places where mature stories are allowed, and the stop card.
 
-The card takes a scene out of the story for good, on all branches, and what was played on from it. Nobody is asked who
-plays it or why, and nothing that is shown or kept with the story says who did.
+The card removes a scene from the story for good, on all branches, with everything that was played after it. Nobody is
+asked who plays it or why, and nothing that is shown or kept with the story says who did.
 """
 
 from __future__ import annotations
@@ -47,15 +47,17 @@ WORDED: Final = (
     "act", "scene", "choices", "hint", "extracted", "corrected", "ticked", "chapter", "cast", "intent", "memory",
     "idea", "lore", "summed", "thread", "aside", "arc",
 )  # fmt: skip
-"""The kinds of nodes with words in them that go with a stop card."""
+"""The kinds of nodes whose words a stop card erases."""
 
 Adults = Callable[[Request], Awaitable[bool]]
-"""Whether there are only adults where a request comes from."""
+"""Whether a request comes from a place for adults only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a stop card withdraws. `again`: an earlier card has done so already. `stopped`: the runs that wrote it."""
+    """What a stop card withdraws. `again`: an earlier card has already withdrawn it. `stopped`: the runs that wrote
+    it.
+    """
 
     story: str
     branch: str
@@ -124,8 +126,8 @@ class Safety:
             yield Notice(say("story.unchecked"))
 
     async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Withdraw a scene, once, however many cards are played, and what quotes the turn. Runs that are writing it are
-        stopped.
+        """Withdraw a scene and what quotes its turn, once even if several cards are played. Runs that are writing it
+        are stopped.
         """
         request, say = run.request, words(run.request.locale)
         card = await run.step("card", lambda: self._card(request), Card)
@@ -159,7 +161,7 @@ class Safety:
     async def _card(self, request: Request) -> Card:
         """Raises UserError."""
         space = request.place.space
-        async with self._playing_card:  # of ten who play it at once, one comes first
+        async with self._playing_card:  # of several simultaneous cards, one comes first
             played, turn = await self._meant(request)
             story = played.story
             card = Card(played.row.id, played.branch, turn, _number(story, turn))
@@ -168,13 +170,13 @@ class Safety:
                 return Card(card.story, card.branch, turn, card.n, again=again)
             await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
             now = await self._logs.story(space, played.row.id, played.branch)
-            if now.cards.get(turn) != request.id:  # one of another process came first
+            if now.cards.get(turn) != request.id:  # a card in another process came first
                 return replace(card, again=True)
-        # Before anything is said about it.
+        # Before anything is shown about it.
         return replace(card, stopped=sorted(await self._stopped(space, card)))
 
     async def _meant(self, request: Request) -> tuple[PlayedStory, str]:
-        """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
+        """The branch and the turn of the requested scene: named by a button or by its number, or the last one."""
         space, typed = request.place.space, request.text.strip()
         if "/" in typed:
             played_here = await self._logs.here(request.place)
@@ -192,18 +194,18 @@ class Safety:
             return played, mine
         if typed:
             number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 9 else 0
-            if not 1 <= number <= len(story.path):  # one that was taken back, too, which has no buttons
+            if not 1 <= number <= len(story.path):  # also a withdrawn one, which has no buttons
                 raise UserError("story.no_scene", n=typed[:9], count=story.length)
             return played, story.path[number - 1]
         if story.cards and (story.head is None or story.head.first < story.card_at):
-            # Nothing was played since: who typed it at the same time meant the same scene.
+            # Nothing was played since, so both people meant the same scene.
             raise UserError("story.card_just_played", n=story.length)
         if story.head is None:
             raise UserError("story.nothing_yet")
         return played, story.head.id
 
     async def _of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
-        """The act of a turn, by its id or by the end of it, of the story that is played here before all others."""
+        """The act of a turn, by the turn's id or the end of it; turns of the story played here come first."""
         stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE
         own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []
         node_row = await stories.node(space, own[0] if len(own) == 1 else code)
@@ -220,7 +222,7 @@ class Safety:
         return stopped
 
     async def _rewrites(self, going: Request, turn: str) -> bool:
-        """Whether the run writes another version of the turn, or of one behind it, which the log does not tell yet."""
+        """Whether the run writes another version of the turn, or of a later one, which is not in the log yet."""
         if going.work != "story" or going.verb not in ("retry", "more"):
             return False
         played = await self._logs.here(going.place)
@@ -228,7 +230,7 @@ class Safety:
 
     async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
         """The messages of all withdrawn turns, each as its run and stage, once none is being written."""
-        writing = await self._stopped(space, card)  # once more, should a crash have come in between
+        writing = await self._stopped(space, card)  # again, in case of a crash in between
         for shown_by in {
             *card.stopped,
             *writing,
@@ -238,7 +240,9 @@ class Safety:
         return [list(message) for message in await self._messages(space, card)]
 
     async def _erased(self, space: str, card: Card) -> int:
-        """Erase the words that went with the card from the story's log, and from what its runs have kept; how many."""
+        """Erase the words that the card has withdrawn from the story's log and from its runs' stored data; returns how
+        many.
+        """
         stories = self._logs.stories
         branches = [row.id for row in await stories.branches(space, card.story)]
         turns, unpinned = gone([await self._logs.story(space, card.story, branch) for branch in branches])
@@ -247,7 +251,7 @@ class Safety:
         for row in rows:
             body = json.loads(row.body) if row.body and row.kind in WORDED else {}
             if body and goes(row, body, turns, unpinned):
-                # Of a scene its message is still to be found.
+                # The scene's message must still be found.
                 shown_as = {name: body[name] for name in ("run", "stage") if name in body}
                 bodies[row.id] = (
                     json.dumps(shown_as | {"text": ""}) if shown_as and row.kind == "scene" else ""
@@ -259,7 +263,9 @@ class Safety:
         return len(bodies)
 
     async def _messages(self, space: str, card: Card) -> list[tuple[str, str]]:
-        """Whether or not their scenes are kept: one that was stopped at its first word is not."""
+        """The messages of the turns, also those whose scenes were not kept, such as one that was stopped at its first
+        word.
+        """
         messages: dict[tuple[str, str], None] = {}
         for branch in await self._logs.stories.branches(space, card.story):
             story = await self._logs.story(space, card.story, branch.id)
@@ -275,7 +281,7 @@ class Safety:
 
 
 def _number(story: Story, turn: str) -> int:
-    """The number of its scene, as it was told; 0 where it is on another line."""
+    """The number of the turn's scene as shown; 0 if it is on another branch."""
     number, id = 0, turn
     while id and id in story.turns:
         number, id = number + 1, story.turns[id].after

@@ -1,6 +1,7 @@
-"""The table's verbs besides writing: each outcome as people see it; the mode, whose turn it is, and what the story is.
+"""The table's verbs other than writing: shows each outcome, and sets the mode, whose turn it is and what the story is
+about.
 
-Asks no model. Each verb appends to the log, or only reads it, and says in a sentence what holds now.
+Asks no model. Each verb appends to the log, or only reads it, and says in a sentence what applies now.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
 
 LAST_LINES = 3
-"""The last lines of a chat log, shown where it is opened."""
+"""How many of the last lines of a chat log are shown when it is opened."""
 IDEAS_SHOWN = 10
 
 
@@ -91,7 +92,7 @@ class Table:
                     yield event
             return
         text = done.text or say(done.key, **done.values)
-        if done.key == "story.nothing_yet":  # once no other thread writes to it any more
+        if done.key == "story.nothing_yet":  # once no other thread writes to it
             text = _last(await self._logs.played(request)) or text
         yield Text(text)
         for event in to_come.shown(run, done.coming, f"story {request.verb}", say):
@@ -112,14 +113,14 @@ class Table:
                 yield scene_changed(story, turn, words_of(story, request), shown.speaker, by=by)
 
     async def _told(self, request: Request) -> bool:
-        """Whether a scene is the last of what was told, and not a line of a chat log."""
+        """Whether the last thing told is a scene, not a line of a chat log."""
         head = (await self._logs.played(request)).story.head
         return head is not None and head.scene is not None
 
     async def posted(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Post the present scene in a message that shows it from now on; the one that has shown it loses its buttons.
+        """Post the present scene in a new message, which shows it from now on; the old message loses its buttons.
 
-        Begun by another run, only where no message shows it yet.
+        Only if no message shows it yet, if another run has begun this one.
         """
         request = run.request
 
@@ -137,7 +138,7 @@ class Table:
             if (played := await self._logs.here(request.place)) is None:
                 return
             say, turn = words_of(played.story, request), played.story.turns[before.turn]
-            if turn is not played.story.head:  # after a crash, it may have gone on
+            if turn is not played.story.head:  # the story may have continued after a crash
                 return
             scene = scene_changed(played.story, turn, say, before.speaker)
             yield Stage(SCENE, scene.title, before.speaker, answer=True)
@@ -162,7 +163,7 @@ class Table:
         body = {"mode": mode} | ({"gm": author} if mode == "gm" else {})
         nodes = [node(request.id, "set", "set", body, author=author)]
         if mode == "gm" and not has_come(played.story, author):
-            nodes.append(seat(request, played.story, here=True))  # else the table would have none
+            nodes.append(seat(request, played.story, here=True))  # otherwise the table would have none
         await self._logs.append(played, *nodes)
         return Outcome(f"story.mode_{mode.replace('-', '_')}")
 
@@ -228,7 +229,7 @@ class Table:
 
 
 def _last(played: PlayedStory) -> str:
-    """The last scene, or the last lines of a chat log; "" for nothing told."""
+    """The last scene, or the last lines of a chat log; "" if nothing was told."""
     story, head = played.story, played.story.head
     if head is None or head.scene is not None:
         return head.scene.text if head is not None and head.scene is not None else ""

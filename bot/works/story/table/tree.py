@@ -1,4 +1,4 @@
-"""The branches of a story as a tree that people can read: lines of text, and a picture.
+"""The branches of a story as a readable tree: lines of text, and a picture.
 
 Pure; the picture blocks (a second or two the first time) and is drawn in a thread.
 """
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 NAME_CHARS: Final = limits.BRANCH_CHARS
 DRAWN = 40
-"""The most branches in a picture: the latest ones."""
+"""The maximum number of branches in a picture: the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Twig:
-    """A branch: `depth` below the first one; `leaves`: the number of its parent's scene after which it begins.
+    """A branch: `depth` is its depth below the first one; `leaves` the number of its parent's scene after which it
+    begins.
 
-    `parent` is its parent's place in the list, -1 for none.
+    `parent` is its parent's index in the list, -1 for none.
     """
 
     id: str
@@ -43,7 +44,7 @@ class Twig:
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """In the order in which a tree is read: each branch is followed by those that left it, the earliest first."""
+    """The branches in the order of a tree: each is followed by its own branches, the earliest first."""
 
     rows: list[Twig]
 
@@ -69,7 +70,7 @@ class Branches:
 
 
 def lines(branches: Branches, say: Words) -> list[str]:
-    """A nested Markdown list."""
+    """The tree as a nested Markdown list."""
     lines = []
     for twig in branches.rows:
         key = "story.branch_line" if twig.parent >= 0 else "story.branch_first"
@@ -80,7 +81,7 @@ def lines(branches: Branches, say: Words) -> list[str]:
 
 
 async def picture(branches: Branches) -> bytes:
-    """A PNG: a line a branch, as long as it has scenes, from where it left its parent."""
+    """A PNG with one line for each branch, from the point where it left its parent, as long as its number of scenes."""
     return await asyncio.to_thread(
         _drawn, branches.rows[-DRAWN:] if len(branches.rows) > DRAWN else branches.rows
     )

@@ -1,4 +1,6 @@
-"""Undo and redo, and the versions of the last scene: which one counts, and one in a person's own words."""
+"""Undo and redo, and the versions of the last scene: chooses which one counts, and stores one in a person's own
+words.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from bot.works.story.log.turn import SCENE
 from bot.works.story.table.outcome import Messages, Outcome, hush_of
 
 DIGITS = 7
-"""A number with as many is of no scene."""
+"""A number with this many digits is no scene's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,9 @@ class Versions:
         return Outcome("story.flipped", values, turns=turns, hush=hush, posts=not turn.shown_by)
 
     async def hide(self, request: Request, say: Words) -> Outcome:
-        """Keep a scene, the last one unless its number is given, out of all prompts, or (`unhide`) no longer."""
+        """Hide a scene, the last one unless its number is given, from all prompts, or with `unhide` show it to them
+        again.
+        """
         played = await self._logs.writable(request)
         story, number, hides = played.story, request.text.strip(), request.verb == "hide"
         if not story.length:
@@ -79,7 +83,7 @@ class Versions:
         return Outcome("story.hidden" if hides else "story.unhidden", {"n": at}, choices=back, turns=turns)
 
     async def edit(self, request: Request, say: Words) -> Outcome:
-        """A version of the last scene in a person's own words."""
+        """Store a version of the last scene in a person's own words."""
         played = await self._logs.writable(request)
         turn, text = played.story.head, request.text.strip()
         if turn is None:
