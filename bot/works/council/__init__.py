@@ -1,4 +1,4 @@
-"""Council: one question to several models; who sits in it, and a record of every council."""
+"""Council: several models answer one question; who its members are, and a record of every council."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bot.works.council.settings import Settings
 
 LEVELS = ("single", "mini", "full")
-"""How many of a council are asked, as in `[council] level`: one, a few, all."""
+"""How many members answer, as in `[council] level`: one, a few, all."""
 
 _RUN = Option("run", "verbs.option_run", most=64)
 
@@ -122,7 +122,7 @@ async def _research(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _listed_models(resources: Resources, typed: Typed) -> list[str]:
-    """Models for the last place of the list that is typed, each with the list before it."""
+    """Completions of the last model in a typed list, each with the list before it."""
     before, comma, last = typed.prefix.rpartition(",")
     start = f"{before}{comma} " if comma else ""
     prefix = last.strip().casefold()
@@ -146,7 +146,7 @@ async def _overview(
 
 
 def _listed(value: str) -> str:
-    """Members, or models, as people write them."""
+    """Members, or models, in the form in which people write them."""
     return ", ".join(json.loads(value))
 
 

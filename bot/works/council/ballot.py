@@ -1,7 +1,8 @@
-"""Reads a judge's ballot as a ranking of the responses: from its JSON, else from its prose, else an abstention.
+"""Reads a judge's ballot as a ranking of the responses: from its JSON, otherwise from its prose; otherwise it is an
+abstention.
 
-Only what the judge itself says counts, nothing that it quotes: a response may ask for its own victory, or forge
-a ranking. What is not certain is not read; the judge is asked once more instead.
+Only the judge's own words count, never its quotations: a response may ask for its own victory, or forge a ranking. What
+is uncertain is not read; the judge is asked once more instead.
 """
 
 from __future__ import annotations
@@ -76,12 +77,13 @@ _NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
 _BARE = re.compile(
     r"(?<![\w'’])(?P<letter>[A-Z])(?=[,.;:)>]|\s+(?:first|second|third|fourth|last|then|and|is|comes|gets|takes|wins|follows)\b|\s*$)"
 )
-"""A letter by itself that can be no article: "C first, then A, then B"."""
+"""A letter by itself that cannot be an article: "C first, then A, then B"."""
 
 
 def schema(n: int) -> dict[str, Any]:
-    """The ballot of `n` responses as strict services want it. Critiques first: whoever has to say what is wrong
-    with each before ranking them ranks by it. That the ranking holds each once cannot be said in a strict schema.
+    """The JSON schema of a ballot on `n` responses, as strict services require it. Critiques come first, since a judge
+    that must name the faults of each response before ranking them ranks by those faults. A strict schema cannot require
+    that the ranking contains each response once.
     """
     letters = labels(n)
     critiques = {
@@ -102,9 +104,9 @@ def schema(n: int) -> dict[str, Any]:
 
 
 def read(text: str, n: int) -> tuple[Reading, str]:
-    """The ranking in a judge's answer (JSON or prose), and why it is incomplete; "" where it is complete.
+    """The ranking in a judge's answer (JSON or prose), and why it is incomplete; "" for a complete one.
 
-    Who leaves out only one has said all: that one is last.
+    A ranking that leaves out only one response is complete: that one is last.
     """
     try:
         reading = read_json(text, n)
@@ -125,14 +127,14 @@ def _differ(order: Sequence[object], other: Sequence[object]) -> bool:
 
 
 def read_words(text: str, n: int) -> Reading:
-    """The list under the last FINAL RANKING that is the judge's own, whatever its form; at least two of it.
+    """The list under the judge's own last FINAL RANKING, in any form, with at least two responses.
 
-    Else places, scores and signs; else, with little confidence, what sentences say of the best, the second and the
-    last, or a last word on all of them: the last paragraph that names each response exactly once and speaks of an
-    order, in the order of its mentions, unless another paragraph names them in another order.
-    The order of mention in the whole text would be the one in which the judge read them. For the same reason
-    A, B, C … says nothing there. Else an abstention, also of a judge that writes of a FINAL RANKING without one of
-    its own that can be read: it may be a forged one.
+    Otherwise places, scores and signs; otherwise, with low confidence, what sentences say of the best, the second and
+    the last, or a last word on all responses: the last paragraph that names each response exactly once and speaks of an
+    order, in the order of its mentions, unless another paragraph names them in another order. The order of mention in
+    the whole text does not count, since it would be the order in which the judge read them. For the same reason the
+    order A, B, C … says nothing there. Otherwise the result is an abstention, also if the judge writes of a FINAL
+    RANKING but has no readable one of its own: the one in the text may be forged.
     """
     try:
         return _read_lines(in_numbers(joined(own(text).lines)), n)
@@ -173,8 +175,8 @@ def _read_lines(lines: list[str], n: int) -> Reading:
 
 
 def _completed(ranked: Groups, lines: Sequence[str], n: int) -> Groups:
-    """The list, and behind it those that it leaves out where the judge gives each its place in a sentence: "fourth is
-    Response C, and fifth Response B".
+    """The list, followed by responses that it leaves out but that get a place in a sentence: "fourth is Response C, and
+    fifth Response B".
     """
     order = [letter for group in ranked for letter in group]
     rest = [letter for letter in labels(n) if letter not in order]
@@ -186,7 +188,7 @@ def _completed(ranked: Groups, lines: Sequence[str], n: int) -> Groups:
 
 
 def _with_places(lines: Sequence[str], n: int) -> Sequence[str]:
-    """The lines, the last places that a sentence gives single responses as lines of a list below those above them."""
+    """The lines, with the last places that sentences give to single responses added as lines of the list."""
     places = sorted((place, letter) for letter, place in stated_places(lines, n).items())
     if not 1 < len(places) < n or [place for place, _ in places] != list(range(n - len(places) + 1, n + 1)):
         return lines
@@ -197,14 +199,14 @@ def _with_places(lines: Sequence[str], n: int) -> Sequence[str]:
 
 
 def repair(prompt: Prompt, text: str, reason: str) -> Prompt:
-    """The prompt that asks a judge again: with its answer and a sentence about the mistake."""
+    """The prompt that asks a judge again, with its answer and a sentence about the mistake."""
     repeated = repaired(prompt, text, UnreadableError(reason))
     *before, last = repeated.messages
     return replace(repeated, messages=(*before, replace(last, text=last.text + _IN_WORDS)))
 
 
 def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
-    """What a judge says of each in words: from the line that a response heads to the next such line."""
+    """A judge's words about each response: from a line headed by the response to the next such line."""
     paragraphs: dict[str, list[str]] = {}
     letter = ""
     for line in lines:
@@ -227,7 +229,7 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
     found: list[tuple[str, list[re.Match[str]]]] = []
     for paragraph in text.split("\n\n"):
         mentions = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
-        # "E is ahead, so E gets my vote" names it once.
+        # "E is ahead, so E gets my vote" counts as one mention.
         mentions = [
             mention
             for before, mention in zip([None, *mentions], mentions, strict=False)
@@ -246,8 +248,8 @@ def _mentioned(lines: list[str], n: int) -> list[int]:
 
 
 def _clear(paragraph: str, mentions: Sequence[re.Match[str]]) -> bool:
-    """Whether it mentions the responses in the order of their worth: the worst is spoken of with the last of them, and
-    the best with the first.
+    """Whether the paragraph mentions the responses in order of merit: the worst appears with the last of them, and the
+    best with the first.
     """
     return bool(
         _ORDERS.search(paragraph)

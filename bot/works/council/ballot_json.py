@@ -1,7 +1,7 @@
-"""Reads the ranking in a judge's JSON, as it was asked for or in one of the ways in which models write the same vote.
+"""Reads the ranking in a judge's JSON, in the requested form or in other forms that models use for the same vote.
 
-It is read strictly but for slips that leave no doubt: comments, bare keys, a comma before a closing bracket, and an end
-that breaks off. What else is not JSON may be a quotation that was not escaped, and is not read.
+Reading is strict except for unambiguous slips: comments, bare keys, a comma before a closing bracket, and an end that
+breaks off. Other invalid JSON may be a quotation that was not escaped, and is not read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
 _WRAPPINGS = 3
-"""Objects around a ballot that are looked into."""
+"""How many levels of objects around a ballot are searched."""
 _KEY = re.compile(
     rf"(?<!\w)(?:{RANKINGS}|rank|order|ordem|orden|ordre|ordine|ordering|ordnung|placering|sequence)(?!\w)",
     re.IGNORECASE,
@@ -37,7 +37,7 @@ _OTHER = re.compile(
     r"|notes?|why|explanation|criteria"
     r"|method|confidence|instructions?|direction)\b"
 )
-"""What the key of something else than the ballot says."""
+"""Keys that name something other than the ballot."""
 _BACKWARDS = re.compile(
     r"worst|weakest|ascending|reverse|\bexample|placeholder|pior|peor|pire|schlechtest|peggior"
     r"|najgorsz|худш|最差|最悪",
@@ -59,26 +59,26 @@ _REPLACED = re.compile(
     r"\b(?:above|first|earlier|previous|that)\b|\b(?:wait|I (?:misread|was wrong|made (?:a|an) (?:mistake|error)))\b",
     re.IGNORECASE,
 )
-"""What a judge says of a ballot of its own that counts no more."""
+"""Words by which a judge retracts an earlier ballot of its own."""
 _MY_CORRECTION = re.compile(
     r"(?:^|[.!?]\s|\n)\s*(?:here is |here's |this is )?my (?:corrected|revised|new|updated|final|actual) \w+"
     r"(?: is| follows)?:$",
     re.IGNORECASE,
 )
-"""The end of what it says then, right before the ballot that counts."""
+"""The end of these words, right before the ballot that counts."""
 _PLACEHOLDER = re.compile(r"\s*(?:<[^<>]{1,60}>|\{[^{}]{1,60}\}|\[[^\[\]]{1,60}\]|\.{3}|…)\s*")
 _NOTE = 100
-"""Characters of a text beside a ranking that may say how it is meant."""
+"""The maximum length of a text next to a ranking that may say how it is meant."""
 
 
 def read_json(text: str, n: int) -> Reading:
-    """The one JSON object in a judge's answer; prose, a fence or thoughts may stand around it.
+    """The ranking of the only JSON object in a judge's answer, which prose, a fence or thoughts may surround.
 
     Its `ranking` may hold letters, labels or objects, places or scores by letter, or a text such as "C > A = B". A
-    letter that was not shown is passed over, and one that comes twice counts where it stands first; where another is
-    missing besides, it may stand for that, so that only what comes before it counts. Raises UnreadableError for
-    anything else, for less than two places, and where there is more than one object: one of them may be quoted.
-    Its strings' contents are never read as JSON, but for the arguments of the call of a function.
+    letter that was not shown is ignored, and a repeated one counts at its first position; if another letter is missing
+    as well, the slip may stand for that one, so only what comes before it counts. Raises UnreadableError for anything
+    else, for fewer than two places, and for more than one object, since one of them may be quoted. The contents of
+    strings are never read as JSON, except for the arguments of a function call.
     """
     said = own(text)
     paper = _object(text, said)
@@ -97,7 +97,9 @@ def read_json(text: str, n: int) -> Reading:
 
 
 def _agreed(paper: object, n: int, *, larger: bool) -> Groups:
-    """What all rankings in an object say; of several the ones that are called final. `larger`: see `groups_of`."""
+    """The ranking on which all rankings in an object agree; of several, those that are called final. `larger`: see
+    `groups_of`.
+    """
     votes = [
         (name, value)
         for name, value in _votes(paper)
@@ -119,8 +121,8 @@ def _agreed(paper: object, n: int, *, larger: bool) -> Groups:
 
 
 def _votes(paper: object, depth: int = 0) -> Iterator[tuple[str, object]]:
-    """What stands under the keys of rankings, or of scores, or what each letter's object says of its place; of the
-    outermost object that has any of these.
+    """The values of the keys for rankings or scores, or the place in each letter's object, from the outermost object
+    that has any of these.
     """
     if isinstance(paper, Sequence) and not isinstance(paper, str):
         if len(paper) == 1 and depth < _WRAPPINGS:
@@ -164,15 +166,15 @@ def _figured(value: object) -> bool:
 
 
 def _object(text: str, said: Own) -> Mapping[str, Any]:
-    """The one object that is the judge's own; two make each other unreadable, since one may be quoted. A list that
-    is the whole answer is the ranking.
+    """The judge's only own object; two objects make the answer unreadable, since one may be quoted. A list that is the
+    whole answer is the ranking.
     """
     if not said.objects:
         raise UnreadableError("there was no JSON object in it")
     if refuses(said.text):
         raise UnreadableError("it refuses to rank the responses")
     parsed = [parsed_object(json_text) for _, json_text in said.objects]
-    if len(parsed) == 2 and _is_form(parsed[0]):  # what was asked for, repeated before the ballot
+    if len(parsed) == 2 and _is_form(parsed[0]):  # the requested form, repeated before the ballot
         said = replace(said, objects=said.objects[1:])
         parsed = parsed[1:]
     if len(parsed) == 1 and isinstance(parsed[0], list) and len(parsed[0]) == 1:
@@ -186,7 +188,7 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
         if announced(said.text[:at].split("\n"), at) in ("up", "unsure"):
             raise UnreadableError("its ranking does not begin with the best")
         return _handed_over(parsed[0]) if isinstance(parsed[0], Mapping) else {"ranking": parsed[0]}
-    if not said.text.strip():  # one object a line, and nothing else
+    if not said.text.strip():  # only objects, one on each line
         papers = [paper for paper in parsed if isinstance(paper, Mapping)]
         voting = [paper for paper in papers if _has_votes(paper)]
         if len(voting) == 1 and len(papers) == len(parsed):
@@ -203,7 +205,7 @@ def _object(text: str, said: Own) -> Mapping[str, Any]:
 
 
 def _is_form(paper: object) -> bool:
-    """Whether it is the form of a ballot, with a placeholder such as <best> at each place."""
+    """Whether it is an empty form of a ballot, with a placeholder such as <best> at each place."""
     ranking = paper.get("ranking") if isinstance(paper, Mapping) else None
     return (
         isinstance(ranking, Sequence)
@@ -213,7 +215,7 @@ def _is_form(paper: object) -> bool:
 
 
 def _handed_over(paper: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a call of a function hands over, also where that is a text; any other object as it is."""
+    """The arguments of a function call, also if they are a text; any other object unchanged."""
     call = paper.get("function", paper)
     if not isinstance(call, Mapping) or "name" not in call:
         return paper
@@ -229,7 +231,7 @@ def _placed(paper: Mapping[str, Any], figures: re.Pattern[str] = RANK) -> bool:
 
 
 def _placed_all(value: object) -> TypeGuard[list[Any]]:
-    """Whether a list has an object with its place for each of A, B, C …"""
+    """Whether a list has an object with a place for each of A, B, C …"""
     if not isinstance(value, list) or not all(
         isinstance(entry, Mapping) and _placed(entry) for entry in value
     ):
@@ -239,7 +241,7 @@ def _placed_all(value: object) -> TypeGuard[list[Any]]:
 
 
 def _redrafted(said: Own) -> bool:
-    """Whether every object but the last stands below "Draft:", and the last below "Final:"."""
+    """Whether every object except the last follows "Draft:", and the last follows "Final:"."""
     above = [[line for line in said.text[:at].split("\n") if line.strip()] for at, _ in said.objects]
     heads = [lines[-1] if lines else "" for lines in above]
     *earlier, (at, _) = said.objects
@@ -253,7 +255,7 @@ def _redrafted(said: Own) -> bool:
 
 
 def _replaced(said: Own) -> bool:
-    """Whether there are two objects, of which the judge says between them that its second replaces the first."""
+    """Whether there are two objects and the judge says between them that the second replaces the first."""
     if len(said.objects) != 2:
         return False
     (first, _), (last, _) = said.objects
@@ -269,7 +271,7 @@ def _replaced(said: Own) -> bool:
 
 
 def _has_votes(paper: Mapping[str, Any]) -> bool:
-    """Whether an object says anything of places; also where that cannot be read."""
+    """Whether an object says anything about places, readable or not."""
     try:
         return any(True for _ in _votes(paper))
     except UnreadableError:
@@ -277,7 +279,7 @@ def _has_votes(paper: Mapping[str, Any]) -> bool:
 
 
 def _critiques(paper: Mapping[str, Any], letters: list[str]) -> dict[str, str]:
-    """What an object says of each: what holds a text by letter."""
+    """The texts in an object by letter: the judge's words about each response."""
     mapping: Mapping[str, Any] = next(
         (value for name, value in paper.items() if _figured(value) and not _KEY.search(str(name).casefold())),
         {},

@@ -1,6 +1,6 @@
 """Reads a list of responses in a judge's ballot: numbered lines, bullets, a table, or a chain within a line.
 
-Knows no header, and not what the order of a list means.
+Knows no headers, and not what the order of a list means.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _JOINT = re.compile(
 )
 _HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
-# After a bare letter: "A" and "E" are words, too.
+# After a bare letter: "A" and "E" are also words.
 _ENDED = re.compile(
     r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+\d[\d.,]*\s*(?:%|/|$)|\s+★|\s+(?:is|was|wins|and|e|é|foi|tied?)\b"
 )
@@ -66,16 +66,16 @@ _LAST = re.compile(
 )
 _ALONE_PLACE = re.compile(rf"(?:{_NUMBER.pattern})\s*⟦A⟧", re.IGNORECASE)
 _POINTED = re.compile(rf"{_ALONE}(?:\s*([./|·•])\s*{_ALONE})(?:\s*\1\s*{_ALONE})+[\s.]*")
-"""Letters with one sign between all of them, which can be no ties."""
+"""Letters with the same sign between all of them, which cannot mean ties."""
 _RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
 _SHORT = 40
-"""Characters of a line that may hold a place and no more."""
+"""The maximum length of a line that may hold only a place."""
 _PROSE_BEFORE = 3
-"""Lines of prose that may stand between the header and the list."""
+"""How many lines of prose may come between the header and the list."""
 
 
 def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
-    """What is listed under the header in line `at`, and the first and the last line of it."""
+    """The items under the header in line `at`, and the first and the last line of the list."""
     if items_found := inline_items(tail):
         return items_found, at, at
     prose = 0
@@ -93,7 +93,7 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
             items, end = _numbered(lines, start) if number else _listed(lines, start, bullets=True)
             return items, start, end
         if number and number[0].strip(" -0123456789"):
-            break  # the first of a list, and it names no response
+            break  # the first item of a list, without a response
         if items_found := inline_items(line):
             return items_found, start, start
         if item_of(line, alone=True):
@@ -104,7 +104,7 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
 
 
 def with_number(line: str) -> str:
-    """ "First place: Response C" as "1. Response C"."""
+    """The line with a number for its place: "First place: Response C" becomes "1. Response C"."""
     line = _JOINT.sub(r"\1", _HEADING.sub("", line))
     line = _ROMAN.sub(lambda roman: f"{roman[1]}{_ROMANS.index(roman[2]) + 1}", line)
     line = _NUMERAL.sub(lambda numeral: f"{numeral[1]}{'一二三四五六七八九十'.index(numeral[2]) + 1}", line)
@@ -119,7 +119,7 @@ def with_number(line: str) -> str:
 
 
 def joined(lines: Sequence[str]) -> list[str]:
-    """The lines, one that holds a place alone ("- #1") together with the response on the next."""
+    """The lines, with a line that holds only a place ("- #1") joined to the response on the next line."""
     made: list[str] = []
     for line in lines:
         place = made[-1] if made and re.search("[A-Z]", line) and re.search(r"\w", made[-1]) else ""
@@ -132,7 +132,7 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 
 def item_of(line: str, *, alone: bool = False) -> Item | None:
-    """The letters that a line of a list begins with. `alone`: nothing but a reason may follow them."""
+    """The letters at the beginning of a list's line. `alone`: only a reason may follow them."""
     number = _NUMBER.match(line)
     rest = line[number.end() :] if number else line.lstrip().removeprefix("- ")
     if number and (again := _NUMBER.match(rest)) and rest.strip()[:1].isdigit():
@@ -158,7 +158,9 @@ def item_of(line: str, *, alone: bool = False) -> Item | None:
 
 
 def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
-    """ "1. Response C": by the numbers, wherever they stand; a number without a response spoils the list."""
+    """Items such as "1. Response C", in the order of the numbers, wherever the lines are; a number without a response
+    invalidates the list.
+    """
     items: list[Item] = []
     end, prose = start, False
     depth = _depth(marked(lines[start]))
@@ -186,7 +188,7 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
             break  # another list
         if item is None:
             if len(line[number.end() :].split()) < 2 and not any(map(str.strip, lines[at + 1 :])):
-                break  # it is cut off
+                break  # the text is cut off
             if any(int(number["n"]) in earlier.numbers for earlier in items) or not number[0].strip(
                 " -0123456789"
             ):
@@ -198,7 +200,7 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
 
 
 def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[Item], int]:
-    """Lines that begin with a response each, up to the first that does not."""
+    """Consecutive lines that each begin with a response."""
     items: list[Item] = []
     end = start
     depth = _depth(marked(lines[start]))
@@ -215,7 +217,7 @@ def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[It
 
 
 def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
-    """A row for each response: by the column that numbers the places, else by one of scores, else as they stand."""
+    """One row for each response: in the order of the column of places, or of scores, or else as written."""
     rows: list[Item] = []
     figures: list[list[float | None]] = []
     heads: list[str] = []
@@ -268,13 +270,15 @@ def table_items(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
 
 
 def _alone(cells: Sequence[str]) -> list[str]:
-    """The letters that are all of a cell."""
+    """The letters that make up a whole cell."""
     matches = [re.match(rf"{_LETTER}\W*$", cell) for cell in cells]
     return [match["named"] or match["bare"] for match in matches if match]
 
 
 def _upright(grid: list[list[str]]) -> Sequence[Sequence[str]]:
-    """The rows of a table, its columns where each response has one: "| Place | 1 | 2 |" and "| Response | C | A |"."""
+    """The rows of a table; the columns, if each column is a response: "| Place | 1 | 2 |" and "| Response | C | A
+    |".
+    """
     rows = [row for row in grid if not all(re.fullmatch(r":?-*:?", cell) for cell in row)]
     across = [letters for row in rows if len(letters := _alone(row[1:])) > 1 and len(letters) == len(row) - 1]
     same_width = len({len(row) for row in rows}) == 1
@@ -284,7 +288,7 @@ def _upright(grid: list[list[str]]) -> Sequence[Sequence[str]]:
 
 
 def _counts(heads: Sequence[str], at: int) -> bool:
-    """Whether a column may hold places: by its head, or as the first one."""
+    """Whether a column may hold places, by its head or because it is the first one."""
     return (
         at == 0
         or at >= len(heads)
@@ -298,7 +302,7 @@ def _headed(heads: Sequence[str], at: int, words: str) -> bool:
 
 
 def _figure(cell: str) -> float | None:
-    """A cell that holds a number: a place, or a score, perhaps of so many."""
+    """The number in a cell: a place, or a score, perhaps out of a maximum."""
     cell = re.sub(r"^(\d{1,2})(?:st|nd|rd|th)\s+(?=\1$)", "", cell)  # a medal, and the number
     if match := _NUMBER.fullmatch(cell):
         return float(match["n"])
@@ -311,13 +315,15 @@ def _figure(cell: str) -> float | None:
 
 
 def sign_of(text: str) -> str:
-    """The sign of a chain, "<" or ">": which side of it is the better one; "" without one, and for arrows."""
+    """The sign of a chain, "<" or ">", which shows the better side; "" without one, and for arrows."""
     found = {"<" if match[0] in "<≺≤" else ">" for match in _SIGN.finditer(text)}
     return found.pop() if len(found) == 1 else ""
 
 
 def inline_items(text: str) -> list[Item]:
-    """One line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; with "<" from the worst. [] for anything else."""
+    """The items of one line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; "<" begins with the worst. [] for
+    anything else.
+    """
     text = _GROUP.sub(lambda match: " " + re.sub(r"[,/&~]", "=", match[1]) + " ", text)
     text = re.sub(r"'([A-Z])'", r"\1", text.strip().strip("[]{}").strip())
     if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
@@ -330,7 +336,7 @@ def inline_items(text: str) -> list[Item]:
     while match := _TOKEN.match(text, at):
         letter = match["named"] or match["bare"]
         if letter and items and not link:
-            break  # a word that follows a letter
+            break  # a letter followed by a word
         if letter and link == "tie":
             items[-1].letters.append(letter)
         elif letter:

@@ -1,4 +1,4 @@
-"""Parses what judges write as JSON: with comments, bare keys or commas too many, broken off, or as Python writes it."""
+"""Parses what judges write as JSON: with comments, bare keys or extra commas, broken off, or in Python's syntax."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _JSON = r'"(?:[^"\\]|\\.)*(?:"|\Z)'
 _COMMENT = r"//[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z)|(?<=[\s,])\#[^\n]*"
 _BRACKET = re.compile(rf"{_JSON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
 _PYTHON = r"'(?:[^'\\]|\\.|'(?!\s*(?:[:,]\s*(?:['\"\[{\d#}\]]|None|True|False)|[}\]]|\Z)))*(?:'|\Z)"
-"""A string of Python's, perhaps with apostrophes in it: the quotation mark that ends it is before what can follow."""
+"""A Python string that may contain apostrophes: it ends at the quotation mark that is followed by valid syntax."""
 _PYTHON_BRACKET = re.compile(rf"{_JSON}|{_PYTHON}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
 _TYPOGRAPHIC = r"[“„”](?:[^“”]|[“”](?!\s{0,99}(?:[}\]]|[:,]\s{0,99}[“„”{\[\d}\]]|\Z)))*(?:[“”]|\Z)"
-"""A string between typographic quotation marks, which ends like one of Python's."""
+"""A string between typographic quotation marks, with the same rule for its end."""
 _TYPOGRAPHIC_BRACKET = re.compile(rf"{_TYPOGRAPHIC}|[{{}}\[\]]")
 _TYPOGRAPHIC_STRING = re.compile(_TYPOGRAPHIC)
 _STRING = re.compile(_JSON, re.DOTALL)
@@ -41,11 +41,11 @@ _CYRILLIC_LABEL = re.compile(
     r"|(?:^|:)[^\w\n]{0,20}[АВСЕ](?:[^\w\n]{1,10}[АВСЕ])+[^\w\n]*$",
     re.MULTILINE,
 )
-"""Where a Cyrillic letter can be no word: behind a noun that begins a line, or on a line of such letters."""
+"""Where a Cyrillic letter cannot be a word: after a noun that begins a line, or on a line of such letters."""
 
 
 def closing(text: str, start: int) -> int:
-    """Where the object ends that begins at `start`; the end of the text if it breaks off."""
+    """The end of the object that begins at `start`; the end of the text if the object is incomplete."""
     head = text[start : start + 200]
     tokens = _PYTHON_BRACKET if re.match(r"[\[{\s]*'", head) else _BRACKET
     if re.match(r"[\[{\s]*[“„”]", head):
@@ -62,8 +62,8 @@ def closing(text: str, start: int) -> int:
 
 
 def parsed_object(text: str) -> Any:
-    """JSON, or what Python writes in its place; None for anything else."""
-    if not _CYRILLIC.search(text):  # a judge that writes Б or Г may count А, Б, В, Г
+    """The value of a text in JSON or in Python's syntax; None for anything else."""
+    if not _CYRILLIC.search(text):  # a judge that writes Б or Г may be counting А, Б, В, Г
         text = _LOOK_ALIKE.sub(lambda letter: letter[0].translate(_LATIN), text)
     if re.match(r"[\[{\s]*[“„”]", text):
         text = _TYPOGRAPHIC_STRING.sub(lambda said: json.dumps(said[0][1:-1], ensure_ascii=False), text)
@@ -74,7 +74,7 @@ def parsed_object(text: str) -> Any:
 
 
 def latin(text: str) -> str:
-    """The text, the labels in it with Latin letters in place of Cyrillic ones that look alike."""
+    """The text, with Latin letters in its labels in place of similar Cyrillic ones."""
     if _CYRILLIC.search(text):
         return text
     return _CYRILLIC_LABEL.sub(
@@ -83,9 +83,9 @@ def latin(text: str) -> str:
 
 
 def unescaped_ranking(text: str) -> list[str]:
-    """The ranking that ends a ballot whose critiques hold quotation marks that are not escaped; [] for anything else.
+    """The ranking at the end of a ballot whose critiques contain unescaped quotation marks; [] for anything else.
 
-    Each key of the ballot comes once, and no critique holds a brace: a ballot that a critique quotes has both.
+    Each key of the ballot occurs once, and no critique contains a brace; a quoted ballot has both.
     """
     match = _UNESCAPED.fullmatch(text.strip())
     if match is None:
@@ -97,7 +97,7 @@ def unescaped_ranking(text: str) -> list[str]:
 
 def _parsed(json_text: str) -> Any:
     """JSON, perhaps with comments, bare keys, commas before closing brackets, or broken off."""
-    pruned = _pruned(_pruned(json_text))  # a comment may stand behind the comma
+    pruned = _pruned(_pruned(json_text))  # a comment may follow the comma
     for candidate in (pruned, _pruned(_closed(pruned))):
         try:
             return json.loads(candidate, strict=False, object_pairs_hook=_once)
@@ -107,19 +107,19 @@ def _parsed(json_text: str) -> Any:
 
 
 def _parsed_python(text: str) -> Any:
-    """A dict with Python's quotation marks. Raises ValueError or SyntaxError for anything else."""
+    """A Python dict. Raises ValueError or SyntaxError for anything else."""
     tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             _once([(ast.dump(key), None) for key in node.keys if key is not None])
-    try:  # names that are numbers as texts, and nothing that JSON has not
+    try:  # numeric keys become texts, and only JSON types are allowed
         return json.loads(json.dumps(ast.literal_eval(tree)), object_pairs_hook=_once)
     except TypeError as error:
         raise ValueError("it holds what JSON has not") from error
 
 
 def _parsed_apostrophes(text: str) -> Any:
-    """A dict of Python's whose strings hold apostrophes that are not escaped ('It isn't')."""
+    """A Python dict whose strings contain unescaped apostrophes ('It isn't')."""
 
     def escaped(match: re.Match[str]) -> str:
         if match["python"] is None:
@@ -131,7 +131,7 @@ def _parsed_apostrophes(text: str) -> Any:
 
 
 def _pruned(json_text: str) -> str:
-    """The JSON without comments and without commas before a closing bracket, its keys in quotation marks."""
+    """The JSON without comments and without commas before a closing bracket, and with quoted keys."""
 
     def kept(match: re.Match[str]) -> str:
         return match["string"] or (f'{match["open"]}"{match["key"]}"' if match["key"] else "")
@@ -140,7 +140,7 @@ def _pruned(json_text: str) -> str:
 
 
 def _closed(json_text: str) -> str:
-    """A truncated object with its missing brackets; a truncated last string is dropped."""
+    """A truncated object with its missing brackets added; a truncated last string is dropped."""
     json_text = json_text.rstrip("` \n")
     open_: list[str] = []
     whole = at = 0
@@ -164,7 +164,7 @@ def _closed(json_text: str) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different; a name that comes twice says two things."""
+    """An object without repeated keys; a repeated key is ambiguous."""
     unique = dict(pairs)
     if len(unique) < len(pairs):
         raise ValueError("a name comes twice")

@@ -1,4 +1,6 @@
-"""Reads a value of a ballot's JSON as places: a list, a text, places or scores by letter, or an object for each."""
+"""Reads a value in a ballot's JSON as places: a list, a text, places or scores by letter, or one object for each
+response.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from bot.works.council.rotation import labels
 _LETTER = re.compile(rf"(?!(?:{NOUNS})\Z)\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
 _BETWEEN = {"middle": 50, "rest": 50, "worst": 99, "last": 99, "weakest": 99}
-"""Places beside "best", however many responses there are."""
+"""The places of words besides "best", whatever the number of responses."""
 RANK, SCORE = (re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES))
 _SUM = r"total[ei]?|sum|overall|gesamt|insgesamt|summe|suma|soma|somme|somma|geral|globale?|général|général|final"
 _TOTAL = re.compile(
@@ -25,13 +27,13 @@ _TOTAL = re.compile(
     r"|合計(?:点)?|総合(?:点|評価|得点)?|総(?:点|得点)|总(?:分|计)|合计|कुल(?:[ _](?:अंक|स्कोर))?|총(?:점|합)",
     re.IGNORECASE,
 )
-"""The name of what the scores by criterion come to."""
+"""Names for the total of the scores by criterion."""
 _ASIDE = re.compile(r"\s*\((?:the )?(?:best|worst)\)\s*$", re.IGNORECASE)
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
 
 
 def groups_of(value: object, n: int, *, larger: bool = False) -> Groups:
-    """The places that a value says. `larger`: the judge has said that the larger of its figures is the better one.
+    """The places in a value. `larger`: the judge has said that larger figures are better.
 
     Raises UnreadableError.
     """
@@ -50,17 +52,19 @@ def groups_of(value: object, n: int, *, larger: bool = False) -> Groups:
 
 
 def _of_text(text: str, n: int) -> Groups:
-    """As a FINAL RANKING in words, or "CAB" where it is a permutation of all letters but that in which they stood."""
+    """The places in a text: like a FINAL RANKING in words, or "CAB" if it is a permutation of all letters other than
+    the order in which they were shown.
+    """
     if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
         return [[letter] for letter in text.strip()]
     return _in_words([text], n)
 
 
 def _in_words(texts: Sequence[str], n: int) -> Groups:
-    """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
+    """Places from the lines of a list: "1. Response C", "C (9/10)", "A = B"."""
     lines = [line for text in texts for line in own(text).lines]
     if len(texts) == len(lines) > 1 and all(letter_of(re.split(r"[:(–—-]", line)[0]) for line in lines):
-        lines = [f"{place}. {line}" for place, line in enumerate(lines, 1)]  # "C - complete" at its place
+        lines = [f"{place}. {line}" for place, line in enumerate(lines, 1)]  # "C - complete" in its place
     header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
     groups = final_ranking([*header, *lines], n, every=True)
     if not groups:
@@ -69,7 +73,7 @@ def _in_words(texts: Sequence[str], n: int) -> Groups:
 
 
 def _of_mapping(mapping: Mapping[str, Any], n: int, *, larger: bool) -> Groups:
-    """Letters with their places or scores, or places with their letters."""
+    """Places from letters with places or scores, or from places with letters."""
     if all(letter_of(name) for name in mapping):
         if all(isinstance(value, Mapping) for value in mapping.values()):
             return _of_objects(
@@ -104,13 +108,13 @@ def _of_mapping(mapping: Mapping[str, Any], n: int, *, larger: bool) -> Groups:
 
 
 def _fits(aside: str, figure: float | None, figures: Sequence[float | None]) -> bool:
-    """Whether "(best)" or "(worst)" is beside the first or the last place."""
+    """Whether the remark "(best)" or "(worst)" is next to the first or the last place."""
     values = [value for value in figures if value is not None]
     return bool(values) and figure == (min(values) if "best" in aside.lower() else max(values))
 
 
 def _of_objects(objects: Sequence[Mapping[str, Any]], n: int, *, larger: bool) -> Groups:
-    """By a place that each has, else by a score that each has, else as they stand."""
+    """The order of the objects: by a place in each, or by a score in each, or else as written."""
     items: list[Item] = []
     places: list[float | None] = []
     scores: list[float | None] = []
@@ -145,7 +149,7 @@ def _is_score(name: str) -> bool:
 
 
 def _score(entry: Mapping[str, Any]) -> float | None:
-    """The score that an object gives its response: the total of those by criterion, or the one there is; else None."""
+    """The score in a response's object: the total of those by criterion, or the only one; otherwise None."""
     figures = {name: _number(value) for name, value in entry.items() if _is_score(name)}
     said = {value for name, value in figures.items() if value is not None and _TOTAL.fullmatch(name)}
     said = said or {value for value in figures.values() if value is not None}
@@ -166,14 +170,14 @@ def _entry(value: object, n: int) -> list[str]:
 
 
 def visible(groups: Groups, letters: list[str]) -> Groups:
-    """The groups without letters that were not shown; each letter once."""
+    """The groups with only letters that were shown, and each letter once."""
     order = [letter for group in groups for letter in group if letter in letters]
     missing = set(letters) - set(order)
     shown: Groups = []
     counted: set[str] = set()
     for group in groups:
         if missing and any(letter in counted or letter not in letters for letter in group):
-            break  # it may stand for the one that is missing
+            break  # it may stand for the missing one
         new_letters = [
             letter for letter in dict.fromkeys(group) if letter in letters and letter not in counted
         ]
@@ -183,14 +187,14 @@ def visible(groups: Groups, letters: list[str]) -> Groups:
 
 
 def _place(text: str) -> int | None:
-    """The place that a name says: "1", "rank_2", "third", "segundo"."""
+    """The place in a name: "1", "rank_2", "third", "segundo"."""
     match = _PLACE.fullmatch(text)
     text = re.sub(rf"[\W_]+(?:{RANKS})\W*$", "", text, flags=re.IGNORECASE)
     return int(match[1]) if match else ordinal(text.strip()) or _BETWEEN.get(text.strip().casefold())
 
 
 def _letter_in(value: object) -> str:
-    """The letter that a value is, or that an object of one value holds: {"letter": "C"}."""
+    """The letter in a value, or in an object with a single value: {"letter": "C"}."""
     return letter_of(next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value)
 
 

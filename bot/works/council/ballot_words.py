@@ -1,4 +1,4 @@
-"""What judges call responses, places, scores and rankings, in the languages that they use, for regular expressions."""
+"""Judges' words for responses, places, scores and rankings, in the languages that they use, for regular expressions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ NOUNS = (
     "|antwoord(?:en)?|odpowied(?:ź|zi)|odpověď|svar|vastaus|yanıt|cevap|ответ[аы]?|відповідь|ال(?:إجابة|اجابة|رد|جواب)|إجابة"
     "|回答|答案|答复|解答|उत्तर|जवाब|응답|답변|대답|jawaban"
 )
-"""What judges call a response in the languages that they write."""
+"""Judges' words for a response, in the languages in which they write."""
 SPACELESS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Characters of scripts that put no spaces between words."""
 AND = "and|e|et|y|und|en|i|и|ve|와|과|と|和|与|और|و"
@@ -51,13 +51,13 @@ PLACES = (
     r"eighth|oitav[oa]|octav[oa]|ottav[oa]|achte[nrs]?|huiti[eè]me|achtste|ósm[eya]|восьм(?:ой|ое|ая)"
     r"|sekizinci|第八[名位]?",
 )
-"""The first place, the second …"""
+"""The words for the first place, the second …"""
 ORDINALS = "|".join(PLACES)
 COUNTER = (
     r"st|nd|rd|th|\.?[ºª°oa]|er|[eè]?re|e|[eè]me|\.|위|등|位|名|-?[йея]|-?oe|'?(?:inci|ıncı|üncü"
     r"|uncu)|ste|de|\s번|번"
 )
-"""What stands behind a number that says a place."""
+"""What follows the number of a place."""
 RANKINGS = (
     r"ranking|rankings|ranks|classifica[çc][ãa]o|classifica|graduatoria|clasificaci[óo]n|classement"
     r"|rangliste|rangfolge"
@@ -68,7 +68,7 @@ RANKINGS = (
     r"|rangering|rækkefølge|järjestys|pořadí|sorrend|rangsor|clasament|classificació|κατάταξη"
     r"|xếp hạng|อันดับ|דירוג|رتبه ?بندی"
 )
-"""What judges call a ranking; also the keys of their objects."""
+"""Judges' words for a ranking; also keys of their objects."""
 FINALS = (
     r"final|finale[rs]?|overall|geral|général|definitiv[aoe]?|d[ée]finitif|endgültige[rs]?"
     r"|abschlie(?:ß|ss)ende[rs]?|gesamt|итогов\w+"

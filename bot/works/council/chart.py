@@ -1,7 +1,7 @@
 """The chart of `council stats`: the members' results from council to council, as a PNG.
 
-Pure, and blocking (a second or two the first time): to be called in a thread. Knows no storage and no words but those
-that it is given. It brings its own ground, so that it reads the same on a dark page and on a light one.
+Pure, and blocking (a second or two the first time): call it in a thread. Knows no storage and no words except its
+arguments. It has its own background, so that it is readable on dark and light pages.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ NAME_CHARS = 20
 LINE_CHARS = 100
 DATES = 6
 DOTS = 60
-"""Up to so many councils each has a dot; more would be a carpet."""
+"""Up to this many councils each have a dot; more dots would overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One member's: `values[i]` is of council number `at[i]` (from 0), `trend` the smoothed line through them."""
+    """The results of one member: `values[i]` belongs to council number `at[i]` (from 0), `trend` is the smoothed line
+    through them.
+    """
 
     name: str
     at: Sequence[int]
@@ -41,9 +43,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`mark` writes a value of the axis; `high` is the axis's end, None for what the values need.
+    """`mark` formats a value of the axis; `high` is the end of the axis, None to fit the values.
 
-    A member has the same place in every panel's `series`: the place gives the colour.
+    A member has the same index in every panel's `series`, which decides its colour.
     """
 
     title: str
@@ -63,7 +65,7 @@ class Chart:
 
 
 def draw(chart: Chart) -> bytes:
-    """A PNG."""
+    """The chart as a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -115,7 +117,7 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, small: bool = False) -> No
 
 
 def _scale(axes: Axes, panel: Panel, chart: Chart, *, few: bool) -> None:
-    """Both axes: the values from nothing up, the councils by number with some of their dates."""
+    """Scale both axes: the values from 0 up, the councils by number with some of their dates."""
     most = panel.high or max((value for series in panel.series for value in series.values), default=0.0)
     step = most / 4 if panel.high else _round_step(most)
     ticks = [step * n for n in range(max(1, math.ceil(most / step - 1e-9)) + 1)]
@@ -126,12 +128,12 @@ def _scale(axes: Axes, panel: Panel, chart: Chart, *, few: bool) -> None:
     axes.set_xlim(-0.02 * last - 0.1, last + 0.02 * last + 0.1)
     labels_shown = min(DATES // 2 if few else DATES, last + 1)
     at = sorted({round(last * n / max(labels_shown - 1, 1)) for n in range(labels_shown)})
-    days = {f"{chart.dates[index]:%Y-%m-%d}": index for index in reversed(at)}  # a day once, where it begins
+    days = {f"{chart.dates[index]:%Y-%m-%d}": index for index in reversed(at)}  # a day's first council
     axes.set_xticks(list(days.values()), list(days))
 
 
 def _round_step(most: float) -> float:
-    """A round number of which three or four reach `most`."""
+    """A round step, of which three or four reach `most`."""
     if most <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(most / 3))
@@ -139,7 +141,7 @@ def _round_step(most: float) -> float:
 
 
 def _name(axes: Axes, panel: Panel) -> None:
-    """Each line's name at its end, moved apart where two ends are close."""
+    """Write each line's name at its end, and move names apart where two ends are close."""
     low, high = axes.get_ylim()
     gap = (high - low) * 0.075
     ends = sorted((series.trend[-1], n) for n, series in enumerate(panel.series) if series.trend)
@@ -167,7 +169,7 @@ def _write(
 
 
 def _printable(text: str, most: int = NAME_CHARS) -> str:
-    """The text in at most `most` characters, without those that the font does not have."""
+    """The text in at most `most` characters, without characters that the font lacks."""
     drawable = _charmap()
     text = "".join(char if ord(char) in drawable else "�" for char in " ".join(text.split()))
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""What config.toml's [council] says: how a council goes where nobody says otherwise."""
+"""The settings of [council] in config.toml: how a council works by default."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bot.config.settings import Offered, choice, within
 
 @dataclass(frozen=True, slots=True)
 class CouncilConfig:
-    """How a council goes where nobody says otherwise; who sits in it is `RolesConfig.council`.
+    """How a council works by default; its members are `RolesConfig.council`.
 
-    `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
-    call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
-    what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
-    follow-up sees. `research_words` and `attack_words` are how long a finding of the research and the devil's
-    advocate's attack may be; room to think is added to them. `models` are those that spaces may seat from chat, ()
-    for any of a known provider.
+    `mini` is how many of them answer at the level of that name. `timeout` (seconds) and `tokens` limit one call of a
+    member without limits of its own. With `blind_chair` the chair does not learn who wrote what. `criteria` are the
+    judges' criteria, "" for the usual ones. `history` is how many earlier councils of the thread a follow-up sees.
+    `research_words` and `attack_words` are the maximum lengths of a research finding and of the devil's advocate's
+    attack; room to think is added to them. `models` are those that spaces may choose in chat, () for any of a known
+    provider.
     """
 
     level: Literal["single", "mini", "full"] = choice("full", "mini", "single")

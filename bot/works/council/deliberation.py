@@ -1,6 +1,6 @@
 """One council, stage by stage: research, answers, debate, ballots. Its result is in `verdict`.
 
-Each stage is a message of its own; the calls of a stage go side by side, each a durable step. Knows no platform.
+Each stage is a message of its own; the calls of a stage run in parallel, each as a durable step. Knows no platform.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 Call = Callable[[], Awaitable[Reply]]
 
 TOGETHER_S = 0.05
-"""Replies that were kept before a crash come back within this of each other, and are sorted as they first came."""
+"""Replies that were stored before a crash arrive within this time of each other, and are sorted in their original
+order.
+"""
 
 
 class Deliberation:
-    """Its state is what has come of the stages so far; each stage's generator is run once, in order.
+    """A council whose state is the result of the stages so far; each stage's generator runs once, in order.
 
-    `kind` is what the verdict is: "synthesis", "single" (one model's answer), "best" (the best of several, as
-    it stands), or "" while there is none.
+    `kind` is the kind of verdict: "synthesis", "single" (one model's answer), "best" (the best of several, unchanged),
+    or "" while there is none.
     """
 
     def __init__(self, run: Run, snapshot: Snapshot, models: Models, say: Words) -> None:
@@ -89,9 +91,9 @@ class Deliberation:
                 yield Status(say("council.researching"), len(self.findings), total)
 
     async def answer(self) -> AsyncGenerator[Event, None]:
-        """Stage 1: every member by itself."""
+        """Stage 1: every member answers by itself."""
         snapshot, say = self.snapshot, self._say
-        if snapshot.level == "single":  # one answer is all there will be
+        if snapshot.level == "single":  # there will be only one answer
             yield Stage("single", say("council.single", name=snapshot.names[0]))
         else:
             yield Stage("answers", say("council.answers"))
@@ -112,7 +114,7 @@ class Deliberation:
             yield Notice(say("council.only", n=len(self.answers), m=len(snapshot.members)))
 
     async def debate(self) -> AsyncGenerator[Event, None]:
-        """One round: a devil's advocate speaks against all answers, then each member may change its own."""
+        """One round of debate: a devil's advocate attacks all answers, then each member may change its own."""
         snapshot, say, answers = self.snapshot, self._say, self.answers
         yield Stage("debate", say("council.debate"))
         prompts, texts = self.prompts(), [answers[seat] for seat in self.shuffled_seats("attack", 1)[0]]
@@ -151,9 +153,9 @@ class Deliberation:
                 yield Status(say("council.revising"), replies_done, len(calls))
 
     async def vote(self) -> AsyncGenerator[Event, None]:
-        """Stage 2: each judge ranks the answers under letters, in an order of its own."""
+        """Stage 2: each judge ranks the answers, which it sees under letters and in an order of its own."""
         snapshot, say, answers = self.snapshot, self._say, self.answers
-        # Who could not answer is not asked to judge: it would most likely fail again, for the same money.
+        # A member that could not answer is not asked to judge: it would probably fail again, at the same cost.
         judges = [seat for seat in snapshot.judges if seat in answers]
         yield Stage("ballots", say("council.ballots" if judges else "council.compared"))
         votes: list[Vote]
@@ -205,8 +207,8 @@ class Deliberation:
                 if reason:
                     wrong[reply.seat] = reason
                 yield Status(say("council.judging"), len(cast), len(judges))
-        # All repairs begin once all ballots are there: the engine numbers steps as they begin, and must find
-        # them in the same order after a crash.
+        # Repairs begin after all ballots have arrived: the engine numbers steps as they begin, and must find them in
+        # the same order after a crash.
         repairs: dict[str, Call] = {}
         for seat in sorted(wrong):
             step = f"ballot-{seat + 1}-again"
@@ -218,19 +220,19 @@ class Deliberation:
             async for reply in replies:
                 first = cast[reply.seat]
                 newer, _ = _read(reply, len(answers))
-                # Of two parts of an order the longer one, of two that are as long the newer.
+                # Of two partial orders the longer one counts; of equal ones the newer.
                 reading = max(newer, first.reading, key=_worth)
                 cast[reply.seat] = replace(first, again=reply, reading=reading)
         self.ballots = [cast[seat] for seat in sorted(cast)]
 
     def prompts(self) -> CouncilPrompts:
-        """What the members are told, with what has been found out."""
+        """The members' prompts, with the findings of the research."""
         return CouncilPrompts(
             self.snapshot, {name: finding.text for name, finding in self.findings.items() if finding.usable}
         )
 
     def shuffled_seats(self, whom: str, readers: int) -> list[list[int]]:
-        """The seats with an answer as each reader sees them, in an order that says nothing."""
+        """The seats with an answer in the order in which each reader sees them, which carries no information."""
         return rotation.display_orders(f"{self._run.id} {whom}", readers, list(self.answers))
 
     def _member(self, seat: int, step: str, prompt: Prompt) -> Call:
@@ -241,7 +243,7 @@ class Deliberation:
     async def _reply(
         self, role: str, step: str, prompt: Prompt, chain: tuple[str, ...], within: float, seat: int
     ) -> Reply:
-        """Ask a model; a failed call is a reply, too. `within` are seconds."""
+        """Ask a model; a failed call also gives a reply. `within` is in seconds."""
         began = time.monotonic()
         try:
             answer = await self._models.ask(self._run, role, step, prompt, chain=chain, within=within)
@@ -268,9 +270,9 @@ class Deliberation:
         )
 
     async def _replies(self, calls: Mapping[str, Call]) -> AsyncGenerator[Reply, None]:
-        """Make all calls, each as the step it is keyed by; yield each reply as soon as it is there."""
+        """Make all calls, each as the step with its key; yield each reply when it arrives."""
         began = time.time()
-        # The engine numbers steps as they begin, and tasks begin in the order they were made.
+        # The engine numbers steps as they begin, and tasks begin in the order of their creation.
         tasks = [asyncio.ensure_future(self._run.step(name, call, Reply)) for name, call in calls.items()]
         waiting = set(tasks)
         try:
@@ -286,15 +288,15 @@ class Deliberation:
         finally:
             for task in tasks:
                 task.cancel()
-            # No task outlives the stage, or fails unobserved.
+            # No task may outlive the stage, or fail unnoticed.
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _worth(reading: Reading) -> tuple[bool, int]:
-    """How much an order says: one that was read from mentions only less than any other."""
+    """The sort key of an order: one that was read from mentions counts less than any other."""
     return reading.source in ("schema", "ranking"), len(reading.ranking)
 
 
 def _read(reply: Reply, answers: int) -> tuple[Reading, str]:
-    """A ballot, and why it should be asked for again; "" also where there is no use in that."""
+    """The ballot in a reply, and why it should be asked for again; "" also where that would be useless."""
     return ballots_.read(reply.text, answers) if reply.usable else (Reading(), "")

@@ -1,4 +1,4 @@
-"""Reads diagrams whose arrows say who is better than whom, as sentences."""
+"""Reads diagrams whose arrows say which response is better, as sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from bot.works.council.ballot_words import NOUNS
 
 DRAWN = re.compile(r"\s*[`~]{3,}\s*(?:mermaid|dot|graphviz)\b", re.IGNORECASE)
-"""The first line of a block that is a diagram."""
+"""The first line of a block with a diagram."""
 _BETTER = r"(?:better|beats?|stronger|preferred|wins?|defeats?|outranks?|ahead|above|superior)\b"
 _FORWARD = re.compile(
     rf"\b(?:arrows?|edges?)\W{{1,4}}(?:\w{{1,12}}\W{{1,3}}){{0,3}}?(?:means?|stands? for|reads?|says?|is)\W{{1,4}}"
@@ -29,12 +29,13 @@ _CALLED = re.compile(rf"(?:(?:{NOUNS})[ _-]?)?([A-L])", re.IGNORECASE)
 _ABOUT_ONE = re.compile(rf"\W*(?:(?:{NOUNS})\s*)?[A-L](?![\w'’])", re.IGNORECASE)
 _NAMES = re.compile(rf"\b(?i:{NOUNS})\s+[A-L](?!\w)")
 _MOST, _LONGEST = 60, 400
-"""Lines of a diagram, and characters of a line."""
+"""The maximum number of a diagram's lines, and of characters in a line."""
 
 
 def comparisons(diagram: str, words: str) -> str:
-    """ "C[Response C] --> B" as "Response C > Response B", a line for each arrow; "" where the last of the judge's own
-    `words` before it that are about no single response do not say that an arrow goes from the better one.
+    """The arrows as text: "C[Response C] --> B" as "Response C > Response B", one line for each. Returns "" unless the
+    judge's last own `words` before the diagram, apart from those about single responses, say that arrows start at the
+    better one.
     """
     about_all = [line for line in words.split("\n") if line.strip() and not _ABOUT_ONE.match(line)]
     explained = about_all[-1] if about_all else ""

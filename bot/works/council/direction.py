@@ -1,6 +1,6 @@
-"""Reads in which direction a judge says that it will list the responses, in a sentence above its list.
+"""Reads the direction in which a judge says that it will list the responses, in a sentence above its list.
 
-What is not certain is "unsure": a list below it is not read.
+Uncertain cases are "unsure": a list below them is not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EXPLICIT = re.compile(
     rf"|위|등|位|名)|\d{{1,2}}(?:{COUNTER})?\.?\s*(?:{RANKS})(?!\w))",
     re.IGNORECASE,
 )
-"""A number before a response that can be nothing but its place."""
+"""A number before a response that can only be its place."""
 _BEGIN = r"(?<![^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
 _BETWEEN = (
     r"(?:(?!\b(?:and|or|vs|e|(?<!para )o|y|u|et|ou|und|oder|en|of|i|lub|и|или|ve|veya)\b)[^.;:,\n]){0,30}?"
@@ -65,16 +65,16 @@ DOUBTFUL = re.compile(
     r"|instruct\w*|li|leí|gelesen|lu|letto)\b",
     re.IGNORECASE,
 )
-"""What says that the list is perhaps in another direction: denied, of the reading, or what another wants."""
+"""Signs that the list may have another direction: a denial, a direction of reading, or somebody else's wish."""
 _QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`")
 _NEAR = 5
-"""Lines without a response that may stand between the sentence and its list."""
+"""How many lines without a response may come between the sentence and its list."""
 _SHORTEST, _LONGEST = 3, 400
-"""Characters of a line that may announce a direction."""
+"""The minimum and maximum length of a line that may announce a direction."""
 
 
 def direction(line: str) -> str:
-    """ "up" (from the worst to the best), "down", "unsure", or "" for a line that says nothing of it."""
+    """Returns "up" (from the worst to the best), "down", "unsure", or "" for a line that says nothing about it."""
     if not _SHORTEST <= len(line) <= _LONGEST:
         return ""
     line = _QUOTATION.sub(" ", marked(line))
@@ -87,7 +87,7 @@ def direction(line: str) -> str:
 
 
 def announced(lines: Sequence[str], start: int) -> str:
-    """The `direction` that the judge announces above its list, unless it has spoken of a response since then."""
+    """The `direction` that the judge announces above its list, unless it mentions a response in between."""
     near = 0
     for line in reversed(lines[:start]):
         if line == QUOTED or near >= _NEAR:
@@ -102,6 +102,6 @@ def announced(lines: Sequence[str], start: int) -> str:
 
 
 def explained(lines: Sequence[str], end: int) -> bool:
-    """Whether the line behind a list says that it may not begin with the best."""
+    """Whether the line after a list says that it may not begin with the best."""
     behind = next((line for line in lines[end + 1 :] if line.strip() and line != QUOTED), "")
     return direction(behind) in ("up", "unsure")

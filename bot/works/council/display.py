@@ -1,7 +1,7 @@
-"""`council show` and `council export`: shows a past council to those who could see it.
+"""`council show` and `council export`: shows a past council to those who were able to see it.
 
-That is whoever asked it, anywhere in its space, and everybody in the place where it was asked: a private council
-is in a place of its own. With what is offered while somebody types a verb of the council.
+These are the person who asked, anywhere in its space, and everybody in the place where it was asked: a private council
+has a place of its own. Also has the completions for verbs of the council.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
 
 WHAT = ("answers", "ballots", "key", "research")
-"""The parts of a council that `show` takes; of the first two also those of one seat."""
+"""The parts of a council that `show` accepts; the first two also for one seat."""
 
 OF_A_SEAT = ("answers", "ballots")
 
@@ -30,7 +30,7 @@ ALL = "all"
 
 
 class Display:
-    """The verbs "show" and "export", from stored councils alone."""
+    """The verbs "show" and "export", which read only stored councils."""
 
     def __init__(
         self, councils: Councils, sessions: Sessions, zone: Callable[[Request], Awaitable[tzinfo]]
@@ -40,11 +40,11 @@ class Display:
         self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show a stored council. Raises UserError where there is none, or none that this person may see here."""
+        """Show a stored council. Raises UserError if there is none, or none that this person may see here."""
         request, say = run.request, words(run.request.locale)
         part, seat = ("export", None) if request.verb == "export" else _what(request.text)
-        # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
-        # kept in one place only, so that taking it back leaves nothing.
+        # The choice comes first and is stored: after a crash another council may be the newest. The council's words are
+        # stored in one place only, so that withdrawing them leaves nothing.
         run_id = await run.step("council", lambda: self._find_run(request), str)
         council = await self._councils.get(request.place.space, run_id)
         if council is None:
@@ -53,7 +53,7 @@ class Display:
         council = replace(council, row=replace(council.row, created_at=began))
         title = markdown.title(council)
         as_page = request.options.get("as") == "html"
-        # Megabytes at the worst: eight members with all that they thought.
+        # The page may have megabytes: eight members with all their reasoning.
         if as_page:
             called = await self._sessions.title(request.place.space, run_id) or title
             text = await asyncio.to_thread(page.whole, council, called, say)
@@ -80,7 +80,7 @@ class Display:
         named = await self._councils.named(place.space, alias)
         councils = [await self._councils.get(place.space, run_id) for run_id in named]
         visible = [council for council in councils if council is not None and may_see(request, council)]
-        # Of several that end alike, the one of this place is meant.
+        # Of several with the same ending, prefer the one from this place.
         visible = [council for council in visible if _is_here(request, council)] or visible
         if not visible:
             raise UserError("council_show.unknown", run=alias[:40])
@@ -91,7 +91,7 @@ class Display:
 
 
 def may_see(request: Request, council: Council) -> bool:
-    """Whether this person, in this place, may look into the council."""
+    """Whether this person may see the council in this place."""
     row, place = council.row, request.place
     own = (row.platform, row.author_id) == (place.platform, request.author.id)
     return row.space == place.space and (own or _is_here(request, council))
@@ -131,7 +131,7 @@ def _text(council: Council, part: str, seat: int | None, say: Words) -> str:
 
 
 def research(categories: Sequence[str], typed: str) -> list[str]:
-    """Completions of the last category typed, without those named before it."""
+    """Completions of the last category in a typed list, without those named before it."""
     before, comma, last = typed.rpartition(",")
     named = [name.strip() for name in before.split(",")]
     offered = categories if comma else [ALL, *categories]
@@ -140,6 +140,6 @@ def research(categories: Sequence[str], typed: str) -> list[str]:
 
 
 def what_to_show(seats: int, typed: str) -> list[str]:
-    """What `council show` takes: of everybody, then of one of `seats` members, counted from 1."""
+    """Completions for `council show`: the parts of everybody, then those of each of `seats` members, counted from 1."""
     numbered = [f"{part} {seat}" for part in OF_A_SEAT for seat in range(1, seats + 1)]
     return [part for part in (*WHAT, *numbered) if part.startswith(typed.lstrip().lower())]

@@ -1,6 +1,6 @@
-"""Estimates the cost of a council before it begins: each call's input, and what it usually writes.
+"""Estimates the cost of a council before it begins: each call's input, and its usual output.
 
-Knows prices only through whom it asks. A guess: what is really spent is counted by the ledger, and capped there.
+Asks `Models` for prices. This is a guess; the ledger counts and limits the real cost.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
 
 TASK_TOKENS = 300
-"""Tokens of the instructions of one task."""
+"""The tokens of one task's instructions."""
 
 ANSWER_TOKENS = 600
 CRITIQUE_TOKENS = 80
 VERDICT_TOKENS = 800
-"""Tokens of a usual answer, critique and verdict: a quarter to half of a page."""
+"""The tokens of a usual answer, critique and verdict: a quarter to half a page."""
 
 TOKENS_PER_WORD = 1.6
-"""Tokens of a word of a finding or an attack, which are about as long as they may be."""
+"""Tokens for each word of a finding or an attack, which are usually about as long as allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Dollars for `calls` calls; `unpriced` are the models of which no price is known."""
+    """Dollars for `calls` calls; `unpriced` are the models without a known price."""
 
     calls: int
     usd: Decimal
@@ -40,14 +40,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Of the council as it was asked for, and of the cheaper ways to ask."""
+    """The estimate of the requested council, and of the cheaper levels."""
 
     asked: Estimate
     cheaper: list[tuple[Level, Estimate]] = field(default_factory=list)
 
 
 async def estimates(snapshot: Snapshot, models: Models, mini: int) -> Estimates:
-    """The council's, and where it has more members than a cheaper level, that level's too."""
+    """The estimate of the council and, if it has more members than a cheaper level, of that level."""
     cheaper: list[tuple[Level, Estimate]] = []
     if snapshot.level == "full" and len(snapshot.members) > mini:
         cheaper.append(("mini", await _estimate(_fewer(snapshot, mini), models)))
@@ -68,7 +68,7 @@ async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
         calls += 1
         try:
             price = await models.price("council", model, Usage(input_tokens, output_tokens))
-        except UserError:  # its provider is unknown, which the call will say
+        except UserError:  # its provider is unknown, which the call itself reports
             price = None
         if price is None:
             unpriced[model] = None
@@ -78,7 +78,7 @@ async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
 
 
 def _calls(snapshot: Snapshot) -> Iterator[tuple[str, int, int]]:
-    """Each call's model, the tokens that it reads, and those that it usually writes."""
+    """Each call's model, its input tokens, and its usual output tokens."""
     members = len(snapshot.members)
     answer = min(ANSWER_TOKENS, snapshot.tokens)
     question = text_tokens(snapshot.question)

@@ -1,6 +1,6 @@
 """Reads the ranking of a judge that wrote no JSON: the list under its FINAL RANKING, in any usual form.
 
-Knows lines, not quotations: `judge_text` has removed those. What is not certain is not read.
+Knows lines but no quotations, which `judge_text` has removed. What is uncertain is not read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NEUTRAL = re.compile(
     r"|由|到|至|从|從|按|的|质量|質量|质|質|顺序|次序|順序|順番|顺|から|順|へ|まで|の|に|부터|순서|순으로|순|것",
     re.IGNORECASE,
 )
-"""What a header may say of its list without changing what it means."""
+"""What a header may say about its list without changing its meaning."""
 _READS = re.compile(r"\b(?:should|to|must) (?:now )?(?:read|be)[ :]+(?P<order>[A-Z]\b[^.]*\.?)\s*$")
 """The end of a correction: "so it should read D, B, C, A"."""
 _GOOD = rf"{BESTS}|sehr gut|very good|excellent|perfect|muito bo[ma]|excelente|muy bien|très bien|ottimo|eccellente"
@@ -81,7 +81,7 @@ _LEGEND = re.compile(
     rf"|{_BAD})\w*\s*(?:=|:|→|is|é|gets|receives|recebe|recibe)\s*(?P<b>\d{{1,2}})",
     re.IGNORECASE,
 )
-"""What a header says of one figure: "4 = best"."""
+"""A header's explanation of one figure: "4 = best"."""
 _COUNTS = (
     "2|two|duas|dois|dos|deux|zwei|due|twee|dwie|две|два|iki",
     "3|three|três|tres|trois|drei|tre|drie|trzy|три|üç",
@@ -95,20 +95,20 @@ _TOP = re.compile(
     rf"(?:(?:top|топ|トップ|ilk|en iyi)[ -]?(?P<count>{'|'.join(_COUNTS)}))[ ]*(?:[:=]|-+[ ]|$)",
     re.IGNORECASE,
 )
-"""A header of the best, which names no others."""
+"""A header for the best response only."""
 _MOST_HEADERS = 6
-"""Headers that are looked at: each costs a look at the whole text."""
+"""How many headers are checked: each check reads the whole text."""
 _OPENING = 60
-"""Characters of a line that leads to what the judge has to say."""
+"""The maximum length of a line that introduces the judge's words."""
 _SHORT = 3
-"""As many words beside a response are a label for it ("worst of all"), and more are a reason."""
+"""Up to this many words next to a response are a label ("worst of all"), more are a reason."""
 
 
 def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Groups:
-    """The letters under the last header that is the judge's own, best first, those of a tie together; perhaps not
-    all, [] if none. `every`: [] where a line under the header is not read.
+    """The letters under the judge's own last header, best first, ties together; perhaps incomplete, [] if there is
+    none. `every`: [] if any line under the header cannot be read.
 
-    A response that is named twice counts where it stands first, one that does not exist nowhere.
+    A repeated response counts at its first position, and one that does not exist is ignored.
     """
     if order := _corrected(lines, n):
         return order
@@ -153,7 +153,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         if direction(lines[at]) == "down" and [item.numbers for item in items] == [
             [n - at] for at in range(n)
         ]:
-            return []  # points, or places that say the contrary
+            return []  # points, or contrary places
         upwards = way == "up" or any(map(_upwards, ways))
         sign = sign_of(tail if start == at else marked(lines[start])) if start == end else ""
         downwards = not upwards and "down" in (way, direction(lines[at]))
@@ -164,7 +164,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
 
 
 def _corrected(lines: Sequence[str], n: int) -> Groups:
-    """The whole order that the last line gives in place of the judge's own list, which ends right above that line."""
+    """The complete order in the last line, if it corrects the judge's own list right above it."""
     at = max((at for at, line in enumerate(lines) if line.strip()), default=0)
     line = marked(lines[at]) if at and len(lines[at]) <= DIRECTED_CHARS else ""
     match = _READS.search(line)
@@ -182,8 +182,8 @@ def _corrected(lines: Sequence[str], n: int) -> Groups:
 
 
 def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
-    """What the header in a line says of its list, and what stands behind it; None for any other line. The last
-    sentence of all may be one, too.
+    """What the header in a line says about its list, and the text after it; None for any other line. The last sentence
+    of the text may also be a header.
     """
     line = marked(lines[at])
     if not line.strip() or line.count("|") > 1:
@@ -213,7 +213,7 @@ def _header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
 
 
 def _top(line: str) -> int:
-    """How many the judge says that it names: "My top 3"; 0 where it says nothing of the kind."""
+    """How many responses the judge says that it names: "My top 3"; 0 if it does not say."""
     match = _TOP.match(marked(line))
     if match is None:
         return 0
@@ -223,7 +223,7 @@ def _top(line: str) -> int:
 
 
 def _whole(lines: Sequence[str], start: int, end: int, top: int) -> bool:
-    """Whether so many responses are all that is named there, and not merely in the order in which they were shown."""
+    """Whether the list has just this many responses, and not merely in the order in which they were shown."""
     text = "\n".join(_TOP.sub("", marked(line)) for line in lines[start : end + 1])
     letters = re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", text) if start == end else []
     ordered_by_signs = re.search(r"[>→≻<]|\d[.):]", text)
@@ -231,17 +231,17 @@ def _whole(lines: Sequence[str], start: int, end: int, top: int) -> bool:
 
 
 def _both(text: str) -> bool:
-    """Whether it says in which direction it lists: "From worst to best I would say"."""
+    """Whether the text says in which direction it lists: "From worst to best I would say"."""
     return len(text) <= DIRECTED_CHARS and bool(_BEST.search(text) and _WORST.search(text))
 
 
 def is_introduced(lines: Sequence[str], at: int) -> bool:
-    """Whether the line before says that a response speaks, or a block quotation goes on into this line."""
+    """Whether the line before introduces a response's words, or a block quotation continues into this line."""
     return (at > 0 and lines[at - 1] == QUOTED) or introduces(before(lines, at))
 
 
 def inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:
-    """Whether quotation marks are closed here, or behind it, that were opened earlier."""
+    """Whether quotation marks that were opened earlier are closed here or later."""
     head, text, tail = ("\n".join(part) for part in (lines[:at], lines[at : end + 1], lines[end + 1 :]))
     for opened, closed in ("“”", "«»"):
         around = head.rfind(opened) > head.rfind(closed) and 0 <= tail.find(closed) < (tail + opened).find(
@@ -253,8 +253,8 @@ def inside_quotes(lines: Sequence[str], at: int, end: int) -> bool:
 
 
 def too_early(lines: Sequence[str], at: int, end: int) -> bool:
-    """Whether responses are spoken of afterwards that were not spoken of before: the judge was not yet done, so
-    that the ranking is one that it quotes. What begins with the ranking quotes nothing yet.
+    """Whether later text mentions responses that were not mentioned before: then the judge was not finished, and the
+    ranking is a quotation. A text that begins with the ranking has not quoted anything yet.
     """
     earlier = {letter for line in lines[:at] for letter in [*named(line), heading(line)]}
     text_before = any(line.strip() and not _opens(line) for line in lines[:at])
@@ -262,12 +262,12 @@ def too_early(lines: Sequence[str], at: int, end: int) -> bool:
 
 
 def contrary(items: Sequence[Item]) -> bool:
-    """Whether the first of a list is said to be the worst, and the last to be the best."""
+    """Whether the list calls its first item the worst, and its last the best."""
     return len(items) > 1 and bool(_WORST.search(items[0].remark) and _BEST.search(items[-1].remark))
 
 
 def _opens(line: str) -> bool:
-    """Whether a line is a heading, or no more than "Here is my evaluation:"."""
+    """Whether a line is a heading, or only an opening such as "Here is my evaluation:"."""
     mine = len(line) < _OPENING and line.rstrip().endswith(":") and MINE.search(line)
     return line.startswith("#") or bool(mine and not SAYS.search(line))
 
@@ -278,7 +278,9 @@ def _upwards(how: str) -> bool:
 
 
 def better_figure(how: str) -> int | None:
-    """Whether a header's legend makes the smaller (-1) or the larger (1) figure the better one; None without one."""
+    """Whether a header's legend says that the smaller (-1) or the larger (1) figure is better; None without a
+    legend.
+    """
     best, worst = None, None
     for match in _LEGEND.finditer(how) if re.search(r"\d", how) else ():
         figure = int(match["a"] or match["b"])
@@ -294,7 +296,9 @@ def better_figure(how: str) -> int | None:
 
 
 def _by_legend(items: Sequence[Item], n: int, better: int) -> Groups:
-    """By the figures, as the header explains them; [] where a response has none, or not each stands there once."""
+    """The order of the figures, as the header explains them; [] if a response has none, or not every response occurs
+    once.
+    """
     figures = [item.numbers[0] if item.numbers else figure_of(item.remark) for item in items]
     letters = sorted(letter for item in items for letter in item.letters)
     if None in figures or letters != [chr(ord("A") + at) for at in range(n)]:
@@ -322,7 +326,7 @@ def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
 
 
 def _unread(items: Sequence[Item], letters: Sequence[str]) -> bool:
-    """Whether a response that is missing has its place among these, in a form that is not read."""
+    """Whether a missing response has its place among these, in a form that is not read."""
     missing = set(letters) - {letter for item in items for letter in item.letters}
     beside = " ".join(item.remark for item in items if len(item.remark.split()) <= _SHORT)
     numbers = [float(item.numbers[0]) for item in items for _ in item.letters if item.numbers]
@@ -333,7 +337,9 @@ def _unread(items: Sequence[Item], letters: Sequence[str]) -> bool:
 
 
 def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
-    """Where a letter is missing, those before one that comes again or was not shown: it may stand for the other."""
+    """If a letter is missing, the items before one that is repeated or was not shown, since that one may stand for
+    it.
+    """
     letters_seen: set[str] = set()
     items_kept = []
     for item in items:
@@ -345,12 +351,12 @@ def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
 
 
 def _labelled(item: Item, word: re.Pattern[str]) -> bool:
-    """Whether the few words beside a response are this one."""
+    """Whether the few words next to a response match this pattern."""
     return len(item.remark.split()) <= _SHORT and word.search(item.remark) is not None
 
 
 def by_number(items: Sequence[Item]) -> list[Item]:
-    """In the order of their numbers, of equal ones as a tie; all with the same number stand as written."""
+    """In the order of their numbers, with equal ones as a tie; as written if all have the same number."""
     letters_seen: set[str] = set()
     first = []
     for item in items:

@@ -1,4 +1,4 @@
-"""Formats a council's stages: an answer as it arrives, the count of the votes in plain words, the bill. Pure."""
+"""Formats a council's stages: an answer as it arrives, the result of the vote in plain words, the cost. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from bot.words import Words
 from bot.works.council.values import Ballot, Reply, Snapshot, Standing, Tally, groups
 
 WHOLE = 1_200
-"""An answer of at most so many characters is shown whole in its stage."""
+"""The maximum length of an answer that is shown whole in its stage."""
 
 EXCERPT = 800
-"""Characters that are shown of a longer answer; a button shows all of it."""
+"""The length of a longer answer's excerpt; a button shows the whole answer."""
 
 AGREE = ((0.7, "strong"), (0.5, "some"), (0.0, "little"))
-"""From which Kendall's W on judges agree strongly, somewhat, hardly (Schmidt 1997, "Managing Delphi surveys using
-nonparametric statistical techniques", has .5 for moderate and .7 for strong agreement)."""
+"""The values of Kendall's W from which judges agree strongly, somewhat, hardly (Schmidt 1997, "Managing Delphi surveys
+using nonparametric statistical techniques", has .5 for moderate and .7 for strong agreement).
+"""
 
 _FENCE = re.compile(r"((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})[^`]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a run has used: `tokens` of all kinds, dollars where prices are known. `seats` by seat."""
+    """The usage of a run: `tokens` of all kinds, dollars where prices are known. `seats` by seat."""
 
     tokens: int = 0
     usd: Decimal = Decimal(0)
@@ -41,22 +42,22 @@ def whole(text: str) -> str:
 
 
 def closing(text: str) -> str:
-    """The line that ends the block of code that `text` leaves open; "" where it leaves none."""
+    """The line that closes the code block that `text` leaves open; "" if it leaves none open."""
     opened: re.Match[str] | None = None
     for line in text.split("\n"):
         if opened and ">" in opened[1] and not line.lstrip().startswith(">"):
-            opened = None  # with the quotation in which it stands
+            opened = None  # including the quotation around it
         bare = line.lstrip("> \t").rstrip()
         if opened is None:
             opened = _FENCE.fullmatch(line)
         elif len(bare) >= len(opened[2]) and not bare.strip(opened[2][0]):
             opened = None
-    # In the same quotation or item of a list, which the marks at the beginning of a line would leave.
+    # In the same quotation or list item; repeating the marks at the beginning of the line would leave it.
     return "" if opened is None else "\n" + re.sub(r"[^\s>]", " ", opened[1]) + opened[2]
 
 
 def excerpt(text: str, say: Words) -> str:
-    """An answer as a quotation; of a long one the beginning, up to a paragraph, a sentence or a word."""
+    """An answer as a quotation; for a long one, its beginning, up to a paragraph, a sentence or a word."""
     text = text.strip()
     if len(text) <= WHOLE:
         return quoted(whole(text))
@@ -69,12 +70,12 @@ def excerpt(text: str, say: Words) -> str:
 
 def quoted(text: str) -> str:
     """The text as a quotation, so that it cannot pose as another member's or as a stage of the bot's."""
-    # Every kind of line end: one that is not split at here might be one for whoever shows it.
+    # Split at every kind of line end: a platform may show one as a line end that is not split here.
     return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
 
 
 def answered(reply: Reply, name: str, say: Words) -> str:
-    """A member's answer, or why there is none, as a block of the stage."""
+    """A member's answer, or the reason why there is none, as a block of the stage."""
     head = say("council.member", name=name, seconds=f"{reply.seconds:.0f}")
     if not reply.usable:
         return f"{head}\n\n*{failure(reply, say)}*\n\n"
@@ -85,13 +86,13 @@ def answered(reply: Reply, name: str, say: Words) -> str:
 def failure(reply: Reply, say: Words) -> str:
     """Why a call failed, in a sentence."""
     if reply.fault:
-        # Kept as text; a number picks the singular or the plural.
+        # The values are stored as text; a number selects the singular or the plural.
         return say(reply.fault, **{name: int(v) if v.isdecimal() else v for name, v in reply.values.items()})
     return say("council.refused" if reply.finish == "refusal" else "council.empty")
 
 
 def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
-    """How one judge voted, by names, best first."""
+    """One judge's vote with names, best first."""
     judge = names[ballot.seat]
     last = ballot.again or ballot.first
     if not ballot.reading.ranking:
@@ -105,8 +106,7 @@ def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
 
 
 def table(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """The standings as a Markdown table, with the votes counted per rank, and the count that does not decide
-    where it differs."""
+    """The standings as a Markdown table, with the votes for each rank, and the other count where it differs."""
     heads = [say(f"council.column_{column}") for column in ("place", "answer", "points", "rank", "votes")]
     has_other = any(
         standing.other is not None and standing.other != standing.score for standing in tally.standings
@@ -128,7 +128,7 @@ def table(tally: Tally, names: Sequence[str], say: Words) -> str:
 
 
 def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """What the figures mean, a sentence each."""
+    """The meaning of the figures, one sentence each."""
     sentences = [say("council.votes", n=tally.ballots, voices=f"{tally.effective:.1f}")]
     if tally.abstained:
         sentences.append(say("council.abstained", n=tally.abstained))
@@ -145,7 +145,7 @@ def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
 
 
 def winners(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """Who is first, or shares the first place, or that nobody is."""
+    """The winner, or those who share the first place, or that there is none."""
     if not tally.first:
         return say("council.none_first")
     key = "council.winner" if len(tally.first) == 1 else "council.winners"
@@ -153,7 +153,7 @@ def winners(tally: Tally, names: Sequence[str], say: Words) -> str:
 
 
 def footer(snapshot: Snapshot, bill: Bill, answers: int, ballots: int, seconds: float, say: Words) -> str:
-    """n of m, tokens, cost and time."""
+    """The footer: n of m answers, tokens, cost and time."""
     parts = [say("council.answered", n=answers, m=len(snapshot.members))]
     if ballots:
         parts.append(say("council.voted", n=ballots))
@@ -168,7 +168,7 @@ def footer(snapshot: Snapshot, bill: Bill, answers: int, ballots: int, seconds: 
 
 
 def dollars(usd: Decimal, say: Words) -> str:
-    """An amount as people write it, or that it was free."""
+    """An amount in people's notation, or a note that it was free."""
     if not usd:
         return say("council.free")
     below = usd < Decimal("0.0001")
@@ -190,5 +190,5 @@ def _figure(value: float | None) -> str:
 
 
 def place_of(standings: Sequence[Standing], seat: int) -> Standing | None:
-    """How the answer of a seat fared, None for one that was not judged."""
+    """The standing of a seat's answer, None for one that was not judged."""
     return next((standing for standing in standings if standing.seat == seat), None)

@@ -1,7 +1,7 @@
-"""A judge's own text: without its reasoning, and without its quotations from the responses.
+"""A judge's own text, without its reasoning and without its quotations from the responses.
 
-A response may forge a ranking and a judge may quote it, so that quotations are left out before anything is
-read. Knows no ranking.
+A response may forge a ranking and a judge may quote it, so quotations are removed before anything is read. Knows no
+ranking.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bot.works.council.places import ordinal
 from bot.works.council.rows import with_bars
 
 QUOTED = "\0"
-"""The line that stands for lines that are quoted."""
+"""A line that stands for quoted lines."""
 
 _UNKNOWN = re.compile(
     r"^[^\w\n]{0,12}(?:\d{1,2}[^\w\n]{1,4})?(?P<noun>[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2})[ -](?P<letter>[A-Z])(?![\w'’])",  # noqa: E501
@@ -46,7 +46,7 @@ _EXAMPLE = re.compile(
     r"|przykład|пример|örnek|예시|형식|形式|格式|例|उदाहरण|مثال",
     re.IGNORECASE,
 )
-"""What a judge says before it repeats the example that it was given."""
+"""A judge's words before it repeats the example from its prompt."""
 _ASKED = re.compile(
     r"\b(?:asked for|such as|for (?:example|instance)|e\.g\.|required format is|por ejemplo"
     r"|por exemplo|par exemple|zum beispiel"
@@ -72,7 +72,7 @@ _FOLLOWING = re.compile(
 )
 """A sentence that announces a quotation without a colon at its end."""
 _SAYS_LAST = re.compile(rf"(?:{SAYS.pattern})(?: \w{{1,12}}){{0,2}}$", re.IGNORECASE)
-"""Half a sentence that does so."""
+"""Half a sentence that announces a quotation."""
 _PRONOUN = re.compile(r"\W*(?:it|this|that|one of them|ela?|isso|esta|él|elle|il|sie|er)\b", re.IGNORECASE)
 FINAL_RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 MINE = re.compile(
@@ -92,9 +92,9 @@ _QUOTES = re.compile(
     r"|\b(?:like this|as follows|verbatim|i quote|the following)\b|[\"“«]",
     re.IGNORECASE,
 )
-"""What makes of the rest of a line a quotation."""
+"""Words that make the rest of a line a quotation."""
 _GOES_ON = re.compile(r"\s*(?:[,\"'”»’]|;\s*\S)|\s+[a-zà-ÿ]")
-"""What follows a quotation within a sentence."""
+"""Text that continues a sentence after a quotation."""
 _MARKS = str.maketrans({
     "🥇": "1st ", "🥈": "2nd ", "🥉": "3rd ", "🔟": "10. ", "🏆": None, "🏅": "- ", "🎖": "- ", "\ufe0f": None,
     "\u20e3": ". ", "⟦": "[", "⟧": "]",
@@ -107,7 +107,7 @@ _AFTER_BRONZE = re.compile(
     r"(🥉[^\n]*\n[ \t]*(?:[-*][ \t]+)?)[\u2600-\u27bf\U0001f300-\U0001f946\U0001f94a-\U0001faff]\ufe0f?"
     r"[ \t]*(?=[^\W\d_]|\*)"
 )
-"""A picture in the list of the three medals, which is the fourth place."""
+"""A pictogram in the list of medals, which marks the fourth place."""
 _INWARDS = re.compile(r"(?<![^\s(\[*_—–-])»(?=\S)([^«»]*)(?<=\S)«(?=[\s.,;:!?)\]*_—–-]|$)")
 """A quotation between guillemets that point inwards, as in German."""
 _HTML = re.compile(
@@ -117,7 +117,7 @@ _HTML = re.compile(
 )
 _RANKING_TAG = re.compile(rf"(?:(?:{FINALS})[_-]?)?(?:{RANKINGS})(?:[_-]?(?:{FINALS}))?", re.IGNORECASE)
 _PARAMETER = re.compile(r"<\w+\s[^<>\n]*?\bname=[\"']?([\w-]+)")
-"""The name of what a call in tags hands over."""
+"""The name of an argument in a call with tags."""
 _PLACE_TAG = re.compile(
     r"\s*<(?P<name>[a-z][\w-]*)(?P<rest>[^<>]*)>(?P<text>[^<>]*)</(?P=name)\s*>", re.IGNORECASE
 )
@@ -127,18 +127,18 @@ _RESPONSE_TAG = re.compile(
     r"response|answer|candidate|quote|blockquote|q|cite|system|user|assistant|\w*output\w*", re.IGNORECASE
 )
 _NEAR, _NEAR_CHARS = 24, 2_000
-"""Pieces and characters before a block among which the line is that introduces it."""
+"""How many pieces and characters before a block may contain the line that introduces it."""
 _MOST_QUOTED = 50
-"""Brackets in quotations that are not closed: each costs a look at the rest of the text."""
+"""How many unclosed brackets in quotations are handled: each check reads the rest of the text."""
 _MOST_PIECES = 3_000
-"""Of a text that is in more pieces than this, nothing is read."""
+"""The maximum number of pieces in a text that is read."""
 _DEEPEST = 4
-"""Blocks within blocks that are looked into."""
+"""How many levels of nested blocks are searched."""
 
 
 @dataclass(slots=True)
 class Own:
-    """A judge's own text, and the objects in it, each with where it stands in that text."""
+    """A judge's own text, and the objects in it, each with its position in that text."""
 
     text: str = ""
     objects: list[tuple[int, str]] = field(default_factory=list)
@@ -150,7 +150,9 @@ class Own:
 
 
 def _with_nouns(text: str) -> str:
-    """Where lines begin with "Vastaus A", "Vastaus B", "Vastaus C", that word is what the judge calls a response."""
+    """Adds nouns: if lines begin with "Vastaus A", "Vastaus B", "Vastaus C", the judge uses that word for a
+    response.
+    """
     letters: dict[str, set[str]] = {}
     for match in _UNKNOWN.finditer(text):
         letters.setdefault(match["noun"], set()).add(match["letter"])
@@ -163,14 +165,14 @@ def _with_nouns(text: str) -> str:
 
 
 def own(text: str) -> Own:
-    """What a judge says itself: QUOTED in place of block quotations, tags and fenced blocks, and nothing in place of
+    """The judge's own words: with QUOTED in place of block quotations, tags and fenced blocks, and nothing in place of
     objects.
 
-    A block that ends the whole text is the judge's own, unless the line before introduces it as a response's. An
-    object in a block further up may be its ballot, too, with the same exception. Thoughts are cut off where they
-    begin the text; later tags of the kind are quoted from somewhere.
+    A block that ends the text is the judge's own, unless the line before introduces it as a response's. An object in an
+    earlier block may also be its ballot, with the same exception. Thoughts at the beginning of the text are removed;
+    later tags of that kind are quotations.
     """
-    if text.lstrip().startswith('"'):  # all of it as one string of JSON
+    if text.lstrip().startswith('"'):  # the whole text is one JSON string
         with suppress(ValueError):
             text = str(json.loads(text))
     text = latin(_LINE_ENDS.sub("\n", characters(text)).strip())
@@ -258,7 +260,7 @@ def _scanned(text: str, depth: int = 0) -> Own:
 
 
 def _without_place_tags(text: str) -> str:
-    """ "<first>C</first>" or '<item rank="1">C</item>' as "1. C", where there is nothing but such tags."""
+    """Writes "<first>C</first>" or '<item rank="1">C</item>' as "1. C", if there are only such tags."""
     if _PLACE_TAG.sub("", text).strip():
         return text
     lines: list[str] = []
@@ -270,13 +272,13 @@ def _without_place_tags(text: str) -> str:
 
 
 def _in_quotation(text: str, at: int) -> bool:
-    """Whether quotation marks are open before this place, in its line."""
+    """Whether quotation marks are open before this position, in its line."""
     line = text[text.rfind("\n", 0, at) + 1 : at].replace('\\"', "")
     return line.count('"') % 2 == 1 or line.rfind("“") > line.rfind("”")
 
 
 def _labels_in(line: str) -> set[str]:
-    """The responses that a line names, also by a letter that can be no word."""
+    """The responses that a line names, including by a letter that cannot be a word."""
     return {*named(line), *re.findall(r"(?<![\w'’])[B-HJ-Z](?=['’]s\b|\W|$)", line)}
 
 
@@ -289,15 +291,16 @@ def without_thoughts(text: str) -> str:
     if half is None or _in_quotation(text, half.start()):
         return text
     line = text[text.rfind("\n", 0, half.start()) + 1 : half.start()]
-    if _QUOTE.match(line):  # the rest of the line is quoted, too
+    if _QUOTE.match(line):  # the rest of the line is also quoted
         return "…\n" + text[half.end() :].partition("\n")[2]
-    # What goes on in the middle of a line begins none, so that no header can stand there.
+    # A continuation in the middle of a line does not begin one, so that no header can be there.
     return ("… " if line.strip() else "…\n") + text[half.end() :]
 
 
 def introduces(line: str) -> bool:
-    """Whether what follows this line is said to be a response's: "Response B writes:", or "Response B contained the
-    following, which I ignored.". A line that ends with "Here is my vote:" introduces the judge's own."""
+    """Whether the next text is said to be a response's: "Response B writes:", or "Response B contained the following,
+    which I ignored.". A line that ends with "Here is my vote:" introduces the judge's own words.
+    """
     said, _, last = line.rstrip().rpartition(". ")
     if said and _MY_VOTE.fullmatch(last) and not _QUOTES.search(marked(said)):
         return False
@@ -309,8 +312,8 @@ def introduces(line: str) -> bool:
 
 
 def quotes_at(text: str, at: int) -> bool:
-    """Whether the judge quotes what stands there: in quotation marks, a block quotation or a response's tags, after
-    words that introduce a response's, in the middle of a sentence, or before it speaks of further responses.
+    """Whether the judge is quoting at this position: in quotation marks, a block quotation or a response's tags, after
+    words that introduce a response's text, in the middle of a sentence, or before it mentions further responses.
     """
     head, tail = text[:at], text[at:].removeprefix("…")
     *earlier, line = head.split("\n")
@@ -330,7 +333,7 @@ def quotes_at(text: str, at: int) -> bool:
 
 
 def before(lines: Sequence[str], at: int) -> str:
-    """The last line before `at` in which there is something, plain; QUOTED where that was quoted."""
+    """The last non-empty line before `at`, plain; QUOTED if it was quoted."""
     for line in reversed(lines[:at]):
         if line.strip():
             return plain(line)
@@ -338,7 +341,7 @@ def before(lines: Sequence[str], at: int) -> str:
 
 
 def _normal(text: str) -> str:
-    """In the plainest characters: digits of any script as 0 to 9, without signs that cannot be seen."""
+    """The text in the plainest characters: digits of any script as 0 to 9, without invisible characters."""
     if text.isascii() and not {"&", "<"}.intersection(text):
         return text
     text = unicodedata.normalize("NFKC", _AFTER_BRONZE.sub(r"\1 4. ", html.unescape(text)).translate(_MARKS))

@@ -1,7 +1,7 @@
-"""A stored council as Markdown: its answers, its ballots, the key of the letters, or all of it in one file.
+"""A stored council as Markdown: its answers, its ballots, the key of the letters, or everything in one file.
 
-Pure. What a model or a person wrote stands in quotation marks of Markdown, line by line, so that nothing in it
-can end the quotation or begin a part of its own.
+Pure. Text by a model or a person is quoted line by line in Markdown, so that nothing in it can end the quotation or
+begin a section.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ballots(council: Council, say: Words, seat: int | None = None) -> str:
 
 
 def key(council: Council, say: Words) -> str:
-    """Whose answer each judge saw under which letter, and which model sits in each seat."""
+    """Which seat's answer each judge saw under which letter, and the model in each seat."""
     seats = [f"- {_called(seat)}: {code(seat.settings or seat.model)}" for seat in council.seats]
     if not council.ballots:
         return "\n\n".join([say("council_show.no_ballots"), "\n".join(seats)])
@@ -58,7 +58,7 @@ def key(council: Council, say: Words) -> str:
 
 
 def research(council: Council, say: Words) -> str:
-    """What the members were told before they answered."""
+    """The findings that the members received before they answered."""
     findings = _findings(council)
     if not findings:
         return say("council_show.no_research")
@@ -69,13 +69,13 @@ def research(council: Council, say: Words) -> str:
 
 
 def _category(name: str, say: Words) -> str:
-    if name == "attack":  # what the devil's advocate said stands with what was looked into
+    if name == "attack":  # the devil's advocate's attack is stored with the findings
         return say("council_show.attack")
     return _plain(name.replace("_", " ")).capitalize()
 
 
 def whole(council: Council, say: Words) -> str:
-    """The council as a document, with the models' reasoning where they showed any."""
+    """The council as a document, with the models' reasoning where available."""
     parts = [
         f"# {title(council)}",
         facts(council, say),
@@ -97,7 +97,7 @@ def whole(council: Council, say: Words) -> str:
 
 
 def facts(council: Council, say: Words) -> str:
-    """When it was asked, how many answered, who was in the chair and what it judged by, as a list."""
+    """The time, the number of answers, the chair and its criteria, as a list."""
     return "\n".join(_facts(council, say))
 
 
@@ -106,7 +106,7 @@ def question(council: Council, say: Words) -> str:
 
 
 def verdict(council: Council, say: Words) -> str:
-    """The verdict with its dissent, without a title; "" where there is none."""
+    """The verdict with its dissent, without a title; "" if there is none."""
     row = council.row
     dissent = (
         _section(say("council_show.dissent"), formatting.quoted(row.dissent)) if row.dissent.strip() else ""
@@ -115,7 +115,7 @@ def verdict(council: Council, say: Words) -> str:
 
 
 def has_findings(council: Council) -> bool:
-    """Whether something was looked into for it."""
+    """Whether the council had research."""
     return bool(_findings(council))
 
 
@@ -126,7 +126,7 @@ def title(council: Council) -> str:
 
 
 def verdict_title(council: Council, say: Words) -> str:
-    """What its verdict is: only a whole synthesis is called one, and the best only what judges put first."""
+    """The title of its verdict: only a complete synthesis is called one, and "best" only what judges put first."""
     tally = tally_of(council)
     kind: str = council.row.kind or "open"
     if kind == "best" and tally is not None and not (tally.first and council.ballots):
@@ -135,7 +135,7 @@ def verdict_title(council: Council, say: Words) -> str:
 
 
 def tally_of(council: Council) -> Tally | None:
-    """The count of the votes; None where there is none, or only an earlier release could read it."""
+    """The result of the vote; None if there is none, or if only an earlier release could read it."""
     if not council.row.tally:
         return None
     from pydantic import TypeAdapter
@@ -147,7 +147,7 @@ def tally_of(council: Council) -> Tally | None:
 
 
 def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
-    """One member's answer; with `reasoning` also what the model showed of its own."""
+    """One member's answer; with `reasoning` also the reasoning that the model showed."""
     parts = [f"### {_called(seat)}", " · ".join(_bill(seat, say))]
     if seat.state != "answered":
         parts.append(f"*{_fault(seat.state, seat.fault, seat.model, say)}*")
@@ -176,7 +176,7 @@ def _bill(seat: SeatRow, say: Words) -> Iterable[str]:
 
 
 def ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool = False) -> str:
-    """One judge's ballot, and what was read from it; with `reasoning` as in `answer`."""
+    """One judge's ballot, and its ranking as read; with `reasoning` as in `answer`."""
     names, seats_shown = _names(council), _seats(ballot.shown)
     parts = [f"### {ballot.seat + 1}. {names[ballot.seat]}"]
     if ballot.fault:
@@ -200,11 +200,11 @@ def ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool =
 
 
 def standings(council: Council, say: Words) -> str:
-    """The table with the votes per rank, and what it means; "" where nothing was counted."""
+    """The table with the votes for each rank, and its meaning; "" if nothing was counted."""
     tally, names = tally_of(council), _names(council)
     if tally is None or not tally.standings:
         return ""
-    if not council.ballots:  # the answers were compared, and nobody has judged them
+    if not council.ballots:  # the answers were compared by likeness, without judges
         return f"{say('council.cannot_judge')}\n\n{formatting.table(tally, names, say)}"
     if not tally.ballots:
         return say("council.nobody_voted")
@@ -228,16 +228,16 @@ def _section(title: str, *parts: str) -> str:
 
 
 def _fault(state: str, fault: str, model: str, say: Words) -> str:
-    """Why there is nothing, in a sentence."""
+    """Why there is no text, in a sentence."""
     if not fault:
         return say("council.refused" if state == "refused" else "council.empty")
     sentence = say(fault, model=model) if _KEY.fullmatch(fault) else _plain(fault)
-    # What exactly it was is not kept with every fault.
+    # The details are not stored for every fault.
     return say("council_show.failed") if "{" in sentence else sentence
 
 
 def _names(council: Council) -> list[str]:
-    """What to call each seat, by its number."""
+    """The name of each seat, by its number."""
     names_by_seat = {seat.seat: _plain(seat.name) for seat in council.seats}
     most = max([*names_by_seat, *(ballot.seat for ballot in council.ballots)], default=-1)
     return [names_by_seat.get(seat, str(seat + 1)) for seat in range(most + 1)]
@@ -260,7 +260,7 @@ def _findings(council: Council) -> dict[str, str]:
 
 
 def _raw(text: str) -> str:
-    """A ballot as it was written: JSON set out line by line, words as a quotation."""
+    """A ballot as it was written: indented JSON, or words as a quotation."""
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,6 @@
-"""How a judge names the responses in a line: each as ⟦C⟧, without emphasis and LaTeX, and which one heads the line."""
+"""How a judge names the responses in a line: rewrites each as ⟦C⟧, without emphasis and LaTeX, and finds the one that
+heads the line.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,13 @@ _TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
 
 @cache
 def plain(line: str) -> str:
-    """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
+    """A line without emphasis, with "- " as its bullet, and LaTeX's signs as plain characters."""
     line = _CHECKED.sub(r"\1", _BULLET.sub(r"\1- ", re.sub(r"~~[^~]*~~", " ", line)))
     if "\\" in line or "$" in line:
         line = _TEX_WORDS.sub(r"\1", _TEX_HEADING.sub(r"# \1", _TEX_BLOCK.sub("", line)))
         line = re.sub(r"\\[,;:!](?=[\s\\A-Z])", " ", line)
         line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], line)
-        # A box is what a mathematician ends with.
+        # Mathematicians put the final result into a box.
         boxed = _TEX_BOX.match(line)
         line = f"FINAL RANKING: {boxed[1]}" if boxed else re.sub(r"\\boxed\s*|\\[()\[\]]|\$", "", line)
     return re.sub(r"[*`~\\]", "", _TAG.sub(" ", line)).replace("_", " ").rstrip()
@@ -55,14 +57,14 @@ def plain(line: str) -> str:
 
 _PICTURES = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f300-\U0001faff"
 _SIGNS = re.compile(rf"^( {{0,3}}(?:#+ +)?)[{_PICTURES}][{_PICTURES} ]*(?=[^\W\d_a-z]|#)")
-"""Pictures before a line's first word."""
+"""Pictograms before a line's first word."""
 _PLACED = re.compile(r"^\s*\d{1,2}[.)]\s+[\[(]?[a-l][\])]?\s*$")
-"""A small letter that is all of a line of a list."""
+"""A small letter that makes up a whole list line."""
 
 
 @cache
 def marked(line: str) -> str:
-    """`plain`, each response that it names as ⟦C⟧."""
+    """`plain`, with each response that it names as ⟦C⟧."""
     if not line.strip():
         return line
     line = _SIGNS.sub(r"\1", _PLACED.sub(lambda match: match[0].upper(), plain(line)))
@@ -74,19 +76,19 @@ def marked(line: str) -> str:
 
 
 def named(line: str) -> list[str]:
-    """The letters of the responses that a line names, as often as it does: "Response C". They are capitals,
-    since "resposta a isto" names none.
+    """The letters of the responses that a line names ("Response C"), with repetitions. They are capitals, since
+    "resposta a isto" names none.
     """
     return re.findall(r"⟦([A-Z])⟧", marked(line))
 
 
 def heading(line: str) -> str:
-    """The letter of the response that a line is headed by: "**Response C** is …", "### C", "C: …"; else ""."""
+    """The letter of the response at the head of a line: "**Response C** is …", "### C", "C: …"; otherwise ""."""
     match = _HEADED.match(marked(line)) if line.strip() else None
     return (match["named"] or match["bare"]) if match else ""
 
 
 def forget_lines() -> None:
-    """Free what was kept of the lines of a ballot while its readers, one after the other, asked for the same ones."""
+    """Free the cached lines of a ballot, which its readers asked for one after another."""
     plain.cache_clear()
     marked.cache_clear()

@@ -1,6 +1,6 @@
-"""A stored council as one HTML page that needs nothing else: its parts as tabs, all of them when it is printed.
+"""A stored council as one self-contained HTML page: its parts are tabs, and all of them are printed.
 
-Pure. What a model or a person wrote is read as Markdown, without HTML and without pictures, so that a page opened in a
+Pure. Text by a model or a person is read as Markdown, without HTML and without pictures, so that a page opened in a
 browser runs nothing and loads nothing. The tabs are radio buttons and CSS.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storage.councils import Council
 
 Tab = tuple[str, str]
-"""A title, and what is below it as HTML."""
+"""A title, and the content below it as HTML."""
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE: Final = """:root { color-scheme: light dark; --line: #8884; --mark: #2f6f9f; }
@@ -47,8 +47,9 @@ th, td { border: 1px solid var(--line); padding: .3rem .6rem; text-align: left; 
 
 
 def whole(council: Council, title: str, say: Words) -> str:
-    """The page: the question and the verdict, every answer and every ballot with the models' reasoning, the count,
-    whose letter was whose, and the research. `title` is the conversation's."""
+    """The page: the question and the verdict, every answer and every ballot with the models' reasoning, the result of
+    the vote, the key of the letters, and the research. `title` is the conversation's.
+    """
     about = as_html(f"{markdown.facts(council, say)}\n\n{markdown.question(council, say)}")
     parts = [(name, f"<h2>{escape(name)}</h2>\n{body}") for name, body in _parts(council, say)]
     return f"""<!doctype html>
@@ -95,7 +96,7 @@ def _parts(council: Council, say: Words) -> Iterator[Tab]:
 
 
 def _tabs(group: str, tabs: Iterable[Tab]) -> Iterator[str]:
-    """Tabs of which the first is open."""
+    """Tabs, the first of which is open."""
     yield '<div class="tabs">\n'
     for number, (title, body) in enumerate(tabs):
         id, checked = f"{group}-{number}", "" if number else " checked"

@@ -1,4 +1,4 @@
-"""What a line of a ballot says of a response's place: a rank, a score, a tie; and the order that all of them make."""
+"""Reads a response's place in a line of a ballot (a rank, a score, a tie), and the order that all places make."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 from bot.works.council.ballot_words import COUNTER, ORDINALS, PLACES, RANKS, SCORES
 
 Groups = list[list[str]]
-"""Letters, best first; those of one group share a place."""
+"""Groups of letters, best first; the letters of a group share a place."""
 
 _ORDINAL = re.compile("|".join(f"(?P<o{n}>{words})" for n, words in enumerate(PLACES, 1)), re.IGNORECASE)
 _IN_WORDS = re.compile(
@@ -59,7 +59,7 @@ TIE = re.compile(
 
 @dataclass(slots=True)
 class Item:
-    """The letters that share a place, its number in a list or table, and the text beside them."""
+    """The letters that share a place, its number in a list or table, and the text next to them."""
 
     letters: list[str]
     numbers: list[int] = field(default_factory=list)
@@ -71,11 +71,11 @@ class Item:
 
 
 def ordered(items: Sequence[Item]) -> Groups:
-    """The items in the judge's order, best first; [] where the judge contradicts itself.
+    """The items in the judge's order, best first; [] if the judge contradicts itself.
 
-    Scores or places beside every response decide where the responses stand in the order in which they were
-    shown: nobody ranks them so by accident, and a score in the list of another order has to agree with it. Words
-    beside each, in that order and without numbers, are a verdict on each and no ranking.
+    If the responses are listed in the order in which they were shown, scores or places next to every response decide,
+    since nobody ranks them that way by accident; in a list in another order the scores must agree with it. Words next
+    to each, in the shown order and without numbers, are verdicts on single responses and no ranking.
     """
     items = _once(items)
     letters = [letter for item in items for letter in item.letters]
@@ -86,7 +86,7 @@ def ordered(items: Sequence[Item]) -> Groups:
         and alphabetical
         and all(item.remark.strip(" .") and not item.numbers for item in items)
     ):
-        return []  # verdicts, one by one
+        return []  # separate verdicts
     if figures is None:
         return [list(item.letters) for item in items]
     falling = [-figure for figure in figures]
@@ -107,7 +107,7 @@ def by_value(items: Sequence[Item], values: Sequence[float]) -> Groups:
 
 
 def ranks(values: Sequence[float], n: int) -> bool:
-    """Whether these can be the places of so many: whole, from 1 on, and none left out but behind a tie."""
+    """Whether these can be the places of `n` responses: whole numbers from 1, with gaps only after ties."""
     sorted_values = sorted(values)
     steps = all(
         place in (before, before + 1, at) for at, (before, place) in enumerate(pairwise(sorted_values), 2)
@@ -122,7 +122,7 @@ def ranks(values: Sequence[float], n: int) -> bool:
 
 
 def _figures(texts: Sequence[str]) -> list[float] | None:
-    """For each text its figure, the larger, the better; None where not every text begins with one of a kind."""
+    """A figure for each text, the larger, the better; None unless every text begins with a figure of the same kind."""
     texts = [in_digits(text) for text in texts]
     for kind in (_RANK, _SCORE, _BARE):
         matches = [kind.match(text) for text in texts]
@@ -136,7 +136,7 @@ def _figures(texts: Sequence[str]) -> list[float] | None:
 
 
 def figure_of(text: str) -> float | None:
-    """The figure that a text begins with, place or score; None where there is none."""
+    """The figure at the beginning of a text, place or score; None if there is none."""
     match = next((match for kind in (_RANK, _SCORE, _BARE) if (match := kind.match(text))), None)
     return _value(match) if match else None
 
@@ -148,13 +148,13 @@ def _value(match: re.Match[str]) -> float:
 
 
 def ordinal(word: str) -> int | None:
-    """The place that a word says, from 1: "first", "primeira"."""
+    """The place for a word, from 1: "first", "primeira"."""
     match = _ORDINAL.fullmatch(word.strip())
     return int(str(match.lastgroup)[1:]) if match else None
 
 
 def in_digits(text: str) -> str:
-    """ "third place" and, where the text begins with it, "third" as "rank 3"."""
+    """The text with "third place", and "third" at its beginning, as "rank 3"."""
     return _IN_WORDS.sub(
         lambda match: (
             f"{match['start'] or ''} rank {ordinal(match['behind'] or match['before'] or match['alone'])}"
@@ -164,7 +164,7 @@ def in_digits(text: str) -> str:
 
 
 def figures_within(text: str) -> tuple[set[float], set[float]]:
-    """The places and the scores that the text says anywhere."""
+    """The places and the scores anywhere in the text."""
     text = in_digits(text)
     places = {_value(match) for match in _RANK_WITHIN.finditer(text)}
     if (first := _RANK.match(text)) and re.match(

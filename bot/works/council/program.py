@@ -1,4 +1,4 @@
-"""Reads the ranking of a judge that writes a program: scores by label, and what its last line prints."""
+"""Reads the ranking of a judge that writes a program: scores by label, and the output of its last line."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _ASSIGNED = re.compile(
     r"\s*;?\s*(?:(?:\#|//)(?P<beside>.*))?$",
     re.IGNORECASE,
 )
-"""The line of a program that is a list of all labels, by the name of a ranking."""
+"""The line of a program that assigns a list of all labels to a name for a ranking."""
 _QUOTED_LABEL = re.compile(r"\s*[\"']([A-L])[\"']\s*")
 _LONGEST = 400
-"""Characters of a line of a program that are looked at."""
+"""The maximum length of a program line that is read."""
 
 
 def printed(lines: Sequence[str], n: int) -> Groups:
-    """What the program's last line prints: all responses in one order that its scores do not contradict, else the
-    order of the scores where the program sorts them with the largest first. [] for anything else.
+    """The output of the program's last line: all responses in one order that its scores do not contradict, or else the
+    order of the scores if the program sorts them with the largest first. [] for anything else.
     """
     letters = [chr(ord("A") + at) for at in range(n)]
     filled = [at for at, line in enumerate(lines) if line.strip()]
@@ -75,7 +75,9 @@ def printed(lines: Sequence[str], n: int) -> Groups:
 
 
 def assigned(lines: Sequence[str], n: int) -> Groups:
-    """What the program's one line says that names a ranking: all labels once, the best first. [] for anything else."""
+    """The ranking in the program's only line that assigns one: all labels once, the best first. [] for anything
+    else.
+    """
     found = [at for at, line in enumerate(lines) if len(line) <= _LONGEST and _ASSIGNED.match(line)]
     if len(found) != 1 or PENALTY.search("\n".join(lines)):
         return []
@@ -98,7 +100,7 @@ def assigned(lines: Sequence[str], n: int) -> Groups:
 
 
 def _copied(lines: Sequence[str], at: int) -> bool:
-    """Whether the last line above that speaks of a response introduces what stands below it as that one's."""
+    """Whether the last earlier line about a response introduces the program as that response's."""
     above = next((line for line in reversed(lines[:at]) if named(line) or heading(line)), "")
     return introduces(plain(above)) or QUOTED in lines[at : at + 3]
 
@@ -109,7 +111,9 @@ def _prints(line: str) -> bool:
 
 
 def _by_scores(lines: Sequence[str], letters: Sequence[str]) -> Groups:
-    """By the scores that a line of the program assigns to the labels, the largest first; [] without such a line."""
+    """The order of the scores that a line of the program assigns to the labels, the largest first; [] without such a
+    line.
+    """
     for line in reversed(lines):
         match = _SCORES.match(line) if len(line) <= _LONGEST else None
         found = _PAIR.findall(match["pairs"]) if match else []

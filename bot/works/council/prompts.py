@@ -1,4 +1,4 @@
-"""The prompts of a council's members: first the topic, the same for all of a member's tasks, then the task.
+"""The prompts for a council's members: first the topic, which is the same for all of a member's tasks, then the task.
 
 Everything that a person or another model wrote is fenced as data. Knows no model.
 """
@@ -15,15 +15,18 @@ from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
 
 _PROSE = ("council_answer", "council_attack", "council_revise")
-"""The tasks of a debate. They share a beginning that the service may keep: each member's answer writes it, and its
-attack or its second answer reads it. A ballot has a schema, which makes its beginning another one, and the chair
-mostly another model: a mark there would cost a quarter more, and nobody would read what it wrote."""
+"""The tasks of a debate. They share a beginning that the service may cache: a member's answer writes it to the cache,
+and its attack or second answer reads it. A ballot has a schema, which changes its beginning, and the chair usually has
+another model: a cache mark there would cost a quarter more, and nothing would read the cache.
+"""
 
 VERDICT_CHARS, DISSENT_CHARS = 6_000, 1_500
-"""Characters of an earlier verdict that a follow-up's prompt holds, and those kept at its end for the dissent."""
+"""The maximum length of an earlier verdict in a follow-up's prompt, and the part of it kept at the end for the
+dissent.
+"""
 
 CRITIQUE_WORDS = 100
-"""Words of a ballot for each answer: up to three sentences, and its place in the ranking."""
+"""The words of a ballot for each answer: up to three sentences, and its place in the ranking."""
 
 _READ = "Read. What is my task?"
 _ALIKE = "Write as {persona}."
@@ -44,7 +47,7 @@ class CouncilPrompts:
         return Prompt(system, (Message("user", user),), max_tokens=most)
 
     def answer(self, member: ModelSpec) -> Prompt:
-        if self._snapshot.demo:  # it would go on with the instructions instead of following them
+        if self._snapshot.demo:  # it would continue the instructions instead of following them
             return Prompt(
                 f"You are {member.persona or 'a helpful assistant'}. Answer in a few sentences.",
                 (Message("user", self._snapshot.question),),
@@ -122,7 +125,7 @@ class CouncilPrompts:
                     about.strip(),
                     cache=needs_reading and text_tokens(system + about) >= CACHED_TOKENS,
                 ),
-                # In between: some models of one's own insist that the two sides take turns.
+                # A message in between, since some models require that the two sides take turns.
                 Message("assistant", _READ),
                 Message("user", task),
             ),
@@ -135,7 +138,7 @@ class CouncilPrompts:
 
 
 def responses(texts: Sequence[str], names: Sequence[str] | None = None) -> str:
-    """Answers under letters; `names` say whose they are, to a chair that may know."""
+    """Answers under letters; `names` has their authors, for a chair that may know them."""
     blocks = []
     for position, text in enumerate(texts):
         whose = f' from="{untrusted.data(names[position])}"' if names else ""
@@ -165,7 +168,7 @@ def _standings(seats: Sequence[int], standings: Sequence[Standing]) -> str:
 
 
 def _critiques(seats: Sequence[int], ballots: Sequence[Ballot]) -> str:
-    """What the judges say of each response, under the chair's letters instead of each judge's own."""
+    """The judges' words about each response, under the chair's letters instead of each judge's own."""
     blocks = []
     for position, seat in enumerate(seats):
         for ballot in ballots:

@@ -1,6 +1,6 @@
 """Stores a council stage by stage: the answers, the ballots, the verdict, the cost.
 
-Knows no model. Every write is the same when it is made twice, as after a crash.
+Knows no model. Every write can be repeated with the same result, as after a crash.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _OF_A_SEAT = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
 
 
 class CouncilRecords:
-    """Of one process: `of` a run each time."""
+    """The records of one process; `of` gives those of a run."""
 
     def __init__(self, councils: Councils, ledger: Ledger) -> None:
         self._councils = councils
         self._ledger = ledger
 
     async def bill(self, space: str, run: str) -> Bill:
-        """What the run's calls have used so far."""
+        """The usage of the run's calls so far."""
         return billed(await self._ledger.entries(space, run))
 
     async def begin(self, request: Request, council: Deliberation) -> bool:
-        """After the answers: the council and its seats."""
+        """Store the council and its seats, after the answers."""
         place = request.place
         await self._councils.begin(_row(request, council))
         await self._councils.keep_seats(place.space, request.id, _seats(request, council, Bill()))
@@ -103,7 +103,7 @@ def _row(request: Request, council: Deliberation) -> CouncilRow:
         channel=place.channel,
         thread=place.thread,
         author_id=request.author.id,
-        # As it reads now: whoever asked may have changed it while a crash had cut the run off.
+        # The current text: the asker may have changed it while a crash had interrupted the run.
         question=request.text.strip() or snapshot.question,
         level=snapshot.level,
         criteria=snapshot.criteria,
@@ -121,7 +121,7 @@ def _row(request: Request, council: Deliberation) -> CouncilRow:
 def _seats(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]:
     from storage.councils import SeatRow
 
-    # Likeness is no judgement: nobody has won by it, or lost.
+    # Likeness is not a judgement: nobody has won or lost by it.
     standings = council.tally.standings if council.tally is not None and council.ballots else []
     rows = []
     for seat, reply in sorted(council.replies.items()):
@@ -166,7 +166,7 @@ def _ballot(request: Request, ballot: Ballot) -> BallotRow:
         run_id=request.id,
         seat=ballot.seat,
         shown=json.dumps(ballot.shown),
-        # One seat a place, or a list of those that share it.
+        # One seat for each place, or a list of those that share it.
         ranking=json.dumps([group if len(group) > 1 else group[0] for group in groups(ballot)]),
         source=ballot.reading.source,
         partial=ballot.reading.partial,
@@ -188,7 +188,7 @@ def _tally(tally: Tally | None) -> str:
 
 
 def remembered(snapshot: Snapshot, council: Deliberation, dissent: str) -> str:
-    """What a follow-up question gets of this council: the verdict, and its dissent under the heading `dissent`."""
+    """What a follow-up question gets from this council: the verdict, with its dissent under the heading `dissent`."""
     if not council.dissent:
         return council.verdict
     return f"{council.verdict}\n\n{dissent}: {council.dissent}"

@@ -1,4 +1,4 @@
-"""Tells whether a judge says that it does not vote: what looks like a ballot beside that is an example."""
+"""Recognises a judge that declines to vote: anything like a ballot in its answer is then an example."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REFUSAL = re.compile(
     r"|无法(?:对\S{0,8})?(?:排名|排序|评判)|순위를 (?:매길|정할) 수 없",
     re.IGNORECASE,
 )
-"""Words that refuse the vote on all, not one that denies something of a single response."""
+"""Words that decline to vote on all responses, not just on a single one."""
 
 
 def refuses(text: str) -> bool:

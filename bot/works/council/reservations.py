@@ -1,4 +1,4 @@
-"""What a judge says around a list that makes it another's, a draft, or no vote at all."""
+"""Recognises words around a list which say that it is somebody else's, a draft, or no vote at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OTHER = re.compile(
     r"|risk\w*|costs?|price|reverse\w*|invers\w*|umgekehrt\w*)\b",
     re.I,
 )
-"""What a header says of a ranking that is not the judge's last word."""
+"""Words in a header that make a ranking provisional."""
 HEDGED = re.compile(
     r"\b(?:cannot|can['’]?t|can not|won['’]t|will not|not going to|declin\w+|disagree|abstain\w*|refus\w+|unfair"
     r"|would be|could|might|no ranking|not (?:a |my )?rank\w*"
@@ -22,9 +22,9 @@ HEDGED = re.compile(
     r"|kan niet|nie mogę|не могу|воздерж\w+)\b|できません|无法|不能|할 수 없",
     re.IGNORECASE,
 )
-"""What a judge says around a list that is not its vote."""
+"""Words around a list that is not the judge's vote."""
 ABOUT_ONE = re.compile(r"⟦[A-Z]⟧ (?:could|might|would be)\b")
-"""What says how one response could be better, and nothing against the list."""
+"""How one response could be better, which says nothing against the list."""
 REVISED = re.compile(
     r"\b(?:wait|hold on|on (?:second thoughts?|reflection)|reconsider\w*|scratch that|correct(?:ion"
     r"| myself)|swap(?:ping)?"
@@ -36,7 +36,7 @@ REVISED = re.compile(
     r"|поразмыслив|подумав|меняю|düşününce|değiştir\w*)\b|다시 생각|바꾸|訂正|修正|考え直|重新考虑|更正|पुनर्विचार",
     re.IGNORECASE,
 )
-"""What a judge says that changes its mind."""
+"""Words of a judge that changes its mind."""
 PENALTY = re.compile(
     r"penalt|(?:^|[\s:(])[-−]\d|\b(?:los(?:es|t)|deduct\w*|minus)\b|\b(?:fewer|lower|less|smaller"
     r"|fewest|lowest|menos|menor|moins|weniger|niedriger|kleiner|meno|minder|lager|mniej|niż"
@@ -46,7 +46,7 @@ PENALTY = re.compile(
     r"|schulnote|\bnoten?\b[\s:=]*[1-6]\b(?!\s*/)",
     re.IGNORECASE,
 )
-"""What says of figures that they are no scores."""
+"""Words that say that figures are not scores."""
 _DISOWNED = re.compile(
     r"\b(?:this|that|the (?:above|table|list|block|ranking|json|text))\b[^.\n]{0,20}\b(?:is|was|comes?|came"
     r"|appears?|stood) "
@@ -56,7 +56,7 @@ _DISOWNED = re.compile(
     r"|respuesta|antwort|réponse)",
     re.IGNORECASE,
 )
-"""What a judge says behind something that it copied."""
+"""Words of a judge after something that it copied."""
 
 
 NO_JSON = re.compile(
@@ -65,26 +65,26 @@ NO_JSON = re.compile(
     r"|(?:JSON|XML|YAML)[^。；\n]{0,12}(?:できません|できない)|(?:无法|不能)[^。；\n]{0,12}(?:JSON|XML|YAML)",
     re.IGNORECASE,
 )
-"""What a judge says that cannot write in that form: it votes in another."""
+"""Words of a judge that cannot use the requested form, and votes in another one."""
 _TAKEN = re.compile(
     r"\b(?:los(?:es?|t|ing)|minus|deduct\w*|docked|takes? off|taken off)\b[^.\n]{0,16}?\b(?:stars?|points?|marks?)\b",
     re.IGNORECASE,
 )
-"""Why a response has not all of what it could have."""
+"""Reasons why a response lacks points."""
 
 
 def counts_faults(text: str, *, scores: bool) -> bool:
-    """Whether figures are penalties. `scores`: they can be nothing else than scores: stars, or so many of ten."""
+    """Whether figures are penalties. `scores`: they can only be scores, such as stars or points out of ten."""
     return PENALTY.search(_TAKEN.sub("", text) if scores else text) is not None
 
 
 def hedged(text: str) -> bool:
-    """Whether a judge says that what it writes is not its vote; not, that it can write no JSON."""
+    """Whether a judge says that its text is not its vote; saying that it cannot write JSON does not count."""
     return HEDGED.search(NO_JSON.sub("", text)) is not None
 
 
 def disowned(lines: Sequence[str], end: int) -> bool:
-    """Whether the judge says behind what it wrote that it copied that, and not a quotation further down."""
+    """Whether the judge says after its text that it copied the text, rather than a later quotation."""
     rest = list(lines[end + 1 :])
     behind = rest[: rest.index(QUOTED)] if QUOTED in rest else rest
     return _DISOWNED.search("\n".join(behind)) is not None

@@ -1,6 +1,6 @@
 """The order and the letters under which each judge sees the responses. Knows no answer and no model.
 
-Judges prefer what stands first (or last), so that no order is fair to one judge; it is made fair over all.
+Judges prefer the first (or last) response, so no single order is fair; the orders together are.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ T = TypeVar("T")
 
 
 def display_orders(seed: str, judges: int, seats: Sequence[int]) -> list[list[int]]:
-    """One row for each judge: the seats by display position. The same seed gives the same rows for ever.
+    """One row for each judge: the seats by display position. The same seed always gives the same rows.
 
-    A Latin square: over as many judges as there are seats, each seat stands at each position once; over fewer,
-    at none twice. It is the one of Williams (1949, "Experimental designs balanced for the estimation of
-    residual effects of treatments"): an even number of seats has each before each other one as often as after
-    it, too, and next to each other one equally often; an odd number has after two squares, the second mirrored.
+    A Latin square: with as many judges as seats, each seat is at each position once; with fewer, at none twice. It is
+    the one of Williams (1949, "Experimental designs balanced for the estimation of residual effects of treatments"):
+    with an even number of seats, each also comes before each other one as often as after it, and next to each other one
+    equally often; with an odd number this takes two squares, the second mirrored.
     """
     chance = random.Random(f"council/rotation/{seed}")
     n = len(seats)
@@ -46,6 +46,6 @@ def labels(n: int) -> list[str]:
 
 
 def _shuffled(values: list[T], chance: random.Random) -> list[T]:
-    # Only `random()` of a seed is promised to stay as it is in later versions of Python; `shuffle` is not.
+    # Only a seed's `random()` is guaranteed to stay the same in later versions of Python; `shuffle` is not.
     drawn = [(chance.random(), at) for at in range(len(values))]
     return [values[at] for _, at in sorted(drawn)]

@@ -1,4 +1,4 @@
-"""Rows of values that commas or tabs divide, as those of a table."""
+"""Reads rows of values separated by commas or tabs like those of a table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _COLUMNS = re.compile(
 )
 """The names of columns."""
 _LONGEST = 2_000
-"""Characters of a line that may be a row."""
+"""The maximum length of a line that may be a row."""
 
 
 def with_bars(lines: list[str]) -> list[str]:
-    """The lines, rows of values that commas or tabs divide as those of a table."""
+    """The lines, with rows of values separated by commas or tabs written as those of a table."""
     made = list(lines)
     for at, line in enumerate(lines):
         mark = next((mark for mark in "\t;," if line.count(mark)), "")

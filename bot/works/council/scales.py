@@ -1,4 +1,4 @@
-"""Writes tiers and grades in letters, which may be taken for responses, as numbers."""
+"""Converts tiers and grades in letters, which could be mistaken for responses, into numbers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ _LETTERS = "SABCDEF"
 
 
 def in_numbers(lines: list[str]) -> list[str]:
-    """ "S tier: Response C" as "Tier 1: Response C", and "Response C, grade: B+" as "Response C, score: 43"."""
+    """The lines with "S tier: Response C" as "Tier 1: Response C", and "Response C, grade: B+" as "Response C, score:
+    43".
+    """
     return _grades(_tiers(lines))
 
 
 def _tiers(lines: list[str]) -> list[str]:
     made = list(lines)
-    heads: list[tuple[int, str]] = []  # lines, and the tier in each
+    heads: list[tuple[int, str]] = []  # lines, and the tier of each
     for at, line in enumerate(lines):
         match = _TIER.match(marked(line)) if "tier" in line.casefold() else None
         if match and (not match["rest"].strip() or item_of(match["rest"])):
@@ -76,5 +78,5 @@ def _grades(lines: list[str]) -> list[str]:
 
 
 def _worth(grade: str) -> int:
-    """A tier or a grade as a figure, the larger, the better."""
+    """A tier or a grade as a figure: the larger, the better."""
     return 10 * (len(_LETTERS) - _LETTERS.index(grade[0])) + {"+": 3, "": 0}.get(grade[1:], -3)

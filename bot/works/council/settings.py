@@ -1,4 +1,4 @@
-"""`council members|chair|criteria`: a space's own council, set from chat, in place of the config's.
+"""`council members|chair|criteria`: a space's own council, set in chat instead of the config's.
 
 A space's own members are kept as they are written (see `bot.config.model_spec`). Knows no stage of a council.
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from storage.settings import SettingRow
 
 OWN = "council."
-"""What the names of its settings begin with."""
+"""The prefix of the settings' names."""
 
 RESET = "reset"
-"""Typed instead of a value: back to the config's."""
+"""Typed instead of a value, this restores the config's value."""
 
 CHAIRS = 5
-"""The chair and those who stand in for it."""
+"""The maximum number of models for the chair, including its substitutes."""
 
 CRITERIA_CHARS = 1_000
-"""Several times a good list of criteria: every judge reads it."""
+"""Several times the length of a good list of criteria, which every judge reads."""
 
 
 class Checks:
-    """What a space may set for its council, by the config alone."""
+    """What a space may set for its council, according to the config."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -69,7 +69,7 @@ class Checks:
         return chain
 
     def _chosen(self, typed: str) -> tuple[ModelSpec, ...]:
-        """The members that were typed, if each of the models may sit. Raises UserError."""
+        """The typed members, if each of the models is allowed. Raises UserError."""
         chosen = model_spec.parse_list(typed)
         if not chosen:
             raise UserError("council_settings.nobody")
@@ -85,7 +85,7 @@ class Checks:
         return chosen
 
     def _permitted(self) -> list[str]:
-        """What spaces may choose: the config's list, and whom it seats itself. Nothing where it has no list."""
+        """The models that spaces may choose: the config's list, and its own members. [] without a list."""
         listed = self._config.section(CouncilConfig).models
         own = [
             *(member.model for member in self._members()),
@@ -104,7 +104,7 @@ class Checks:
 
 
 class Settings(Checks):
-    """Looking is for everybody; what the whole space shares is changed by its admins."""
+    """Everybody may read these settings; only admins change them, since the whole space shares them."""
 
     def __init__(self, settings: SpaceSettings, models: Models, config: Config) -> None:
         self._settings = settings
@@ -113,15 +113,14 @@ class Settings(Checks):
         super().__init__(config)
 
     async def seats(self, space: str) -> Seats:
-        """The space's council as it stands now: its own settings, else the config's ("" for no criteria).
+        """The space's present council: its own settings, or else the config's ("" for no criteria).
 
-        A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
-        config's again.
+        A model that the config no longer allows is left out; if no model is left, the config's members apply again.
         """
         return self._seats(await self._settings.under(space, OWN))
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show a setting, or change it first where there is a text. Raises UserError."""
+        """Show a setting; with a text, change it first. Raises UserError."""
         request, say = run.request, words(run.request.locale)
         name, value = request.verb, request.text.strip()
         if value:
@@ -203,7 +202,7 @@ class Settings(Checks):
         if provider is None:
             return say("council_settings.state_unknown")
         if provider.kind == "demo":
-            # One of its models that nobody knows is said to be missing, too.
+            # An unknown one of its models is also reported as missing.
             files = models.needed(model)
             present = bool(files) and all(
                 models.present(self._config.models_dir, model_name) for model_name in files
@@ -227,12 +226,12 @@ def _own_chair(stored: Mapping[str, SettingRow]) -> list[str]:
 
 
 def _of_member(n: int) -> Usage:
-    """One member's answer and ballot in a council of `n`, about a short question."""
+    """The usage of one member's answer and ballot in a council of `n`, for a short question."""
     return Usage(2 * TASK_TOKENS + n * ANSWER_TOKENS, ANSWER_TOKENS + n * CRITIQUE_TOKENS)
 
 
 def _of_chair(n: int) -> Usage:
-    """The synthesis: every answer is read, and what every judge said of it."""
+    """The usage of the synthesis, which reads every answer and every judge's words about it."""
     return Usage(TASK_TOKENS + n * ANSWER_TOKENS + n * n * CRITIQUE_TOKENS, VERDICT_TOKENS)
 
 

@@ -1,6 +1,6 @@
-"""What a council decides first: its members, its judges, their prompts, and the history that it follows up.
+"""What a council decides first: its members, its judges, their prompts, and the history that it continues.
 
-Asks nobody.
+Makes no calls to models.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bot.works.council.settings import Settings
 
 QUESTION_CHARS = 6_000
-"""Longer questions are refused: a text that long is a document, and every member would be paid for reading it."""
+"""The maximum length of a question: a longer text is a document, and every member would be paid for reading it."""
 
 CATEGORY = "research_"
-"""What the name of a prompt begins with that is a category of research."""
+"""The prefix of prompts for categories of research."""
 
 DEMO_TOKENS = 250
-"""All that fits several times into the demo model's window."""
+"""The tokens for each part, so that several of them fit into the demo model's window."""
 
 _TOLD = ("council", "council_answer", "council_ballot", "council_chair")
 _DEBATE = ("council_attack", "council_revise")
@@ -41,7 +41,7 @@ _DEBATE = ("council_attack", "council_revise")
 class Snapshots:
     """Takes the snapshot of a council.
 
-    `_roles`: whose models a place has chosen itself.
+    `_roles`: the models that a place has chosen.
     """
 
     _config: Config
@@ -52,7 +52,7 @@ class Snapshots:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
 
     async def take(self, request: Request) -> Snapshot:
-        """Raises UserError where there is nothing to ask, or nobody to ask it of."""
+        """The snapshot for a request. Raises UserError if there is no question, or no model to ask."""
         settings, space = self._config.section(CouncilConfig), request.place.space
         question = request.text.strip()
         if not question:
@@ -115,7 +115,7 @@ class Snapshots:
         return list(dict.fromkeys(filter(None, names)))
 
     def _judges(self, model: str) -> bool:
-        """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
+        """Whether the model can be trusted to judge texts; true if its settings cannot be read."""
         try:
             return self._models.capabilities_of("chair", model).cites
         except UserError:

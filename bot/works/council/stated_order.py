@@ -1,7 +1,8 @@
-"""Reads the order that a judge states in sentences: who is best, second or last, who is better than whom, who is equal.
+"""Reads the order that a judge states in sentences: which response is best, second or last, or better than or equal to
+another.
 
-All that it states has to fit one order of all responses. Sentences that report, doubt, depend on a condition or are
-about one criterion state nothing.
+All statements must fit one order of all responses. Sentences that report, doubt, depend on a condition or are about one
+criterion do not count.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ _OUT = re.compile(
     r"(?=\s*(?:$|[.,;!]))",
     re.IGNORECASE,
 )
-"""Said of the weakest that is left."""
+"""Words for the weakest of the remaining responses."""
 _DUEL = re.compile(
     rf"^[\s-]*{_ONE}\s*(?:vs?\.?|versus|x|contra|gegen|contre|/|–|×)\s*{_TWO}\s*(?::|→|=+>|—|-+>)\s*⟦(?P<wins>[A-Z])⟧"
     r"(?=\s*(?:$|[.,;:(—–-]|is better|wins|is stronger|vence|gana|gewinnt|besser|melhor|mejor|meilleure|by\b))",
@@ -110,7 +111,7 @@ REPORTED = re.compile(
 _READ = re.compile(
     r"\b(?:I|we) (?:read|saw|opened|got|received|looked)\b|appearance|alphabetical", re.IGNORECASE
 )
-"""Of an order that is none of worth."""
+"""Words for an order that is not one of merit."""
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|whether|for (?:a |an |the )?\w*(?:beginner|expert|reader|child|user|style|tone)\w*"
     r"|in terms of"
@@ -130,7 +131,7 @@ _LETTER = re.compile(
     rf"|comes?|vem|fica|viene|vient|kommt|fall|sit|tie|takes|beats|follows|over|above|to|and|e|y|et|und|{LASTS}|{ORDINALS})(?!\w))"
 )
 _MOST_LINES = 500
-"""Of a text that is longer, nothing is read: each line costs a look at those around it."""
+"""The maximum number of lines in a text that is read: each line costs a look at those around it."""
 _REST_EQUAL = re.compile(
     r"\b(?:other|others|rest|remaining)\b[^.;⟦]{0,80}(?:\bno(?: real)?|n['’]t \w+ any|\bnot \w+ any)"
     r" (?:reason to (?:separate|distinguish|split|rank)|difference between)(?: between)?"
@@ -140,7 +141,7 @@ _REST_EQUAL = re.compile(
     r"\b(?:others?|rest|remaining)\b[^.;⟦]{0,40}[.!]?$",
     re.IGNORECASE,
 )
-"""That those without a place share the last."""
+"""Words which say that responses without a place share the last one."""
 _REST_LEVEL = re.compile(
     r"\b(?:others?|rest|remaining)\b[^.;⟦]{0,40}\b(?:equal|equally(?: good)?|tied|level|on a par|indistinguishable)"
     r" *[.!]?$",
@@ -152,7 +153,7 @@ _NONE_AHEAD = re.compile(
     r" (?:another|any other|the others?|the rest) *[.!]?$",
     re.IGNORECASE,
 )
-"""The same, where it is denied only of one that it is ahead."""
+"""The same for denials of a lead."""
 _OF_ONE = re.compile(
     r"^(?:It|This|That)(?: one| answer| response)?(?= (?:is|was|comes|ranks|takes|lands|ends up)\b)"
 )
@@ -165,7 +166,7 @@ _REASON = re.compile(
     r"|.*\b(?:if|unless|when|only|solo|só|nur|se|si|wenn|falls|quando)\b).*$",
     re.IGNORECASE,
 )
-"""Why a response has its place, which is no condition."""
+"""Reasons for a response's place, which are not conditions."""
 _FIRST = rf"(?:{ORDINALS}|1\.?(?:st|[ºª°oa]|er|[eè]?re)?)"
 _SHARE = (
     rf"(?:share|tie for|are tied for)(?: the)? {_FIRST}\b"
@@ -176,7 +177,7 @@ _SHARE = (
     r" (?:gleich gut|gleichwertig|gleichauf|iguais|equivalentes|iguales"
     r"|égales|équivalentes|à égalité|equivalenti|uguali|alla pari)\b"
 )
-"""What several do that are equal."""
+"""What several equal responses do."""
 _SERIES = r"(?P<all>⟦[A-Z]⟧(?:(?:, | and |, and | e | y | et | und )⟦[A-Z]⟧){1,8})"
 _LEVEL = re.compile(
     rf"{_SERIES} (?:(?:are|rank|come out)(?: all| both)?(?: exactly)? "
@@ -191,9 +192,9 @@ _THEM_LEVEL = re.compile(
     r"(?: as)? (?:equal|equally|level|tied|on a par)[^⟦]{0,40}$",
     re.IGNORECASE,
 )
-"""Said right after a sentence about several, that these are equal."""
+"""Words right after a sentence about several responses, which say that they are equal."""
 _LONGEST = 2_000
-"""Characters of a sentence that may state something."""
+"""The maximum length of a sentence that may state something."""
 _UNSURE = (SAYS, REPORTED, _CONDITION, _READ, HEDGED, OTHER)
 _ASIDE = re.compile(
     r",\s(?:sin (?:ninguna )?duda|a mi juicio|para mí|sem dúvida|para mim|sans (?:aucun )?doute|à mon avis|pour moi"
@@ -218,7 +219,7 @@ class _Facts:
 
 
 def stated_order(lines: Sequence[str], n: int) -> Groups:
-    """All letters, best first, equals together; [] where the statements leave anything open or clash."""
+    """All letters, best first, equals together; [] if the statements are incomplete or contradictory."""
     letters = [chr(ord("A") + at) for at in range(n)]
     facts = _Facts()
     if len(lines) > _MOST_LINES or REVISED.search("\n".join(lines)):
@@ -259,7 +260,7 @@ def stated_order(lines: Sequence[str], n: int) -> Groups:
 
 
 def stated_places(lines: Sequence[str], n: int) -> dict[str, int]:
-    """The places that the judge gives single responses in sentences; {} where it is unsure, or contradicts itself."""
+    """The places that sentences give to single responses; {} if the judge is unsure, or contradicts itself."""
     facts = _Facts()
     for sentence in _sentences(lines) if len(lines) <= _MOST_LINES else ():
         if len(sentence) > _LONGEST or _NEGATED.search(sentence):
@@ -271,8 +272,8 @@ def stated_places(lines: Sequence[str], n: int) -> dict[str, int]:
 
 
 def _sentences(lines: Sequence[str]) -> Iterator[str]:
-    """What the judge says of responses, these as ⟦C⟧, without what stands in quotation marks or is introduced as a
-    response's, up to the next empty line.
+    """The judge's sentences about responses, which are written as ⟦C⟧: without text in quotation marks, and without
+    text introduced as a response's, up to the next empty line.
     """
     introduced = False
     for at, line in enumerate(lines):
@@ -298,7 +299,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _without_reason(sentence: str) -> str:
-    """ "In second place comes ⟦C⟧, which lacks an exercise" without what explains the place."""
+    """The sentence "In second place comes ⟦C⟧, which lacks an exercise" without the explanation of the place."""
     said = _REASON.sub("", sentence)
     if any(told.search(sentence, len(said)) for told in (SAYS, REPORTED, HEDGED)):
         return sentence
@@ -308,7 +309,7 @@ def _without_reason(sentence: str) -> str:
 
 
 def _left_out(quotation: re.Match[str]) -> str:
-    """Nothing of a quotation that is closed, and all of one that is not."""
+    """The replacement of a quotation: nothing for a closed one, the whole text for an open one."""
     return " … " if quotation[0][-1] in '"”»' and len(quotation[0]) > 1 else quotation[0]
 
 

@@ -1,6 +1,6 @@
-"""`council stats`: how each member has fared in this space, as a table and, over time, as a picture.
+"""`council stats`: each member's results in this space, as a table and, over time, as a picture.
 
-A member is a model with what it was told to be: its persona, temperature and effort. Knows no council's texts.
+A member is a model with its persona, temperature and effort. Knows no texts of councils.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from storage.councils import CouncilRow, Councils, SeatRow
 
 DRAWN = 8
-"""Lines that the eye can keep apart; the table has everybody."""
+"""The maximum number of lines in the picture that the eye can tell apart; the table has everybody."""
 
 WINDOW = 5
-"""Councils that a point of a line is the mean of; a tenth of all of them where there are many."""
+"""The number of councils averaged for one point of a line; with many councils, a tenth of them."""
 
 
 @dataclass(slots=True)
 class Record:
-    """One member's, oldest first. `scores`, `costs` and `seconds` are by the number of the council."""
+    """One member's results, oldest first. `scores`, `costs` and `seconds` are by the number of the council."""
 
     member: ModelSpec
     seats: int = 0
@@ -55,7 +55,7 @@ class Record:
 
 
 class Stats:
-    """The verb "stats", from stored councils alone. `draw` makes the PNG, in a thread."""
+    """The verb "stats", which reads only stored councils. `draw` makes the PNG, in a thread."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Stats:
 
 
 def recorded(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], list[datetime]]:
-    """The members, the best first, and when each council began, oldest first."""
+    """The members, the best first, and the time of each council, oldest first."""
     began = {row.run_id: row.created_at for row, _ in rows}
     order = sorted(began, key=lambda run: (began[run], run))
     number = {run: at for at, run in enumerate(order)}
@@ -166,7 +166,7 @@ def chart_of(records: Sequence[Record], moments: Sequence[datetime], say: Words)
 
 
 def names(records: Sequence[Record]) -> list[str]:
-    """The model's name, with what sets it apart where several have it."""
+    """Each model's name, with its distinctive settings where several members have it."""
     called = [record.member.short for record in records]
     for fuller in (_set_apart, str):
         called = [
@@ -201,10 +201,10 @@ def _count(record: Record, seat: SeatRow, at: int) -> None:
 
 
 def _member(seat: SeatRow) -> ModelSpec:
-    """Whom to count it for: how long a member may take or write makes it no other."""
+    """The member to count a seat for: limits of time and length do not make it another one."""
     try:
         return replace(parse(seat.settings or seat.model), timeout=None, tokens=None)
-    except UserError:  # as another release wrote it
+    except UserError:  # written by another release
         return ModelSpec(seat.model)
 
 
@@ -224,7 +224,7 @@ def _window(councils: int) -> int:
 
 
 def _smooth(values: Sequence[float], window: int) -> list[float]:
-    """The mean of each value and those before it, at most `window` in all."""
+    """The mean of each value and those before it, of at most `window` values."""
     return [statistics.fmean(values[max(0, at - window + 1) : at + 1]) for at in range(len(values))]
 
 

@@ -1,6 +1,6 @@
 """Counts votes: the places, how far the judges agree, and how many independent voices they are.
 
-Knows no ballot paper and no name. Exact fractions until the end, so that equals are equal.
+Knows no ballots' texts and no names. Fractions are exact until the end, so that equal results are equal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from bot.retrieval.lexical import content_terms
 from bot.works.council.values import Ballot, SelfVotes, Standing, Tally, Vote, groups
 
 EXCLUDED_FROM = 5
-"""From so many answers on "auto" leaves out what judges say of their own; with fewer, too few votes remain."""
+"""From this many answers on, "auto" excludes judges' votes for themselves; with fewer, too few votes would remain."""
 
 WEIGHTS = {"schema": 1.0, "ranking": 1.0, "mention": 0.5, "none": 0.0}
-"""What a ballot is worth by how it was read: the order of mention is a guess."""
+"""The weight of a ballot according to how it was read: the order of mention is a guess."""
 
 LIKENESS = "likeness"
-"""The voice of all votes by likeness: it is one measure that speaks."""
+"""The voice shared by all votes by likeness, which are one measure."""
 
 
 @dataclass(slots=True)
 class _Count:
-    """What one answer was given. `votes` and `places` (twice their sum) are by how many a vote was among."""
+    """The votes for one answer. `votes` and `places` (twice their sum) are by the number of answers in a vote."""
 
     votes: Counter[int] = field(default_factory=Counter)
     places: Counter[int] = field(default_factory=Counter)
@@ -48,15 +48,15 @@ class _Count:
 def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) -> Tally:
     """The count of `votes` over the answers of `seats`, self-votes in and out; an empty vote abstains.
 
-    Borda's points of a vote over m answers are m - 1 for the first and 0 for the last, divided by m - 1. What
-    is tied shares the mean of its places, and what a partial vote leaves out that of the places left (Cullinan,
-    Hsiao and Polett 2014, "A Borda count for partially ordered ballots"). Where self-votes are excluded, a
-    judge ranks the others only, who move up. The mean over the votes decides, then the mean rank, then the mean
-    without self-votes, then how often it came first; else answers share a place. `agreement`, `effective` and
-    `disputed` are of the ballots as cast.
+    The Borda points of a vote over m answers are m - 1 for the first and 0 for the last, divided by m - 1. Tied answers
+    share the mean of their places, and those that a partial vote leaves out the mean of the remaining places (Cullinan,
+    Hsiao and Polett 2014, "A Borda count for partially ordered ballots"). Without self-votes, a judge ranks only the
+    others, which move up. The mean over the votes decides, then the mean rank, then the mean without self-votes, then
+    the number of first places; otherwise answers share a place. `agreement`, `effective` and `disputed` are of the
+    ballots as cast.
 
-    Without self-votes any two answers are compared by two judges fewer, which costs more than vanity does; to part
-    equals they are better left out (docs/council.md).
+    Without self-votes any two answers are compared by two judges fewer, which costs more accuracy than vanity does;
+    only for breaking ties is it better to leave them out (docs/council.md).
     """
     cast = [_cast(seats, vote) for vote in votes]
     cast = [cast_vote for cast_vote in cast if cast_vote.order]
@@ -96,7 +96,7 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
 
 
 def vote(ballot: Ballot, voice: str) -> Vote:
-    """A ballot as it is counted; a partial one weighs as much as the share of the answers that it ranks."""
+    """A ballot as a vote; a partial one has the weight of the share of answers that it ranks."""
     weight = WEIGHTS[ballot.reading.source]
     if ballot.reading.partial and ballot.shown:
         weight *= len(ballot.order) / len(ballot.shown)
@@ -104,14 +104,15 @@ def vote(ballot: Ballot, voice: str) -> Vote:
 
 
 def likeness_votes(texts: Mapping[int, str]) -> list[Vote]:
-    """Votes where no member can judge: each answer ranks the others by the content words that it shares with them.
+    """Votes for the case that no member can judge: each answer ranks the others by the content words that it shares
+    with them.
 
-    What independent authors say alike is more often right than what one says alone (Wang et al. 2023,
-    "Self-consistency improves chain of thought reasoning"). It is no judgement of quality, and people are told so.
+    Statements that independent authors share are more often right than those of one author (Wang et al. 2023,
+    "Self-consistency improves chain of thought reasoning"). It is not a judgement of quality, and the result says so.
 
-    Likeness is the share of common words among the words of both (Jaccard 1901), so that a long answer gains
-    nothing by its length. An answer that is as like as another ends the order: no more can be told. Itself
-    comes last, where there is a whole order: likest to itself, it must gain nothing by it.
+    Likeness is the share of common words among the words of both (Jaccard 1901), so that a long answer gains nothing by
+    its length. The order ends before answers with equal likeness. In a complete order an answer puts itself last, so
+    that it gains nothing by its likeness to itself.
     """
     language = _spoken_language(" ".join(texts.values()))
     words = {seat: frozenset(content_terms(text, language)) for seat, text in texts.items()}
@@ -121,9 +122,9 @@ def likeness_votes(texts: Mapping[int, str]) -> list[Vote]:
 def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
     """Kendall's coefficient of concordance: 1 where all judges rank alike, 0 where they cancel each other out.
 
-    One row of ranks for each judge, ties with their mean rank, corrected for them (Kendall and Babington Smith
-    1939, "The problem of m rankings"; Siegel 1956, p. 234). None for fewer than two judges or two answers, and
-    where nobody tells any apart.
+    One row of ranks for each judge, ties with their mean rank, corrected for them (Kendall and Babington Smith 1939,
+    "The problem of m rankings"; Siegel 1956, p. 234). None for fewer than two judges or two answers, and if no judge
+    distinguishes any.
     """
     judges, n = len(ranks), len(ranks[0]) if ranks else 0
     if judges < 2 or n < 2:
@@ -137,8 +138,8 @@ def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
 
 
 def effective(votes: Sequence[Vote]) -> float:
-    """How many equal, independent voices these votes are worth: (Σw)² / Σw² over voices (Kish 1965; Laakso and
-    Taagepera 1979 count parties so). The weights of one voice are added; a vote without one is its own.
+    """The number of equal, independent voices that these votes are worth: (Σw)² / Σw² over voices (Kish 1965; Laakso
+    and Taagepera 1979 count parties this way). The weights of one voice are added; a vote without a voice is its own.
     """
     voices: defaultdict[str | int, float] = defaultdict(float)
     for vote in votes:
@@ -156,8 +157,8 @@ def _cast(seats: Sequence[int], vote: Vote) -> Vote:
 
 
 def _places(seats: Sequence[int], order: Sequence[Sequence[int]]) -> dict[int, tuple[int, int]]:
-    """The best and the worst place, from 1, at which an order lets each seat be: equals anywhere among themselves,
-    those that it leaves out anywhere below.
+    """The best and the worst place, from 1, that an order allows for each seat: equals in any order among themselves,
+    those left out anywhere below.
     """
     ranked: dict[int, tuple[int, int]] = {}
     for group in order:
@@ -175,7 +176,7 @@ def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> d
             seats_kept for group in groups(vote) if (seats_kept := [seat for seat in group if seat in among])
         ]
         if len(among) < 2 or not order or len(order[0]) == len(among):
-            continue  # it tells none of them apart
+            continue  # it distinguishes none of them
         for seat, (low, high) in _places(among, order).items():
             seat_count = counts[seat]
             seat_count.votes[len(among)] += 1
@@ -190,7 +191,7 @@ def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> d
 def _keys(
     counts: dict[int, _Count], other_counts: dict[int, _Count]
 ) -> dict[int, tuple[Fraction, Fraction, Fraction, int]]:
-    """The sort keys, larger is better; `other_counts`: without votes for oneself."""
+    """The sort keys, larger is better; `other_counts` is the count without self-votes."""
     return {
         seat: (seat_count.points, -seat_count.mean_rank, other_counts[seat].points, seat_count.ranks[0])
         for seat, seat_count in counts.items()
@@ -205,8 +206,8 @@ def _first(counts: dict[int, _Count], other_counts: dict[int, _Count]) -> list[i
 
 
 def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]]) -> int | None:
-    """The seat whose places lie furthest apart; of equals the best placed. To leave one out is to say nothing
-    about which of the last places it has.
+    """The seat with the widest range of places; of equal ones the best placed. A ballot that leaves a seat out says
+    nothing about which of the last places it has.
     """
     if not ballots:
         return None
@@ -219,8 +220,8 @@ def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]
 
 
 def _spoken_language(text: str) -> str:
-    """The language whose function words bind the answers together: of the others none are known to be skipped,
-    and the classifier takes seconds to load.
+    """The language with the most function words in the text. Only languages with a list of function words matter, since
+    only those can be skipped; the classifier would take seconds to load.
     """
     words = text.casefold().split()
     return max(FUNCTION_WORDS, key=lambda language: sum(word in FUNCTION_WORDS[language] for word in words))

@@ -1,6 +1,6 @@
-"""Reads the ranking of a judge that wrote neither JSON nor a header: places, scores or signs beside the responses.
+"""Reads the ranking of a judge that wrote neither JSON nor a header: places, scores or signs next to the responses.
 
-What is not certain is not read.
+What is uncertain is not read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LABEL = re.compile(
     rf"|resumen|en resumen|en bref|kurz|in breve|{FINALS}|{RANKINGS}|{VERDICTS}|\s){{1,6}}\W*[:=]\s*",
     re.IGNORECASE,
 )
-"""What stands before signs without changing what they mean."""
+"""Text before signs that does not change their meaning."""
 _FEWER = re.compile(
     r"\b(?:fewer|lower|less|smaller|fewest|lowest|menos|menor|moins|weniger|niedriger|meno|minder)\b[^.\n]{0,30}"
     r"\b(?:better|best|wins|melhor|mejor|mieux|meilleur|besser|meglio|migliore|beter)\b",
@@ -53,17 +53,17 @@ _FAULTS = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(r"[\s:(=\[–—-]*(?:★|\d{1,3}(?:[.,]\d+)?\s*(?:/|out of|of|von|de|sur|su)\s*\d)")
-"""A score that says of how many it is, beside a response."""
+"""A score with its maximum, next to a response."""
 _SCHOOL = re.compile(r"\b(?:schul)?noten?\b", re.IGNORECASE)
-"""Grades, of which a legend says which is the best."""
+"""School grades, for which a legend says which is the best."""
 _RUNNING = re.compile(r"^[\s#-]*(?P<head>[^\W\d_][\w ]{0,30}):\s*(?P<list>[A-L](?:\s*[,>]\s*[A-L])*)[\s.]*$")
-"""A list of letters that may grow."""
+"""A list of letters that may grow from line to line."""
 _SMALL_HEAD = re.compile(r"^(\s*(?:-\s+)?\(?)([a-l])(?=[).:]\s)")
 
 
 def unheaded(lines: Sequence[str], n: int) -> Groups:
-    """The order that the judge's own words say without a header: by places or scores beside each response, by a
-    table of them, or by signs on a line of its own. [] if two of these contradict each other.
+    """The order in the judge's own words without a header: by places or scores next to each response, by a table of
+    them, or by signs on a line of its own. [] if two of these contradict each other.
     """
     found = [groups for read in (_by_figures, _by_table, _by_signs, _by_growth) if (groups := read(lines, n))]
     orders = [{letter: at for at, group in enumerate(groups) for letter in group} for groups in found]
@@ -71,7 +71,7 @@ def unheaded(lines: Sequence[str], n: int) -> Groups:
 
 
 def _by_figures(lines: Sequence[str], n: int) -> Groups:
-    """By what is said of each response, from the line that it heads on: all of them, each once, with one place or
+    """The order by the text about each response, from the line that it heads: every response, once, with one place or
     one score each.
     """
     letters = [chr(ord("A") + at) for at in range(n)]
@@ -98,9 +98,7 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
             inside_quotes(lines, first, end) or is_introduced(lines, first) or _around(lines, first, end)
         )
         return [] if unclear else [rest, *(sections[at].letters for at in reversed(placed))]
-    if (
-        sorted(letter for at in placed for letter in sections[at].letters) == letters
-    ):  # and what follows is prose
+    if sorted(letter for at in placed for letter in sections[at].letters) == letters:  # and prose follows
         sections, starts = [sections[at] for at in placed], [starts[at] for at in placed]
     last: list[Item] = []
     for section in reversed(sections):
@@ -139,7 +137,7 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
     upwards = way == "up" and counted
     explicit = explicit or (way == "up" and down) or counting
     if counted and listed != letters and (upwards or not head.endswith(":") or _LABEL.fullmatch(head)):
-        explicit = True  # nobody counts their remarks on each in such an order
+        explicit = True  # nobody numbers remarks in such an order by accident
     ways: list[Groups] = []
     if way and listed != letters and direction(head) == way and not any(item.numbers for item in last):
         ways.append([item.letters for item in (last[::-1] if way == "up" else last)])
@@ -173,7 +171,7 @@ def _by_figures(lines: Sequence[str], n: int) -> Groups:
 
 
 def _above(lines: Sequence[str], placed: Sequence[Item], letters: Sequence[str]) -> list[str]:
-    """The responses above those that have their places from the last on, where the text breaks off; [] else."""
+    """The responses above those that have the last places, where the text breaks off; otherwise []."""
     below = [letter for item in placed for letter in item.letters]
     rest = [letter for letter in letters if letter not in below]
     counted = [item.numbers[0] for item in placed] == list(range(len(letters), len(rest), -1)) and len(
@@ -184,7 +182,7 @@ def _above(lines: Sequence[str], placed: Sequence[Item], letters: Sequence[str])
 
 
 def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
-    """How many faults are counted beside each, where the judge says above them that fewer are better; [] else."""
+    """The number of faults next to each response, if the judge says above that fewer are better; otherwise []."""
     said = [
         sentence.replace(" instead of ", " ")
         for line in head
@@ -200,7 +198,7 @@ def _faults(head: Sequence[str], items: Sequence[Item]) -> list[float]:
 
 
 def _more(line: str) -> bool:
-    """Whether it says that the larger figure is the better one."""
+    """Whether the line says that the larger figure is better."""
     sentences = re.split(r"(?<=[.!?])\s+", line)
     return any(_MORE.search(said) and not DOUBTFUL.search(said) and not named(said) for said in sentences)
 
@@ -210,7 +208,7 @@ def _fits(items: Sequence[Item], values: Sequence[float], n: int) -> bool:
 
 
 def _inverted(groups: Groups, others: Groups) -> bool:
-    """Whether one puts a response before another that the other puts behind it."""
+    """Whether the two put a pair of responses in opposite orders."""
     place = {letter: at for at, group in enumerate(others) for letter in group}
     return any(
         place[behind] < place[ahead]
@@ -222,7 +220,7 @@ def _inverted(groups: Groups, others: Groups) -> bool:
 
 
 def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
-    """The lines, where small letters head one for each response ("a) 7/10") with those as capitals."""
+    """The lines, with capitals in place of small letters if these head one line for each response ("a) 7/10")."""
     small = [match[2].upper() for line in lines if (match := _SMALL_HEAD.match(line))]
     if sorted(small) != list(letters):
         return lines
@@ -230,20 +228,20 @@ def _capitals(lines: Sequence[str], letters: Sequence[str]) -> Sequence[str]:
 
 
 def _around(lines: Sequence[str], start: int, end: int) -> bool:
-    """Whether the judge says around what stands there that it is not its vote."""
+    """Whether the judge says around this part that it is not its vote."""
     text = "\n".join([before(lines, start), *lines[end + 1 :]])
     revised = REVISED.search("\n".join(lines[start:]))
     return bool(hedged(text) or disowned(lines, end) or revised or explained(lines, end))
 
 
 def _pieces(line: str, n: int) -> list[str]:
-    """ "A: 7/10, B: 9/10, C: 4/10" as a line for each."""
+    """Splits "A: 7/10, B: 9/10, C: 4/10" into one line for each."""
     pieces = _NEXT.split(line) if len(line) <= DIRECTED_CHARS else []
     return pieces if len(pieces) >= n > 1 else [line]
 
 
 def _by_table(lines: Sequence[str], n: int) -> Groups:
-    """By the last table that holds them all and gives each a place or a score."""
+    """The order of the last table that contains all responses and gives each a place or a score."""
     at = len(lines) - 1
     while at >= 0 and lines[at].count("|") < 2:
         at -= 1
@@ -274,7 +272,7 @@ def _by_table(lines: Sequence[str], n: int) -> Groups:
 
 
 def _by_signs(lines: Sequence[str], n: int) -> Groups:
-    """By lines that are nothing but "C > A > B"; all such lines have to say the same."""
+    """The order of lines that contain only "C > A > B"; all such lines must agree."""
     orders: list[Groups] = []
     for at, line in enumerate(lines):
         if not re.search(r"[><≻≺→]", line) or line == QUOTED or len(line) > DIRECTED_CHARS:
@@ -295,7 +293,7 @@ def _by_signs(lines: Sequence[str], n: int) -> Groups:
 
 
 def _by_growth(lines: Sequence[str], n: int) -> Groups:
-    """By a list that the judge writes down once more for each response that it puts into it, with the best first."""
+    """The order of a list that the judge writes again for each response that it inserts, with the best first."""
     found = [
         (at, match["head"], re.findall("[A-L]", match["list"]))
         for at, line in enumerate(lines)

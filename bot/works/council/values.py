@@ -1,4 +1,4 @@
-"""What the stages of a council hand on to each other: frozen, JSON-able, kept by the engine's steps.
+"""The values that a council's stages pass to each other: frozen, JSON-able, stored by the engine's steps.
 
 A *seat* is a member's number in the council, from 0. Knows no model and no storage.
 """
@@ -20,18 +20,19 @@ Level: TypeAlias = Literal["single", "mini", "full"]
 SelfVotes: TypeAlias = Literal["auto", "count", "exclude"]
 
 Kind: TypeAlias = Literal["", "synthesis", "single", "best"]
-"""What a verdict is: nothing yet, a chair's, one model's answer, or the best of several as it stands."""
+"""The kind of a verdict: none yet, a chair's synthesis, one model's answer, or the best of several, unchanged."""
 
 ReadFrom: TypeAlias = Literal["schema", "ranking", "mention", "none"]
-"""Where a ballot's order was read: its JSON, its FINAL RANKING, the order in which it names the responses
-(low confidence), or nowhere: the judge abstains."""
+"""Where a ballot's order was found: in its JSON, in its FINAL RANKING, in the order in which it names the responses
+(low confidence), or nowhere: the judge abstains.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one call of one member came to. `fault` is a key of the catalogue with its `values`, "" if none.
+    """The result of one call to one member. `fault` is a key of the catalogue with its `values`, "" if none.
 
-    `seconds` is how long it took, `at` (unix time) when it was there: a replay shows replies in that order.
+    `seconds` is how long it took, `at` (unix time) when it arrived: a replay shows replies in that order.
     """
 
     seat: int
@@ -46,16 +47,16 @@ class Reply:
 
     @property
     def usable(self) -> bool:
-        """Whether there is an answer in it: one that broke off or was refused is none."""
+        """Whether it contains an answer: one that broke off or was refused does not count."""
         return not self.fault and self.finish in ("end", "length") and bool(self.text.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read out of a judge's own words. `ranking` holds display positions from 0, best first.
+    """What was read from a judge's own words. `ranking` holds display positions from 0, best first.
 
-    Those that are `tied` share the place of the one before them. A ranking that leaves responses out is `partial`;
-    an empty one is an abstention. `critiques` are by label.
+    Those in `tied` share the place of the one before them. A ranking that leaves responses out is `partial`; an empty
+    one is an abstention. `critiques` are by label.
     """
 
     ranking: list[int] = field(default_factory=list)
@@ -67,9 +68,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One judge's. `shown` are the seats whose answers it saw, by display position: label A is `shown[0]`.
+    """One judge's ballot. `shown` are the seats whose answers it saw, by display position: label A is `shown[0]`.
 
-    `first` is what it said, `again` what it said when asked once more, if it was.
+    `first` is its first reply, `again` the reply to a second request, if there was one.
     """
 
     seat: int
@@ -91,11 +92,11 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A ballot as it is counted: `order` are seats, best first, perhaps not all; those that are `tied` share the
-    place of the one before them.
+    """A ballot for counting: `order` has seats, best first, perhaps not all; those in `tied` share the place of the one
+    before them.
 
-    `voice` is what makes judges independent of each other: two seats of one model are one voice. `weight`
-    goes into the effective votes only.
+    `voice` tells independent judges apart: two seats of one model are one voice. `weight` affects only the effective
+    votes.
     """
 
     seat: int
@@ -106,7 +107,7 @@ class Vote:
 
 
 def groups(vote: Vote | Ballot) -> list[list[int]]:
-    """The seats of an order, best first, those together that share a place."""
+    """The seats of an order, best first, in groups that share a place."""
     places: list[list[int]] = []
     for seat in dict.fromkeys(vote.order):
         if places and seat in vote.tied:
@@ -118,11 +119,11 @@ def groups(vote: Vote | Ballot) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one answer fared. `place` is 1 for the best; equals share a place.
+    """The result of one answer. `place` is 1 for the best; equals share a place.
 
-    `score` is the normalised Borda count that decides (0 to 1; the mean over the votes that count), `other` the
-    same counted the other way with regard to self-votes; None without any vote. `ranks[i]` counts the votes
-    that put it at place i + 1; a shared rest of a partial ballot is in none of them.
+    `score` is the normalised Borda count that decides (0 to 1; the mean over the votes that count), `other` the count
+    by the other rule for self-votes; None without any vote. `ranks[i]` counts the votes that put it at place i + 1; the
+    answers that a partial ballot leaves out are not counted there.
     """
 
     seat: int
@@ -138,10 +139,9 @@ class Standing:
 class Tally:
     """The count. `standings` are in order of place.
 
-    `self_votes` is whether they counted ("count" or "exclude"); `other_first` are the seats that win when it
-    is done the other way. `agreement` is Kendall's W over the whole ballots (None for fewer than two),
-    `effective` how many independent voices the votes are worth, `disputed` the seat whose ranks lie furthest
-    apart (None where all agree).
+    `self_votes` is whether they counted ("count" or "exclude"); `other_first` are the winning seats by the other rule.
+    `agreement` is Kendall's W over the whole ballots (None for fewer than two), `effective` is the number of
+    independent voices, `disputed` the seat with the widest range of ranks (None if all agree).
     """
 
     standings: list[Standing]
@@ -157,7 +157,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Who sits in a space's council, and how it judges. `own` are the names of what the space itself has set."""
+    """The members of a space's council, and its criteria. `own` are the names of the space's own settings."""
 
     members: list[ModelSpec]
     chair: list[str]
@@ -169,10 +169,10 @@ class Seats:
 class Snapshot:
     """What a council decides once, before anything else, so that a replay decides the same.
 
-    `names` are what people call the seats. `judges` are the seats that can judge. `research` are the
-    categories. `ask_above` and `most` (what one run may cost) are dollars, `began` is unix time. `research_words`
-    and `attack_words` are how long a finding and the advocate's attack may be. `earlier` is what people said in the
-    thread before the first question.
+    `names` are people's names for the seats. `judges` are the seats that can judge. `research` are the categories.
+    `ask_above` and `most` (the maximum cost of one run) are in dollars, `began` is unix time. `research_words` and
+    `attack_words` are the maximum lengths of a finding and of the advocate's attack. `earlier` is what people said in
+    the thread before the first question.
     """
 
     question: str
@@ -203,9 +203,9 @@ class Snapshot:
 
 
 def names(members: Sequence[ModelSpec]) -> list[str]:
-    """A name for each seat that no other has: the model, its persona where there are several, a number.
+    """A unique name for each seat: the model, its persona where several have the model, a number.
 
-    They stand in Markdown, so that a persona's own markup is left out.
+    They appear in Markdown, so a persona's own markup is removed.
     """
     models = [member.short for member in members]
     called = [

@@ -1,6 +1,6 @@
-"""The verdict of a council: a chair's synthesis, one model's answer, or the best of several as it stands.
+"""The verdict of a council: a chair's synthesis, one model's answer, or the best of several, unchanged.
 
-Nothing is called a synthesis before it is whole; the dissent below its DISSENT: line is parted off as it comes.
+Nothing is called a synthesis before it is complete; the dissent below its DISSENT: line is separated while it streams.
 Knows no platform.
 """
 
@@ -37,7 +37,9 @@ class Verdict:
         self._say = say
 
     async def synthesis(self) -> AsyncGenerator[Event, None]:
-        """Stage 3: a chair, blind to names, makes one answer of all; it is called that once it is whole."""
+        """Stage 3: a chair that does not know the authors combines the answers into one; it is called a synthesis once
+        it is complete.
+        """
         council, say, answers = self._council, self._say, self._council.answers
         if not self._chairs():
             async for event in self._best(say("council.no_chair")):
@@ -72,7 +74,7 @@ class Verdict:
         yield Stage("synthesis", say("council.synthesis"), answer=True)
 
     async def alone(self) -> AsyncGenerator[Event, None]:
-        """The verdict where fewer than two have answered: that one answer, named as such. Raises UserError."""
+        """The verdict if fewer than two have answered: the only answer, presented as such. Raises UserError."""
         council, say, names = self._council, self._say, self._council.snapshot.names
         single = council.snapshot.level == "single"
         for seat, text in council.answers.items():
@@ -90,7 +92,7 @@ class Verdict:
         raise UserError("council.none_answered", m=len(names))
 
     async def _streamed(self, written: _ChairText) -> AsyncGenerator[Event, None]:
-        """The chair's words as they come, without its dissent."""
+        """The chair's words as they arrive, without its dissent."""
         council, say = self._council, self._say
         assert council.tally is not None, "the answers have been judged"
         seats = council.shuffled_seats("chair", 1)[0]
@@ -113,11 +115,11 @@ class Verdict:
             yield Text(rest)
 
     async def _best(self, why: str) -> AsyncGenerator[Event, None]:
-        """The answer that stands first, as it stands, where no chair could make one of all."""
+        """The answer with the first place, unchanged, if no chair could combine them."""
         council, say, answers = self._council, self._say, self._council.answers
         ahead = council.tally.first if council.tally is not None else []
         first = (ahead or list(answers))[0]
-        # Likeness is no judgement, so that nobody may call its first the best.
+        # Likeness is not a judgement, so its first answer is not called the best.
         key = ("best" if council.ballots else "likest") if ahead else "any"
         yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]), answer=True)
         yield Notice(why)
@@ -126,7 +128,9 @@ class Verdict:
         yield Speak(answers[first], "best", council.snapshot.names[first])
 
     def _chairs(self) -> list[str]:
-        """Who may write the synthesis: the chair's chain, then the members that can judge, the best first."""
+        """The models that may write the synthesis: the chair's chain, then the members that can judge, the best
+        first.
+        """
         council, snapshot = self._council, self._council.snapshot
         ranked = [standing.seat for standing in council.tally.standings] if council.tally is not None else []
         members = [snapshot.members[seat].model for seat in ranked if seat in snapshot.judges]
@@ -134,7 +138,7 @@ class Verdict:
 
 
 class _ChairText:
-    """The chair's text so far, and how it ended: `fault` is a sentence, "" if there is none."""
+    """The chair's text so far, and its end: `fault` is a sentence, "" if there is none."""
 
     def __init__(self) -> None:
         self.parting = DissentSplitter()
@@ -144,29 +148,30 @@ class _ChairText:
 class DissentSplitter:
     """Splits a chair's text into the synthesis and the dissent below its DISSENT: line.
 
-    `feed` gives what belongs to the synthesis; `dissent` is what came below the line so far."""
+    `feed` returns text of the synthesis; `dissent` is the text below the line so far.
+    """
 
     def __init__(self) -> None:
         self._held = ""
         self._gap = ""
-        """Blank lines that were held back, which are dropped before the dissent."""
+        """Blank lines that were held back; they are dropped before the dissent."""
         self._fresh = True
         """Whether the held text begins a line."""
         self._below: list[str] | None = None
 
     @property
     def parted(self) -> bool:
-        """Whether the dissent's line has come; without it the chair wrote nothing about dissent."""
+        """Whether the dissent's line has arrived; without it the chair wrote nothing about dissent."""
         return self._below is not None
 
     @property
     def dissent(self) -> str:
-        """ "" where there is none, or where it says that there is none."""
+        """The dissent; "" if there is none, or if the text says that there is none."""
         text = _DISSENT.sub("", "".join(self._below or ()), count=1).strip()
         return "" if _NO_DISSENT.match(text) else text
 
     def feed(self, piece: str) -> str:
-        """Add some text; returns what is certain to stand above the line."""
+        """Add some text; returns text that is certainly above the line."""
         if self._below is not None:
             self._below.append(piece)
             return ""
@@ -188,6 +193,6 @@ class DissentSplitter:
         return stripped
 
     def finish(self) -> str:
-        """End the text; returns the text held back."""
+        """End the text; returns the text that was held back."""
         rest, self._held = self._held, ""
         return self._gap + rest if rest.strip() else ""

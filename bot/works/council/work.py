@@ -1,6 +1,6 @@
-"""The work "council": the dispatch of its verbs; and `council ask`: its cost, its stages, its records.
+"""The work "council": dispatches its verbs, and runs `council ask`: its cost, its stages, its records.
 
-Knows no platform and no provider. What a stage does is in `deliberation`.
+Knows no platform and no provider. The stages are in `deliberation`.
 """
 
 from __future__ import annotations
@@ -50,15 +50,17 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
 
 ALIAS = 6
-"""Characters of a run's id that people name it by."""
+"""How many characters of a run's id name it for people."""
 
 ESTIMATE = "estimate"
-"""The key of the stage that asks about the cost, and the kind of the stored offer behind its buttons."""
+"""The key of the stage that asks about the cost, and the kind of the offer stored behind its buttons."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostQuestion:
-    """The question whether to spend that much. `ways` to go on are each a label, a command and the council's level."""
+    """The question whether to spend that much. `ways` are the options: a label, a command and the council's level for
+    each.
+    """
 
     title: str
     text: str
@@ -70,7 +72,7 @@ class CostQuestion:
         return Choices(self.prompt, offered, taken=chosen)
 
     def answered_by(self, request: Request) -> Changed:
-        """The question once `request` has taken one of its ways."""
+        """The question after `request` has chosen one of its options."""
         level = request.options.get("level")
         way = next((n for n, option in enumerate(self.ways) if option[2] == level), 0)
         taken = replace(self.choices(way), by=request.author.name)
@@ -78,7 +80,7 @@ class CostQuestion:
 
 
 class Council:
-    """Several models asked at once, judged by each other, and summed up."""
+    """Several models that are asked at once, judge each other, and are summed up."""
 
     def __init__(self, asking: Asking, settings: Settings, display: Display, stats: Stats) -> None:
         self._asking = asking
@@ -133,20 +135,20 @@ class Asking:
                     for question in questions if isinstance(event, Stage) else ():
                         yield question.answered_by(
                             request
-                        )  # behind the first stage, which somebody waits for
+                        )  # after the first stage, which somebody is waiting for
                         questions = []
         finally:
-            # Also when stopped: what was shown is kept, and a follow-up can build on it.
+            # Also after a stop: what was shown is kept, and a follow-up can build on it.
             await self._remember(run, council, say)
 
     async def _keep(self, request: Request, question: CostQuestion) -> bool:
-        """The question as it was put, for the run that goes on from it."""
+        """Store the question for the run that will continue from it."""
         stored = json.dumps(asdict(question), ensure_ascii=False)
         await self._offers.keep(request.place.space, request.id, ESTIMATE, [stored])
         return True
 
     async def _cost_question(self, request: Request) -> list[CostQuestion]:
-        """The question about the cost that this run goes on from, if it does."""
+        """The question about the cost that this run continues from, if there is one."""
         stored = await self._offers.all(request.place.space, request.answers, ESTIMATE)
         return [CostQuestion(**json.loads(question)) for question in stored]
 
@@ -192,13 +194,13 @@ class Asking:
 
     async def _remember(self, run: Run, council: Deliberation, say: Words) -> None:
         session = council.snapshot.session
-        # Without a verdict, too: with the conversation its councils are deleted.
+        # Also without a verdict: its councils are deleted with the conversation.
         if session is not None and council.replies:
             await self._sessions.add_exchange(
                 run.request.place.space,
                 session,
                 run.id,
-                # As it reads now: whoever asked may have changed it while a crash had cut the run off.
+                # The current text: the asker may have changed it while a crash had interrupted the run.
                 run.request.text.strip() or council.snapshot.question,
                 records.remembered(council.snapshot, council, say("council.dissent")),
             )
@@ -209,7 +211,7 @@ async def _since(began: float) -> float:
 
 
 def _initial_notices(snapshot: Snapshot, guess: Estimate, say: Words) -> list[Notice]:
-    """What people should know before it begins: the cost, and that the demo is a demo."""
+    """What people should know before it begins: the cost, and a warning about the demo model."""
     sentences = [say("council.demo")] if snapshot.demo else []
     if guess.usd:
         about = say("council.about", cost=formatting.dollars(guess.usd, say), calls=guess.calls)
@@ -222,7 +224,7 @@ def _initial_notices(snapshot: Snapshot, guess: Estimate, say: Words) -> list[No
 def _question(
     snapshot: Snapshot, guess: Estimates, options: Mapping[str, OptionValue], say: Words
 ) -> CostQuestion:
-    """What it would cost, and the ways to go on: as asked, cheaper, or not at all."""
+    """The question about the cost, with its options: as requested, cheaper, or not at all."""
     cost = formatting.dollars(guess.asked.usd, say)
     ways = [[say("council.go_on", cost=cost), _line(snapshot, options, snapshot.level), snapshot.level]]
     for level, cheaper in guess.cheaper:
@@ -236,12 +238,12 @@ def _question(
 
 
 def _uncounted(guess: Estimate, say: Words) -> list[str]:
-    """The models whose prices are not known, in a sentence."""
+    """A sentence about the models whose prices are not known."""
     return [say("council.uncounted", models=", ".join(guess.unpriced))] if guess.unpriced else []
 
 
 def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) -> str:
-    """The line that asks the same again, without asking about the cost."""
+    """The command line that asks the same again, without asking about the cost."""
     parts = ["/council ask --yes", f"--level {level}"]
     if snapshot.research:
         parts.append(f"--research {','.join(snapshot.research)}")
@@ -254,7 +256,7 @@ def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) 
 
 
 def _detail_choices(run: str, council: Deliberation, say: Words) -> Choices:
-    """Buttons to everything raw."""
+    """Buttons that show all details."""
     alias = run[-ALIAS:]
     parts = ["answers"]
     if council.ballots:
