@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     accept_all()
     locale = locale_from(os.environ)
+    Words.to_operator = True
     try:
         arguments_given = sys.argv[1:] if argv is None else argv
         arguments = parser(words(locale), arguments_given).parse_args(arguments_given)
@@ -72,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(words(locale)("cli.unwritten", reason=fault.strerror or fault), file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
+    finally:
+        Words.to_operator = False
     return code
 
 
@@ -222,7 +225,11 @@ def _run(asked: dict[str, Any], locale: str) -> int:
         case "run":
             from bot.adapters.serving import serve
 
-            return serve(config, locale)
+            Words.to_operator = False  # what it says is read on Discord and Slack; a fault that ends it, here
+            try:
+                return serve(config, locale)
+            finally:
+                Words.to_operator = True
         case work if work in ON_THE_COMMAND_LINE:
             return _perform(config, locale, asked)
         case "story":

@@ -3,6 +3,7 @@
 Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml, and for what only one
 kind of work says bot/works/<work>/<locale>.toml; a key is `section.name`, and a section may be in several files.
 `{n:file|files}` picks the first form when n is 1, and `{n:,}` writes its decimals after a comma.
+`{operator:Set|The bot's operator sets} X` picks the first form for a reader who runs the bot, as in the terminal.
 """
 
 from __future__ import annotations
@@ -61,6 +62,9 @@ class _Values(dict[str, _Value]):
 class Words:
     """The sentences of one locale. Calling it with a key and values gives the sentence."""
 
+    to_operator = False
+    """Whether this process's sentences speak to the person who runs the bot: the command line does, `run` does not."""
+
     def __init__(self, locale: str, *sources: str) -> None:
         """`sources` are the catalogue's TOML; a section is parsed when one of its keys is asked for."""
         self.locale = locale
@@ -77,7 +81,7 @@ class Words:
         sentence = self._sections[section].get(name)
         if sentence is None:  # a test fails for it; a person still gets the key and the values
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
-        shown = _Values()
+        shown = _Values(operator=_Value(int(self.to_operator)))
         for name, value in values.items():
             shown[name] = _Value(self._reason(value) if isinstance(value, Exception) else value)
         return sentence.format_map(shown)

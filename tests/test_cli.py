@@ -123,7 +123,7 @@ def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     assert "council, seat 1: openai:b effort=high\n" in chained
     assert "and $20.00 for a space in 30 days" in chained
     assert "✗ anthropic: ANTHROPIC_API_KEY is not set" in chained
-    assert "✗ The demo model's file has not been fetched yet" in chained
+    assert "✗ The demo model has not been downloaded yet" in chained
     config.write_text("[roles]\n", encoding="utf-8")
     assert "[roles] in config.toml is empty" in bot("doctor", "--config", str(config), data=tmp_path).stdout
     without = bot("doctor", data=tmp_path).stdout

@@ -20,7 +20,10 @@ SPEAKERS = {"UserError", "say", "words", "_say", "Refused"}
 
 
 def placeholders(sentence: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+    parts = [part for part in string.Formatter().parse(sentence) if part[1] is not None]
+    return {str(name) for _, name, _, _ in parts}.union(
+        *(placeholders(spec or "") for _, _, spec, _ in parts)
+    )
 
 
 @cache
@@ -56,6 +59,36 @@ def test_both_files_have_the_same_keys() -> None:
 def test_no_message_has_words_that_no_native_writer_would_use(words_of: str) -> None:
     pattern = re.compile(rf"\b{words_of}\b", re.IGNORECASE)
     assert not {key: text for key, text in ENGLISH.items() if pattern.search(text)}
+
+
+ELSEWHERE = ("buttons.", "discord.", "own_name.", "policy.", "slack", "welcome.")
+"""Keys of sentences that the terminal never says, and of the page on privacy, which is written for others."""
+OPERATOR = {
+    "en": re.compile(r"operator|\b(person|people|who) (runs?|keeps?) (me|the bot)\b", re.IGNORECASE),
+    "pt-BR": re.compile(r"operador|\bopera\b|\bquem (me|cuida de mim)\b", re.IGNORECASE),
+}
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_sentence_of_the_terminal_names_the_operator_who_reads_it(
+    locale: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say, asked = words(locale), {key: placeholders(text) - {"operator"} for key, text in ENGLISH.items()}
+
+    def naming() -> list[str]:
+        keys = [key for key in ENGLISH if key == "policy.file" or not key.startswith(ELSEWHERE)]
+        return [key for key in keys if OPERATOR[locale].search(say(key, **dict.fromkeys(asked[key], 2)))]
+
+    assert len(naming()) > 50, "on Discord and Slack"
+    monkeypatch.setattr(Words, "to_operator", True)
+    assert not naming()
+
+
+def test_a_sentence_speaks_to_the_operator_or_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    say = Words("en", '[a]\nkey = "{operator:Set|The bot\'s operator sets} {name}."\n')
+    assert say("a.key", name="KEY") == "The bot's operator sets KEY."
+    monkeypatch.setattr(Words, "to_operator", True)
+    assert say("a.key", name="KEY") == "Set KEY."
 
 
 def test_both_languages_have_the_same_placeholders() -> None:

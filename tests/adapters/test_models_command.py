@@ -227,8 +227,8 @@ async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> N
         config = settings(tmp_path, {"here": service}, roles)
         done = await tried(config, code=1, TRIAL_KEY="")
         assert service.calls == 0
-    needed = "the bot's operator sets the environment variable TRIAL_KEY"
-    assert f"✗ The provider “here” needs an API key: {needed}" in done.stdout
+    needed = "Set TRIAL_KEY in the environment or in .env"
+    assert f"✗ The provider “here” needs an API key. {needed}" in done.stdout
     named = [line for line in done.stdout.splitlines() if line.startswith("here:")]
     assert named == ["here:small", "here:large"], "who writes, the council too, and not who only listens"
 

@@ -25,6 +25,7 @@ from bot.config import Config, load
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
 from bot.resources import Resources
+from bot.words import Words
 from storage.ledger import Ledger
 from tests.fakes import migrated
 from tests.fakes.model_service import ModelService
@@ -121,10 +122,12 @@ async def talking(
 
     out: Any = talk
     feed = Feed(Conversation("en", thread), JsonLines(out), overtake=True)
+    Words.to_operator = True  # as bot.cli says of every command but `run`
     running = asyncio.create_task(feed.run(opened(), talk.lines()))
     try:
         yield talk
     finally:
+        Words.to_operator = False
         if interrupted:
             running.cancel()
             await asyncio.wait({running})

@@ -15,8 +15,8 @@ from tests.promises.talk import ASK, BOOK, Talk, of, sentence, settings, status,
 from tests.storage.books import book
 
 FULL = (
-    "The disk is full, so I could not keep that; what was stored before is safe. "
-    "Ask again once the bot's operator has made room."
+    "The disk is full, so I could not save that; what was saved before is safe. "
+    "Free some space, then ask again."
 )
 
 

@@ -14,8 +14,8 @@ from bot.events import UserError
 from tests.promises.talk import ASK, sentence, settings, status, talking, texts
 
 LOCKED = (
-    "The database is busy in another program, so I could not keep that. "
-    "Try again in a moment. If it keeps happening, the bot's operator must close that program."
+    "Another program is using the database, so I could not save that. "
+    "Try again in a moment. If it keeps happening, close that program."
 )
 
 

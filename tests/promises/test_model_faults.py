@@ -46,7 +46,7 @@ def later(status: int, **more: Any) -> Reply:
 
 
 FAULTS: dict[str, tuple[Reply, str]] = {
-    "unauthorised": (Reply(status=401), "refused the API key"),
+    "unauthorised": (Reply(status=401), "refused the API key. Put the right key into"),
     "forbidden": (Reply(status=403), "This API key may not use"),
     "too often": (Reply(status=429, headers={"retry-after": "60"}), "is being asked too often right now"),
     "a storm of 429": (later(429), "is being asked too often right now"),
@@ -242,6 +242,6 @@ async def test_the_key_stays_out_of_everything_a_process_leaves(wire: Wire, stoc
         )
     events = heard(done)
     assert status(events) == "done"
-    assert "refused the API key" in texts(events, "notice")
+    assert "refused the API key. Put the right key into" in texts(events, "notice")
     assert KEY.encode() not in done.stdout + done.stderr
     no_key_anywhere(stocked, events)

@@ -82,7 +82,7 @@ def test_nothing_is_expected_of_an_event_that_no_process_could_hear() -> None:
 
 def test_who_was_told_why_there_is_no_answer_has_lost_nothing() -> None:
     history = right()
-    history.events[1] = Event("q2", "thread", 2.0, 0.1, told="The database could not be reached.")
+    history.events[1] = Event("q2", "thread", 2.0, 0.1, told="I could not reach the database.")
     history.answers.pop()
     assert not violations(history), "its model was out of order"
     history.runs[1] = Run("q2", "failed")

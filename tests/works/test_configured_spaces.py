@@ -109,7 +109,7 @@ async def test_its_budgets_are_enforced_until_another_is_set(tmp_path: Path) -> 
         await spend(ask, 1_000)
         assert await refusal(ask) == "budget.over_space_day"
         assert "| this space | 1000 tokens (the config) | day |" in await budget(ask)
-        assert "The config sets a budget of 1000 tokens there" in await budget(ask, "off")
+        assert "config.toml sets a budget of 1000 tokens there" in await budget(ask, "off")
         await budget(ask, "2000 tokens")
         assert await refusal(ask) == ""
 

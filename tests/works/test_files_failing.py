@@ -23,7 +23,7 @@ from tests.fakes.weak_store import CutOnce, Fault, WeakStore, emptied, gone, ref
 from tests.works.test_incoming import TOWN, Attachments, adds, said
 
 KEYS = b"# Keys\n\nA key is a thing of iron.\n"
-UNREACHED = "The place where files are kept could not be reached"
+UNREACHED = "I could not read or write the stored files"
 
 
 @pytest.fixture

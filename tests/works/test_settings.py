@@ -231,7 +231,7 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
     there = replace(HERE, platform="discord", space="g")
     async with opened(tmp_path) as ask:
         answer = await ask("set", "free_chat on", author=BIA, place=there)
-        assert "operator has to set `free_chat`" in answer
+        assert "operator must first set `free_chat = true`" in answer
         assert not await ask.app.resources.settings.free_chat(there)
     more = CONFIG.format(url="http://127.0.0.1:9/v1") + "[discord]\nfree_chat = true\n"
     async with opened(tmp_path, more) as ask:
