@@ -1,4 +1,4 @@
-"""The kinds of work: a folder each, and a line here. The first is that of a conversation for which nobody chose one."""
+"""The kinds of work: a folder and a line here for each. The first one is the default of a conversation."""
 
 ALL = (
     "rules",
@@ -16,4 +16,4 @@ ALL = (
     "house",
 )
 ON_THE_COMMAND_LINE = ("library", "course")
-"""Those whose verbs are also commands of their own: `python -m bot library add …`."""
+"""Works whose verbs are also commands of their own: `python -m bot library add …`."""

@@ -1,4 +1,4 @@
-"""Courses: taken in with their lessons, listed, outlined, asked, and learnt by quizzes."""
+"""Courses: imported with their lessons, listed, outlined, asked about, and practised by quizzes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MEMORY: Final = "course.memory"
 """The setting for how many exchanges of a thread are remembered."""
 COMPLETIONS: Final = 25
-"""Suggestions of one autocomplete: Discord's limit."""
+"""The maximum number of suggestions in one autocomplete: Discord's limit."""
 MOST_MEMORY: Final = 20
 OVERVIEW: Final = 12
-"""Courses that an overview lists, at most."""
+"""The maximum number of courses in an overview."""
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _COURSE = Argument("course", "verbs.arg_course", completes="course")
@@ -89,10 +89,10 @@ VERBS: tuple[Verb, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CourseConfig:
-    """`folder` is kept in step with the courses of the space `space`.
+    """`folder` is kept in sync with the courses of the space `space`.
 
-    Passages are cut at headings and paragraphs, as books are, or as `windows` of sentences that overlap, as seed 003
-    has them. `rounds` of tools are asked for before the answer, and `memory` exchanges of a thread are remembered.
+    Passages are cut at headings and paragraphs, as books are, or as overlapping `windows` of sentences. A model may use
+    tools for `rounds` rounds before the answer, and `memory` exchanges of a thread are remembered.
     """
 
     folder: Path | None = None
@@ -183,7 +183,7 @@ def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
 
 
 def _examine(config: Config, say: Words) -> Iterator[Check]:
-    """The folder that courses are taken from."""
+    """Check the folder from which courses are imported."""
     from bot.works.library.watch import folder_stamps
 
     section = config.section(CourseConfig)
@@ -236,7 +236,7 @@ async def _plain(resources: Resources, place: Place, author: str, text: str) -> 
 
 
 async def _knows(resources: Resources, request: Request) -> bool:
-    """Whether the courses answer the question."""
+    """Whether the courses can answer the question."""
     if request.verb != "ask":  # an answer to a quiz
         return True
     from bot.works.course.answer import kept_to, knows
@@ -250,7 +250,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
         return False
     try:
         course, lesson = await kept_to(names, catalogue, request)
-    except UserError:  # a name that means none of them
+    except UserError:  # a name that matches none of them
         return False
     tools = CourseTools(resources.library, catalogue, names, space, course=course, lesson=lesson)
     return await knows(tools, request.text)

@@ -1,6 +1,7 @@
-"""A question to the courses: a model looks things up and answers, its citations checked; else passages are quoted.
+"""Answers a question to the courses: a model looks things up and answers, and its citations are checked; or else
+passages are quoted.
 
-Where no model answers, or none that can be trusted to cite, code looks up what the question names.
+If no model answers, or none that can be trusted to cite, code looks up what the question names.
 """
 
 from __future__ import annotations
@@ -62,26 +63,28 @@ if TYPE_CHECKING:
 
 ROLE: Final = "tool_loop"
 MAX_TOKENS: Final = room(1_000, None)
-"""For several times the longest answer, and for the thoughts of a model that thinks first."""
+"""Room for several times the longest answer, and for the thoughts of a model that thinks first."""
 LEAST_CACHED: Final = 512
-"""Tokens from which on some models keep a prefix (Anthropic, "Prompt caching"); others want up to 4,096."""
+"""The minimum number of tokens of a prefix that some models cache (Anthropic, "Prompt caching"); others require up to
+4,096.
+"""
 TITLES: Final = 40
-"""Titles of courses that the prompt lists; the model can look up the others."""
+"""How many titles of courses the prompt lists; the model can look up the others."""
 QUOTED: Final = 3
-"""Passages that an answer without a model quotes."""
+"""How many passages an answer without a model quotes."""
 NEAR: Final = 0.6
-"""A share of the best passage's score: what has less is not quoted."""
+"""The share of the best passage's score below which a passage is not quoted."""
 SHOWN_CHARS: Final = 80
-"""Characters of a statement in the notice that no passage supports it."""
+"""The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a question's run decides first, so that a replay decides the same.
 
-    `answerer` is who answers, None where nobody does; `reads` whether its citations can be trusted, `demo` whether it
-    is the demo model, which was `introduced` before. `course` (its title) and `lesson` are what the question keeps to.
-    `history` are the exchanges that the question is read with.
+    `answerer` is the model that answers, None without one; `reads` whether its citations can be trusted, `demo` whether
+    it is the demo model, which was `introduced` before. `course` (its title) and `lesson` limit the question. `history`
+    are the exchanges that the question continues.
     """
 
     question: str
@@ -108,7 +111,7 @@ class Snapshot:
 class CourseQuestions:
     """The verb "ask".
 
-    `_roles`: whose models a place has chosen itself; `_memory`: how many exchanges are remembered there.
+    `_roles`: the models that a place has chosen; `_memory`: how many exchanges are remembered there.
     """
 
     _library: Library
@@ -140,7 +143,7 @@ class CourseQuestions:
             cited = [answer.passages[citation.n - 1].document for citation in answer.cited]
             for notice in unread_notices(await self._library.unread(space, cited), say):
                 yield notice
-        finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
+        finally:  # also after a stop: what was shown is kept, and a follow-up can build on it
             await self._remember(run, snapshot, answer)
 
     async def _snapshot(self, request: Request) -> Snapshot:
@@ -179,7 +182,7 @@ class CourseQuestions:
         )
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
-        # The chunk is what `rules see n` opens.
+        # The chunk is opened by `rules see n`.
         sources = [
             {"n": citation.n, "chunk": answer.passages[citation.n - 1].chunk} for citation in answer.cited
         ]
@@ -190,7 +193,7 @@ class CourseQuestions:
 async def kept_to(
     names: CourseNames, catalogue: Catalogue, request: Request
 ) -> tuple[str | None, int | None]:
-    """The course and the lesson that the request's options name. Raises UserError where they name none."""
+    """The course and the lesson that the request's options name. Raises UserError for unknown names."""
     course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
     resolved = await course_named(names, catalogue, course) if course else None
     if not lesson:
@@ -209,7 +212,7 @@ async def kept_to(
 
 
 async def knows(tools: CourseTools, question: str) -> bool:
-    """Whether the courses answer a question: by an outline, by what they teach, or by the lesson that it names."""
+    """Whether the courses can answer a question: by an outline, by their content, or by the lesson that it names."""
     plan = lookup_plan(question, tools.catalogue)
     if plan.outline and plan.course is not None:
         return True
@@ -223,7 +226,9 @@ async def knows(tools: CourseTools, question: str) -> bool:
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` what its markers stand for, `passages` what they number."""
+    """One answer. `shown` is its text so far, `cited` the citations of its markers, `passages` the numbered
+    passages.
+    """
 
     def __init__(
         self, run: Run, snapshot: Snapshot, tools: CourseTools, say: Words, models: Models, rounds: int
@@ -240,7 +245,7 @@ class Answer:
         self.passages: list[Passage] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """The answer, its citations, and outlines to look at."""
+        """The answer, its citations, and buttons for outlines."""
         answered = False
         if self._snapshot.reads:
             async with aclosing(self._by_model()) as events:
@@ -287,13 +292,13 @@ class Answer:
             if rest := gate.finish():
                 self.shown.append(rest)
                 yield Text(rest)
-        finally:  # also when stopped: a marker that was shown can be looked up
+        finally:  # also after a stop: a marker that was shown can be looked up
             self.cited = [citation_of(n, self.passages[n - 1], q) for n, q in sorted(gate.quotes.items())]
         for notice in self._notices(loop, gate):
             yield notice
 
     def _notices(self, loop: ToolLoop, gate: CitationGate) -> list[Notice]:
-        """What a person should know of how the answer came about."""
+        """Notices about how the answer was made."""
         say, sentences = self._say, list[str]()
         cut = loop.error is not None and loop.error.key == "model.cut"
         if loop.error is not None:
@@ -318,7 +323,7 @@ class Answer:
         ):
             sentences.append(
                 say("rules.uncited")
-            )  # where no search was sure, a model that finds none is believed
+            )  # if no search was sure, a model that finds no answer is believed
         return [Notice(sentence, retry=cut and n == 0) for n, sentence in enumerate(sentences)]
 
     def _prompt(self) -> Prompt:
@@ -334,14 +339,14 @@ class Answer:
         prompt = Prompt(
             system, (Message("user", user),), max_tokens=MAX_TOKENS, tools=self._tools.offered(self._say)
         )
-        # Each round of tools reads all of it again, and each question the instructions and the tools.
+        # Each round of tools reads all of it again; each question repeats the instructions and the tools.
         cache = prompt_tokens(prompt) >= LEAST_CACHED
         return replace(prompt, messages=(Message("user", user, cache=cache),), cache=cache)
 
     async def _plan(self) -> list[ToolCall]:
-        """What to look up for a model that cannot ask for it."""
+        """The lookups for a model that cannot ask for them."""
         plan, calls = await self._lookup_plan(), []
-        # Of a name that means no course the outline's error tells, with the nearest names.
+        # For a name that matches no course, the outline's error lists the nearest names.
         if plan.outline or plan.unknown:
             named = {"course_name": plan.unknown or plan.course}
             calls.append(ToolCall("plan-1-outline", OUTLINE, json.dumps(named)))
@@ -350,7 +355,9 @@ class Answer:
         return [*calls, ToolCall("plan-1", SEARCH, json.dumps(present))]
 
     async def _lookup_plan(self) -> LookupPlan:
-        """What to look up: a follow-up goes with what it leans on, and a course may be named by its meaning."""
+        """The lookups: a follow-up is combined with the question that it continues, and a course may be named by its
+        meaning.
+        """
         snapshot, catalogue = self._snapshot, self._tools.catalogue
         plan = lookup_plan(snapshot.question, catalogue)
         if snapshot.course:
@@ -368,7 +375,7 @@ class Answer:
         return replace(plan, query=f"{before.query} {plan.query}", course=course, lesson=lesson)
 
     async def _by_code(self) -> AsyncGenerator[Event, None]:
-        """Passages word for word, or the outline of the course that is asked about."""
+        """Quote passages word for word, or show the outline of the requested course."""
         say = self._say
         plan = await self._run.step("planned", self._lookup_plan, LookupPlan)
         query, course, lesson = plan.query, plan.course, plan.lesson
@@ -399,7 +406,7 @@ class Answer:
             for passage in results.passages
             if terms.intersection(self._terms(f"{passage.heading}\n{passage.text}"))
         ]
-        # Who has named where to look gets what comes nearest there.
+        # A person who names a course or lesson gets the nearest passages in it.
         named = (course is not None or lesson is not None) and bool(sharing)
         near_enough = results.confident or results.doubtful or named
         if not results.passages or not near_enough:
@@ -447,13 +454,13 @@ class Answer:
 
 
 def citation_of(n: int, passage: Passage, quote: str) -> Citation:
-    """What marker [n] stands for: the lesson, with its address."""
+    """The citation of marker [n]: the lesson, with its address."""
     page = passage.page_of(quote)
     link = at_moment(passage.link, passage.text, quote)
     return Citation(n, passage.source, _heading(passage), quote, page, link)
 
 
 def _heading(passage: Passage) -> str:
-    """Where it stands, the course first."""
+    """The passage's place, beginning with the course."""
     title, heading = passage.title, passage.heading
     return title if heading == title else f"{title}{SEPARATOR}{heading}"

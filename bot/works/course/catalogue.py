@@ -1,6 +1,6 @@
-"""The catalogue: which courses a space has, each with its lessons, apart from what stands in them.
+"""The catalogue of a space's courses and their lessons, without the lessons' content.
 
-Kept in memory by the version of the courses' shelf.
+Cached by the version of the courses' shelf.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from storage.shelves import OutlineRow, Outlines, Shelves
 
 SHELF: Final = " courses"
-"""The shelf of all courses. No shelf of books can have this name: theirs do not begin with a space."""
+"""The shelf of all courses. No shelf of books can have this name, since those do not begin with a space."""
 COURSE, BOOK, FOLDER = "course", "book", "folder"
-"""The kinds of their documents: in the course's own format, books whose headings are the lessons, and folders whose
-files are."""
+"""The kinds of the courses' documents: in the course's own format, books whose headings are the lessons, and folders
+whose files are.
+"""
 MOST_OPEN: Final = 32
-"""Spaces whose catalogues stay in memory; the least recently used goes first."""
+"""The number of spaces whose catalogues stay in memory; the least recently used is dropped first."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """One course. `document` is its id in the library, and another one in each edition."""
+    """One course. `document` is its id in the library, which is different in each edition."""
 
     document: str
     title: str
@@ -42,15 +43,15 @@ class Course:
     lessons: tuple[Lesson, ...]
 
     def numbered(self, number: int) -> list[Lesson]:
-        """The lessons of this number: mostly one, none, or several that bear the same."""
+        """The lessons with this number: usually one, but perhaps none, or several."""
         return [lesson for lesson in self.lessons if lesson.number == number]
 
     def lesson_at(self, section: int) -> Lesson | None:
-        """The lesson that a section (its ordinal) stands in; None before the first one."""
+        """The lesson that contains a section (its ordinal); None before the first one."""
         return next((lesson for lesson in self.lessons if lesson.first <= section < lesson.past), None)
 
     def link_to(self, lesson: Lesson | None) -> str:
-        """The lesson's address, else the course's, else ""."""
+        """The lesson's address, or else the course's, or ""."""
         return (lesson.link if lesson is not None else "") or self.link
 
     def part(self, lesson: Lesson | None = None) -> Part:
@@ -60,7 +61,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A space's courses by title, all of one moment."""
+    """A space's courses by title, at one moment."""
 
     version: int
     courses: tuple[Course, ...]
@@ -77,7 +78,7 @@ class Catalogue:
         return self._by_document.get(document)
 
     def titled(self, title: str) -> Course | None:
-        """The course of exactly this title, capitals and accents aside; else the one out of a file of this name."""
+        """The course with exactly this title, ignoring case and accents; or else the one from a file of this name."""
         if (exact := self._by_title.get(normal(title))) is not None:
             return exact
         out_of = [course for course in self.courses if course.source.casefold() == title.strip().casefold()]
@@ -107,11 +108,11 @@ class Catalogues:
             return catalogue
 
     async def course_names(self, space: str, prefix: str, most: int) -> list[str]:
-        """Titles for a half-typed one: those that begin so, then those with a word that does."""
+        """Titles that begin with the typed text, then those with a word that does."""
         return completed([course.title for course in (await self.of(space)).courses], prefix, most)
 
     async def lesson_names(self, space: str, prefix: str, most: int) -> list[str]:
-        """Lessons as people write them, their numbers first."""
+        """Lessons as people type them, beginning with their numbers."""
         courses = (await self.of(space)).courses
         names = [shown(lesson.number, lesson.title) for course in courses for lesson in course.lessons]
         return completed(list(dict.fromkeys(names)), prefix, most)

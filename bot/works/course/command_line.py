@@ -1,4 +1,4 @@
-"""`eval course` of the command line: how well the search tool finds what the file's questions ask for.
+"""`eval course` of the command line: measures how well the search tool finds what the file's questions ask for.
 
 Prints nothing.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bot.retrieval.evaluate import Report
 
 FILTERS = {"course": "course_name", "lesson": "lesson_number"}
-"""What a question may name, and the tool's argument for it."""
+"""What a question may name, with the tool's argument for it."""
 
 
 async def evaluate_courses(
     config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
 ) -> Report:
-    """Call the tool with each question of the file, as a model would: `progress` is told.
+    """Call the tool with each question of the file, as a model would, reporting to `progress`.
 
     Raises UserError ("eval.…") for a file that cannot be read.
     """
@@ -60,7 +60,7 @@ async def evaluate_courses(
 
 
 async def called(search: Tool, question: Question) -> SearchOutcome:
-    """What the tool gives for a question."""
+    """The tool's result for a question."""
     assert search.call is not None
     named = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
     arguments = checked(search, json.dumps({"query": question.query, **named}))

@@ -1,8 +1,7 @@
 """A document read as a course: its title, link and instructor, and its lessons with their numbers and links.
 
-Pure; knows no file format and no storage. The format is seed 003's: `Course Title:`, `Course Link:`,
-`Course Instructor:`, then `Lesson N: title` with `Lesson Link:` below it, in English or Portuguese, as lines or as
-headings.
+Pure; knows no file format and no storage. The format is `Course Title:`, `Course Link:`, `Course Instructor:`, then
+`Lesson N: title` with `Lesson Link:` below it, in English or Portuguese, as lines or as headings.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from bot.works.course.moments import TIME
 from storage.document_rows import Lesson, Outline
 
 LINK_CHARS: Final = 2_000
-"""Characters of an address, at most: browsers refuse longer ones."""
+"""The maximum length of an address: browsers refuse longer ones."""
 HEADER_LINES: Final = 60
-"""Lines with words, from the document's beginning, among which the course's own fields are looked for."""
+"""How many non-empty lines at the document's beginning are searched for the course's own fields."""
 WRAPPED: Final = 3
-"""Lines that one field, or one title, may be broken into by a narrow page."""
+"""How many lines one field, or one title, may be broken into on a narrow page."""
 
 _MARK = r"[\s>#*_`~|•\ufeff-]*"
 _FIELDS: Final = {
@@ -50,7 +49,7 @@ _NAMED = (
 )
 _LESSON = re.compile(_NAMED % r"lesson|aula|li[çc][ãa]o", re.IGNORECASE)
 _UNIT = re.compile(_NAMED % _UNITS, re.IGNORECASE)
-"""Words that mean a lesson if nothing is called a lesson."""
+"""Words that mean a lesson if nothing else is called a lesson."""
 _MATTER = re.compile(r"(\w+)\s*:\s*(\S.*)$")
 _MATTER_FIELDS: Final = {
     "title": "title", "link": "link", "url": "link", "video": "link",
@@ -58,7 +57,7 @@ _MATTER_FIELDS: Final = {
     **dict.fromkeys(("instrutor", "instrutora", "professora"), "instructor"),
 }  # fmt: skip
 _WHOLE: Final = (".zip", ".srt", ".vtt")
-"""Kinds of files that are one lesson if they name none."""
+"""Types of files that are a single lesson if they name none."""
 _JOINED = re.compile(
     rf"(?:\s+|(?<=/))(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
     r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",
@@ -68,22 +67,22 @@ _LINKED: Final = {
     name: re.compile(rf"{_MARK}\[(?:{_FIELDS[name]})\]\(([^)\s]+)\)", re.IGNORECASE)
     for name in ("link", "lesson")
 }
-"""Addresses that are their name's, in Markdown."""
+"""Addresses equal to their name, in Markdown."""
 _NUMBERED = re.compile(r"(\d{1,6})\s*[:：.)–—-]+\s+(\S.*)$")
 _HEADING = re.compile(r"[\s>]*#{1,6}\s")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'\]|]+", re.IGNORECASE)
 _ADDRESS_PART = re.compile(r"[\w\-./?=&#~%+:@!$,;()]+$")
 _PROSE_ENDS = re.compile(r"[.!?…:;\"”’)\]*_]\s*$")
 _BROKEN = 50
-"""Characters of an address from which a page's edge may break it."""
+"""The length from which an address may be broken at the edge of a page."""
 _LONG = 80
-"""Characters from which a line inside a paragraph is a sentence rather than a title."""
+"""The length from which a line inside a paragraph is a sentence rather than a title."""
 
 
 @dataclass(slots=True)
 class _Lesson:
-    """`line` is where it is named, `body` the line behind its own lines, `start` where its text begins (a character);
-    `skip` are that line's characters that are still the address.
+    """A lesson. `line` is where it is named, `body` the line after its fields, `start` where its text begins (a
+    character index); `skip` is how many characters of that line still belong to the address.
     """
 
     line: int
@@ -97,7 +96,9 @@ class _Lesson:
 
 @dataclass(slots=True)
 class _Header:
-    """`lines` are those that it takes up; `titled` whether one of them names a course's title."""
+    """The course's fields. `lines` are the lines with fields; `titled` says whether one of them names a course's
+    title.
+    """
 
     title: str = ""
     link: str = ""
@@ -109,8 +110,8 @@ class _Header:
 def read_course(name: str, document: Document) -> tuple[Document, Outline]:
     """The document with a section for each lesson and each heading within one, and its outline.
 
-    Paths begin with the course's title; what stands before the first lesson belongs to none. Where a title's line is
-    there and no lesson's, headings are the lessons. Raises UserError ("course.no_course") for what has none of them.
+    Paths begin with the course's title; text before the first lesson belongs to none. With a title's line but no
+    lessons' lines, headings are the lessons. Raises UserError ("course.no_course") for a document with none of these.
     """
     paged = bool(document.pages)
     lines = _unjoined(document.text) if paged else split_lines(document.text)
@@ -131,9 +132,9 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
 
 
 def read_book(name: str, document: Document) -> tuple[Document, Outline]:
-    """The same of an ordinary book: the headings of its outermost level that has several are the lessons.
+    """The same for an ordinary book: the headings of its outermost level with several are the lessons.
 
-    Raises UserError ("course.no_headings") where no level has.
+    Raises UserError ("course.no_headings") if no level has several.
     """
     lines = split_lines(document.text)
     lessons = _headings(lines, document, _Header(), numbered=False)
@@ -143,11 +144,11 @@ def read_book(name: str, document: Document) -> tuple[Document, Outline]:
 
 
 def read_folder(name: str, document: Document) -> tuple[Document, Outline]:
-    """The same of a folder, as `readers.bundle` reads it: its files are the lessons."""
+    """The same for a folder, as `readers.bundle` reads it: its files are the lessons."""
     lines = split_lines(document.text)
     tops = [section for section in document.sections if section.level == 1]
     if not tops or not all(_NUMBERED.match(section.title) for section in tops):
-        return read_course(name, document)  # of a single file
+        return read_course(name, document)  # a single file
     before = next(at for at, line in enumerate(lines) if line.start == tops[0].start)
     header = _header(lines, before, paged=False)
     return _outlined(document, lines, one_line(header.title), header, _of_sections(lines, document, tops))
@@ -163,7 +164,7 @@ def names_course(text: str) -> bool:
 
 
 def _whole(name: str, lines: Sequence[Line], document: Document, header: _Header) -> _Lesson:
-    """A transcript's only lesson: all of it."""
+    """A transcript's only lesson: the whole text."""
     at = next(
         (at for at, line in enumerate(lines) if line.text.strip() and at not in header.lines), len(lines) - 1
     )
@@ -178,12 +179,14 @@ def _timed(lines: Sequence[Line]) -> bool:
 
 
 def lesson_id(course: str, number: int, nth: int) -> str:
-    """What a lesson is known by in every edition of its course: by the title, the number, and which of that number."""
+    """The id of a lesson in every edition of its course: from the title, the number, and its index among lessons with
+    that number.
+    """
     return hashlib.sha256(f"{normal(course)}\0{number}\0{nth}".encode()).hexdigest()[:16]
 
 
 def _unjoined(text: str) -> list[Line]:
-    """The lines of what had pages: fields that were taken for one paragraph stand on lines of their own again."""
+    """The lines of a paged document: fields that were joined into one paragraph are on separate lines again."""
     lines = []
     for line in split_lines(text):
         at = 0
@@ -195,7 +198,9 @@ def _unjoined(text: str) -> list[Line]:
 
 
 def _lessons(lines: Sequence[Line], *, paged: bool) -> list[_Lesson]:
-    """Those that are called so; else what else parts a course, by the first word for it that comes several times."""
+    """The lines called lessons; or else other parts of a course, by the first word for them that occurs several
+    times.
+    """
     if lessons := [lesson for _, lesson in _named(lines, _LESSON, paged=paged)]:
         return lessons
     units = list(_named(lines, _UNIT, paged=paged))
@@ -205,7 +210,7 @@ def _lessons(lines: Sequence[Line], *, paged: bool) -> list[_Lesson]:
 
 
 def _named(lines: Sequence[Line], pattern: re.Pattern[str], *, paged: bool) -> Iterator[tuple[str, _Lesson]]:
-    """The lines that name a lesson, with the word for it."""
+    """The lines that name a lesson, with the word used for it."""
     for at, line in enumerate(lines):
         if len(line.text) > 100_000 or not (named := pattern.match(line.text)):
             continue
@@ -220,8 +225,8 @@ def _named(lines: Sequence[Line], pattern: re.Pattern[str], *, paged: bool) -> I
 
 @dataclass(frozen=True, slots=True)
 class _Below:
-    """A lesson's address, the line behind it (0: there is none) with the characters of it that are the address's, and
-    what the title has on lines of its own before.
+    """A lesson's address, the line after it (0 for none) with the number of its characters that belong to the address,
+    and the parts of the title on lines before.
     """
 
     link: str = ""
@@ -252,7 +257,7 @@ def _begins_lesson(text: str) -> bool:
 
 
 def _within_prose(lines: Sequence[Line], at: int) -> bool:
-    """Whether a line that begins like a lesson's is the middle of a paragraph's sentence."""
+    """Whether a line that begins like a lesson's is inside a sentence of a paragraph."""
     before = lines[at - 1].text if at else ""
     text = lines[at].text
     if not before.strip() or _HEADING.match(text) or _HEADING.match(before) or _PROSE_ENDS.search(before):
@@ -279,7 +284,7 @@ def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
 
 
 def _matter(lines: Sequence[Line], before: int) -> _Header:
-    """What front matter says of a course; it is one's where it names who teaches it."""
+    """What front matter says about a course; it counts only if it names an instructor."""
     header = _Header()
     if not lines or lines[0].text.strip("\ufeff ") != "---":
         return header
@@ -301,7 +306,7 @@ def _matter(lines: Sequence[Line], before: int) -> _Header:
 def _take(
     header: _Header, name: str, lines: Sequence[Line], at: int, value: str, before: int, *, paged: bool
 ) -> None:
-    """One field, if it is the first of its name."""
+    """Store one field, if it is the first of its name."""
     header.lines.add(at)
     if name == "link":
         link, after, _ = _address(lines, at, value, paged=paged)
@@ -319,7 +324,7 @@ def _take(
 
 
 def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], int]:
-    """What a field has on further lines: those up to the next field, if that follows at once."""
+    """The continuation of a field: the lines up to the next field, if that follows directly."""
     more: list[str] = []
     for below in range(at, min(at + WRAPPED, before)):
         text = lines[below].text
@@ -332,16 +337,16 @@ def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], in
 
 
 def _words(markup: str) -> str:
-    """The words of a line, without the end of what was set in bold with the line's beginning."""
+    """The words of a line, without the closing mark of bold text that begins the line."""
     return plain(markup).strip("*_`~ ")
 
 
 def _address(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tuple[str, int, int]:
-    """The address in a field's value, the line behind it, and how many characters at the end of the line before that
-    are text again.
+    """The address in a field's value, the line after it, and how many characters at the end of the previous line are
+    text again.
 
-    What has pages breaks lines: there a long address goes on behind the blank, or on the next line, and where it fills
-    its line the text goes on in it.
+    Paged documents break lines: a long address continues after the blank, or on the next line, and if it fills its
+    line, text may follow it there.
     """
     after = at + 1
     if not value.strip() and after < len(lines) and _ADDRESS.search(lines[after].text):
@@ -363,7 +368,7 @@ def _address(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tupl
 
 
 def address(text: str) -> str:
-    """The web address in a text, "" where there is none."""
+    """The web address in a text, "" for none."""
     match = _ADDRESS.search(re.sub(r"\\([^a-zA-Z0-9\s])", r"\1", text))
     if match is None:
         return ""
@@ -377,14 +382,14 @@ def address(text: str) -> str:
 def _headings(
     lines: Sequence[Line], document: Document, header: _Header, *, numbered: bool = True
 ) -> list[_Lesson]:
-    """The headings of the outermost level that has several, as lessons; with their own numbers where all have one."""
+    """The headings of the outermost level that has several, as lessons; with their own numbers if all have one."""
     starts = {line.start: at for at, line in enumerate(lines)}
     last: dict[int, tuple[str, ...]] = {}
     levels: dict[int, list[Section]] = {}
     for section in document.sections:
         for inner in [level for level in last if level > section.level]:
             del last[inner]
-        continues = last.get(section.level) == section.path  # behind an aside in a box
+        continues = last.get(section.level) == section.path  # after an aside in a box
         last[section.level] = section.path
         if (
             section.level
@@ -401,7 +406,7 @@ def _headings(
 def _of_sections(
     lines: Sequence[Line], document: Document, found_sections: Sequence[Section], *, numbered: bool = True
 ) -> list[_Lesson]:
-    """These sections as lessons; with their own numbers where all have one."""
+    """These sections as lessons; with their own numbers if all have one."""
     starts = {line.start: at for at, line in enumerate(lines)}
     own = [_NUMBERED.match(section.title) for section in found_sections] if numbered else []
     if own and all(own):
@@ -419,14 +424,14 @@ def _of_sections(
 
 
 def _behind(lines: Sequence[Line], at: int) -> int:
-    """The line behind a heading and the rule that may underline it."""
+    """The line after a heading and the rule that may underline it."""
     below = lines[at + 1].text.strip() if at + 1 < len(lines) else ""
     ruled = bool(below) and not _HEADING.match(lines[at].text) and not below.strip("=-")
     return at + 2 if ruled else at + 1
 
 
 def _title(name: str, lines: Sequence[Line], document: Document, before: int) -> str:
-    """The first heading in front of the lessons, else what the document is called, else the file."""
+    """The first heading before the lessons, or else the document's title, or the file's name."""
     past = lines[before].start if before < len(lines) else len(document.text)
     above = [
         section.title
@@ -467,7 +472,7 @@ def _outlined(
 
 
 class _Inner:
-    """The headings of a document, taken in order: those within each lesson."""
+    """The headings of a document, consumed in order: those within each lesson."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self._headings = [section for section in sections if section.level and section.title]
@@ -496,5 +501,5 @@ def _add(sections: list[Section], document: Document, start: int, end: int, path
 
 
 def shown(number: int, title: str) -> str:
-    """A lesson's heading, as passages stand under it."""
+    """A lesson's heading, under which its passages appear."""
     return f"{number}. {title}" if title else f"{number}."

@@ -1,6 +1,6 @@
-"""Which course a name means: in full, by a part of its title, by initials, with a slip, or by meaning.
+"""Finds the course that a name means: in full, by a part of its title, by initials, with a typing error, or by meaning.
 
-A name that is near to no title means none. Knows titles only, and vectors of them where there is a model.
+A name that is close to no title means none. Knows only titles, and their vectors if there is a model.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 NEAREST: Final = 3
-"""Titles that are named where a name means no course."""
+"""How many titles are listed if a name matches no course."""
 NAME_CHARS: Final = 300
-"""Characters of a name or a title that are compared."""
+"""The maximum length of a compared name or title."""
 VECTORS: Final = 4_000
-"""Titles whose vectors and words stay in memory, at most."""
+"""The maximum number of titles whose vectors and words stay in memory."""
 
 ENOUGH_OF_NAME: Final = 0.8
-"""A share of a name's words (0 to 1) from which the words alone decide."""
+"""The share of a name's words (0 to 1) from which words alone decide."""
 SHARE: Final = 0.3
 """The weight of `title_share` in a score."""
 MEANING: Final = 4.0
-"""The weight of a cosine in a score, of what it has above EVEN."""
+"""The weight of a cosine in a score, for the part above EVEN."""
 EVEN: Final = 0.6
-"""The cosine that any two titles may have."""
+"""The cosine that any two titles may reach."""
 ENOUGH: Final = 1.0
-"""The score from which a name means a course."""
+"""The minimum score with which a name means a course."""
 APART: Final = 0.05
-"""A name means several courses whose scores differ by less."""
+"""A name is ambiguous between courses whose scores differ by less than this."""
 
 _GENERIC = frozenset({
     "course", "courses", "class", "classes", "lesson", "lessons", "training", "tutorial", "short", "online", "called",
     "named", "about", "curso", "cursos", "aula", "aulas", "treinamento", "sobre", "chamado", "intitulado",
 })  # fmt: skip
-"""Words of a name that say that it is a course's, and not whose."""
+"""Words of a name which say that it is a course's, but not which one."""
 _PREFIX = 4
-"""Characters from which a half word stands for the whole."""
+"""The minimum length of a prefix that stands for a whole word."""
 _SLIP = 84.0
-"""Of 100, how like two words of five letters or more are that are one with a slip."""
+"""The minimum similarity, of 100, of two words of five letters or more that differ by a typing error."""
 
 
 @dataclass(frozen=True, slots=True)
 class CourseMatch:
-    """The course that a name means, or None with the titles nearest to it. `several`: these all fit equally well."""
+    """The course that a name means, or None with the nearest titles. `several`: these all fit equally well."""
 
     course: Course | None
     nearest: tuple[str, ...] = ()
@@ -69,10 +69,10 @@ class CourseMatch:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How near a name is to one title.
+    """How close a name is to one title.
 
-    `name_share` (0 to 1) is the share of the name's words that the title has, and `title_share` that of the title's
-    words that the name has; rare words count more. `cosine` is that of their vectors, None where there are none.
+    `name_share` (0 to 1) is the share of the name's words that the title has, and `title_share` the share of the
+    title's words that the name has; rare words count more. `cosine` is that of their vectors, None without vectors.
     """
 
     name_share: float
@@ -89,14 +89,14 @@ class Likeness:
 
 
 class CourseNames:
-    """Finds the course that a name means; the vectors of titles stay in memory."""
+    """Finds the course that a name means; keeps the vectors of titles in memory."""
 
     def __init__(self, embedding: Embedding) -> None:
         self._embedding = embedding
         self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
 
     async def resolve(self, catalogue: Catalogue, name: str) -> CourseMatch:
-        """The course of this name, by its words and, where they do not suffice, by its meaning."""
+        """The course of this name, by its words and, if they do not suffice, by its meaning."""
         name = " ".join(name.split())[:NAME_CHARS]
         if (exact := catalogue.titled(name)) is not None:
             return CourseMatch(exact)
@@ -111,7 +111,7 @@ class CourseNames:
     def _with_meaning(
         self, name: str, courses: Sequence[Course], likenesses: Sequence[Likeness], embedder: Embedder
     ) -> list[Likeness]:
-        """The same with cosines, of the courses whose language the model speaks."""
+        """The same with cosines, for courses in a language that the model knows."""
         votes = [may_vote(embedder.languages, None, course.language) for course in courses]
         texts = [course.title for course, speaks in zip(courses, votes, strict=True) if speaks]
         fresh = [text for text in dict.fromkeys(texts) if (embedder.name, text) not in self._vectors]
@@ -132,7 +132,7 @@ class CourseNames:
 
 
 async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> Course:
-    """The course of that name. Raises UserError where it means none, or several."""
+    """The course of that name. Raises UserError if it means none, or several."""
     resolved = await names.resolve(catalogue, name)
     if resolved.course is not None:
         return resolved.course
@@ -143,7 +143,7 @@ async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> C
 
 
 def best_match(courses: Sequence[Course], likenesses: Sequence[Likeness]) -> CourseMatch:
-    """The one course whose title is near enough, if there is one; `likenesses` in the order of the courses."""
+    """The only course whose title is close enough, if there is one; `likenesses` are in the order of the courses."""
     order = sorted(range(len(courses)), key=lambda at: -likenesses[at].score)
     nearest = tuple(courses[at].title for at in order[:NEAREST])
     sure = [at for at in order if likenesses[at].sure]
@@ -156,7 +156,7 @@ def best_match(courses: Sequence[Course], likenesses: Sequence[Likeness]) -> Cou
 
 
 def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
-    """How near a name is to each course's title, by words."""
+    """How close a name is to each course's title, by words."""
     titles = [_title_words(course.title, course.language) for course in courses]
     titles_with = Counter(word for words in titles for word in set(words))
     most = math.log1p((len(courses) + 0.5) / 0.5)
@@ -174,7 +174,7 @@ def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
         if not content_terms(name, course.language) and f"{normal(course.title)} ".startswith(
             f"{normal(name)} "
         ):
-            likeness = replace(likeness, name_share=1.0)  # "Nós", which elsewhere says as little as "we"
+            likeness = replace(likeness, name_share=1.0)  # "Nós", elsewhere a function word like "we"
         if len(short) > 2 and short in words:  # "Model Context Protocol" for "MCP"
             likeness = replace(likeness, name_share=max(likeness.name_share, 0.95))
         likenesses.append(likeness)
@@ -198,7 +198,7 @@ def _likeness(
 
 
 def _match(word: str, words: Sequence[str], initials: str) -> tuple[float, set[int]]:
-    """How well one word of a name is said by a title (0..1), and by which of its words."""
+    """How well a title contains one word of a name (0..1), and the indexes of the matching words."""
     if word in words:
         return 1.0, {words.index(word)}
     if 2 <= len(word) <= len(initials) and (at := initials.find(word)) >= 0:
@@ -226,13 +226,13 @@ def _title_words(title: str, language: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=VECTORS)
 def _initials(title: str) -> str:
-    """The first letters of a title's words, those that only bind left out."""
+    """The first letters of a title's words, without function words."""
     words = [word for word in normal(title).split() if word not in IDLE]
     return "".join(word[0] for word in words)
 
 
 def _name_words(name: str, language: str) -> tuple[str, ...]:
-    """The words of a name that say which course, as stems of a language."""
+    """The words of a name that identify the course, as stems of a language."""
     words = [word for word in normal(name).split() if word not in _GENERIC and word not in IDLE]
     return tuple(terms(" ".join(words) or name, language))
 

@@ -1,6 +1,6 @@
-"""A folder of lessons as one file: a zip of its files, so that it is kept, read and replaced as one.
+"""A folder of lessons as one file: a zip of its files, so that it is stored, read and replaced as one.
 
-Which file comes first and what its title is, is for `readers.bundle`, which reads it.
+`readers.bundle`, which reads it, decides the order of the files and their titles.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Read: TypeAlias = "Callable[[str], Awaitable[bytes]]"
 """The bytes of a Candidate's file, by its path. Raises UserError."""
 
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
-"""Of every member: what has the same contents is the same file."""
+"""The time of every member, so that equal contents give an equal file."""
 
 
 async def pack(
@@ -45,10 +45,10 @@ async def pack(
 
 
 def write_named(data: bytes, options: Mapping[str, str], target: Path) -> int:
-    """Write a zip that somebody made, with the command's options in it, to `target`. Returns its size. Blocking."""
+    """Write an existing zip with the command's options added to `target`. Returns its size in bytes. Blocking."""
     target.write_bytes(data)
     with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that is there already: the last one counts
+        warnings.simplefilter("ignore")  # about a duplicate name: the last file counts
         _write(archive, OPTIONS, json.dumps(dict(options), sort_keys=True).encode())
     return target.stat().st_size
 

@@ -1,6 +1,6 @@
-"""What to look up for a question, decided by code: the course that it names, the lesson's number, or an outline.
+"""Decides by code what to look up for a question: the course that it names, the lesson's number, or an outline.
 
-Pure; what a question says in other words, it does not see.
+Pure; it does not understand paraphrases.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ _CALLED_SO = re.compile(
     r"|\b(?:lesson|aula)\s+\d{1,6}\s+(?:of|in|from|do|da|de)\s+(?P<lesson>(?-i:[A-ZÀ-Þ])[^?.,;:!]{2,80})",
     re.IGNORECASE,
 )
-"""Where a question says in so many words that something is a course."""
+"""Where a question says explicitly that something is a course."""
 _WHICH: Final = frozenset({
     "first", "last", "next", "same", "other", "another", "whole", "entire", "main", "current", "new", "only", "best",
 })  # fmt: skip
-"""Words that say which one of the courses, and do not name it."""
+"""Words that refer to one of the courses without naming it."""
 _BOUND = re.compile(r"\b(?:of|in|from|do|da|de|no|na)\s+(?P<after>[^?.,;!”\"]{2,80})", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"«']([^”\"»']{3,120})[”\"»']")
 
 
 @dataclass(frozen=True, slots=True)
 class LookupPlan:
-    """What a question asks for; `query` is it without the course's name and the lesson's number, where it has these.
+    """The lookups for a question; `query` is the question without the course's name and the lesson's number.
 
-    `unknown` is what it calls a course and is none by words, "" where it calls nothing so.
+    `unknown` is what it calls a course although the words match none, "" for nothing.
     """
 
     query: str
@@ -85,7 +85,7 @@ class LookupPlan:
 
 
 def lookup_plan(question: str, catalogue: Catalogue) -> LookupPlan:
-    """What to look up. The course is given by its whole title."""
+    """The lookups for a question. The course is given by its full title."""
     lesson, without = _lesson(" ".join(question.split()))
     without = " ".join(without.split())
     course, without = _course(without, catalogue, bound=lesson is not None)
@@ -107,7 +107,7 @@ def lookup_plan(question: str, catalogue: Catalogue) -> LookupPlan:
 
 
 def _says_something(query: str) -> bool:
-    """Whether a question asks for more than what a lesson or a course is about."""
+    """Whether a question asks for more than the topic of a lesson or a course."""
     return any(word not in IDLE and word not in _ABOUT for word in normal(query).split())
 
 
@@ -125,7 +125,7 @@ def _lesson(question: str) -> tuple[int | None, str]:
 
 
 def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course | None, str]:
-    """The course that is named, and the question without its name; `bound`: a preposition may be all that says so."""
+    """The named course, and the question without its name; `bound`: a preposition is enough to mark a name."""
     courses = catalogue.courses
     padded = f" {normal(question)} "
     named = [course for course in courses if _contained(course.title, padded)]
@@ -152,7 +152,7 @@ def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course
 
 
 def _unknown(question: str) -> str:
-    """What a question calls a course: words without any that ask, tell or bind, but between capitals."""
+    """What a question calls a course: words other than function words and words of asking, except between capitals."""
     for called in _CALLED_SO.finditer(question):
         if called["quoted"]:
             return called["quoted"].strip()
@@ -168,13 +168,13 @@ def _unknown(question: str) -> str:
 
 
 def _contained(title: str, padded: str) -> bool:
-    """Whether a text names a course by its title, or by what stands before the title's colon."""
+    """Whether a text names a course by its title, or by the part before the title's colon."""
     names = [title, title.split(":")[0]]
     return any(len(name := normal(part)) > 3 and f" {name} " in padded for part in names)
 
 
 def _course_meant(phrase: str, catalogue: Catalogue) -> Course | None:
-    """The course that a phrase names by words alone, each of which its title has."""
+    """The course that a phrase names by words alone, all of which its title has."""
     likenesses = by_words(phrase, catalogue.courses)
     return (
         best_match(catalogue.courses, likenesses).course
@@ -184,7 +184,7 @@ def _course_meant(phrase: str, catalogue: Catalogue) -> Course | None:
 
 
 def _cut(question: str, title: str) -> str:
-    """The question without a title, whatever its punctuation."""
+    """The question without a title, regardless of its punctuation."""
     for name in (title, title.split(":")[0]):
         words = normal(name).split()
         pattern = r"[\W_]+".join(map(re.escape, words))
@@ -195,7 +195,7 @@ def _cut(question: str, title: str) -> str:
 
 
 def _without(question: str, phrase: str) -> str:
-    """The question without a course's name, and the words that bind it in."""
+    """The question without a course's name, and without the words that attach it."""
     words = re.escape(phrase)
     bound = (
         rf"(?:\b(?:in|of|from|on|at|to|no|do|na|da|ao)\s+)?(?:\b(?:the|my|our|this|o|a|meu|nosso)\s+)?"

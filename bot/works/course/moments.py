@@ -1,6 +1,7 @@
-"""The moment of a recording at which something is said: by the times in a transcript, as an address that begins there.
+"""Finds the moment of a recording at which something is said, from the times in a transcript, as an address that starts
+there.
 
-Pure. Times stand at the beginnings of lines: `[12:34] …`, as captions are read and as people write them.
+Pure. Times are at the beginnings of lines: `[12:34] …`, as in captions and as people write them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _MEDIA: Final = (".mp4", ".m4v", ".webm", ".mov", ".ogv", ".mp3", ".m4a", ".ogg"
 
 
 def at_moment(link: str, text: str, quote: str) -> str:
-    """The address of a video, from the second at which `quote` is said in `text`; any other address as it is."""
+    """The address of a video, starting at the second at which `quote` is said in `text`; any other address
+    unchanged.
+    """
     if (seconds := _said_at(text, quote)) is None:
         return link
     parts = urlsplit(link)
@@ -33,9 +36,9 @@ def at_moment(link: str, text: str, quote: str) -> str:
 
 
 def _said_at(text: str, quote: str) -> int | None:
-    """Seconds at the last time before the quote, else at the first time in it.
+    """The last time before the quote, in seconds, or else the first time in it.
 
-    At the first time of all if the text does not hold the quote.
+    If the text does not contain the quote, the first time in the text.
     """
     times = list(TIME.finditer(text))
     words = quote.split()

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
 WRONG: Final = 3
-"""Wrong options of a question."""
+"""The number of wrong options in a question."""
 TEXT_CHARS: Final = 300
 OPTION_CHARS: Final = 120
 QUOTE_CHARS: Final = 400
-"""Characters of a question, an option and a quotation, at most: they stand in one message."""
+"""The maximum length of a question, an option and a quotation, which share one message."""
 GAP: Final = "(…)"
-"""What stands in a sentence where a word is left out."""
+"""The mark in a sentence where a word is left out."""
 SENTENCE: Final = (40, 240)
-"""Characters, at least and at most, of a sentence in which a word is left out."""
+"""The minimum and maximum length of a sentence in which a word is left out."""
 WORD: Final = 4
-"""Letters of a word that may be left out; numbers may be shorter."""
+"""The minimum number of letters in a word that may be left out; numbers may be shorter."""
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|\d[\d.,]*\d|\d")
 _KINDS = ("number", "name", "word")
-"""The kinds of slots, the best to leave out first."""
+"""The kinds of slots, in the order of preference."""
 _ENDINGS = ("mente", "ndo", "ing", "ly", "ed", "s", "ado", "ada", "ido", "ida", "r")
 """Words with the same ending have the same form (English, Portuguese): participles, adverbs, plurals, infinitives."""
 _LEANING = frozenset({
@@ -44,14 +44,14 @@ _LEANING = frozenset({
     "each", "ele", "ela", "eles", "elas", "isso", "isto", "este", "esta", "esse", "essa", "estes", "estas", "esses",
     "essas", "seu", "sua", "seus", "suas", "cada", "ambos",
 })  # fmt: skip
-"""The first words of sentences that are not understood without the sentence before."""
+"""First words of sentences that cannot be understood without the sentence before."""
 _MARKUP = re.compile(r"://|[*\[\]|•#_]")
 _CLOSED = re.compile(r"[.!?…][\"'”’)]*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A question as a model writes it; `quote` is the part of the passage that holds the answer."""
+    """A question that a model has written; `quote` is the part of the passage with the answer."""
 
     question: str
     answer: str
@@ -71,9 +71,9 @@ class SupportedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A number, name or word of a sentence; `before` is the word before it; it `leads` where a content word follows.
+    """A number, name or word of a sentence; `before` is the word before it; with `leads` a content word follows.
 
-    That tells nouns from verbs ("the", "to") and from adjectives, as far as words alone can.
+    This distinguishes nouns from verbs ("the", "to") and from adjectives, as far as words alone can.
     """
 
     text: str
@@ -92,9 +92,9 @@ class Slot:
 
 
 def supported(written: Written, passage: str, language: str) -> SupportedQuestion | None:
-    """The question, or None where the passage does not support its answer, or supports a wrong one as well.
+    """The question, or None if the passage does not support its answer, or also supports a wrong one.
 
-    The quote has to stand in the passage, and the answer's words in the quote. The question must not say them already,
+    The quote must be in the passage, and the answer's words in the quote. The question must not contain them already,
     and no wrong answer may have all of its words in the passage.
     """
     text, right = _line(written.question), _line(written.answer)
@@ -122,10 +122,10 @@ def supported(written: Written, passage: str, language: str) -> SupportedQuestio
 def gap_question(
     passage: str, others: Sequence[str], used: Set[str], language: str, chance: random.Random
 ) -> SupportedQuestion | None:
-    """A sentence of the passage, not one that was `used`, with a number, a name or a word left out; None where there is
+    """A sentence of the passage, not one that was `used`, with a number, a name or a word left out; None if there is
     none.
 
-    The wrong answers are what stands in like places of the passages `others`, or numbers near to the right one.
+    The wrong answers come from similar positions in the passages `others`, or are numbers close to the right one.
     """
     verbatim, passage_terms = Verbatim(passage), set(terms(passage, language))
     pool = [
@@ -140,7 +140,7 @@ def gap_question(
     ]
     candidates = [sentence for sentence in sentences(passage) if _usable(sentence)]
     chance.shuffle(candidates)
-    # What "it" or "this" is, only the sentence before says.
+    # Only the previous sentence says what "it" or "this" is.
     candidates.sort(key=lambda sentence: fold(_WORDS.findall(sentence)[0]) in _LEANING)
     for alike in (_in_like_place, _of_like_form):
         for sentence in candidates:
@@ -165,7 +165,7 @@ def gap_question(
 
 
 def option_named(typed: str, options: Sequence[str]) -> int | None:
-    """The index of the option whose letter, number or words the text is, without anything else; else None."""
+    """The index of the option whose letter, number or words make up the whole text; otherwise None."""
     answer, normal_options = normal(typed), [normal(option) for option in options]
     if answer in normal_options:
         return normal_options.index(answer)
@@ -177,7 +177,7 @@ def option_named(typed: str, options: Sequence[str]) -> int | None:
 
 
 def option_meant(typed: str, options: Sequence[str]) -> int | None:
-    """The index of the option that a person means: `option_named`, or the only one the text contains; else None."""
+    """The index of the option that a person means: `option_named`, or the only one in the text; otherwise None."""
     if (at := option_named(typed, options)) is not None:
         return at
     contained = [at for at, option in enumerate(options) if f" {normal(option)} " in f" {normal(typed)} "]
@@ -207,7 +207,7 @@ def _fits(text: str, language: str) -> bool:
 
 
 def _slots(sentence: str) -> list[Slot]:
-    """What may be left out of a sentence: not its first word, which has a capital whatever it is."""
+    """What may be left out of a sentence, except its first word, which always has a capital."""
     words = list(_WORDS.finditer(sentence))
     slots: list[Slot] = []
     past = words[0].end() if words else 0
@@ -215,7 +215,7 @@ def _slots(sentence: str) -> list[Slot]:
         if word.start() < past:
             continue
         past = word.end()
-        if word[0][0].isupper():  # a name goes with the names behind it
+        if word[0][0].isupper():  # a name includes the names after it
             for following in words[words.index(word) + 1 :]:
                 if not following[0][0].isupper() or sentence[past : following.start()] != " ":
                     break
@@ -227,7 +227,7 @@ def _slots(sentence: str) -> list[Slot]:
 
 
 def _in_like_place(slot: Slot, candidate: Slot) -> bool:
-    """Whether the other would do in its place, as far as the words beside it tell."""
+    """Whether the other word would fit there, as far as the neighbouring words tell."""
     same_place = slot.before == candidate.before and slot.before in IDLE and slot.leads == candidate.leads
     return _of_like_form(slot, candidate) and (same_place or slot.kind != "word")
 
@@ -241,7 +241,7 @@ def _of_like_form(slot: Slot, candidate: Slot) -> bool:
 
 
 def _wrong(slot: Slot, alike: Sequence[Slot], chance: random.Random) -> list[str]:
-    """Wrong answers, the likeliest first."""
+    """Wrong answers, the most plausible first."""
     if slot.text.isdecimal():
         unit = 10 ** (len(slot.text) - len(slot.text.rstrip("0")))
         number = [str(int(slot.text) + n * unit) for n in (-3, -2, -1, 1, 2, 3)]

@@ -1,6 +1,7 @@
-"""Quizzes: questions about a course or a lesson, made by a model or by code, and posted; and the lesson of the day.
+"""Quizzes: makes questions about a course or a lesson, by a model or by code, and posts them; also the lesson of the
+day.
 
-All that a quiz is stands in the storage before it is shown. What is right is in no button.
+A quiz is stored completely before it is shown. The buttons do not contain the right answer.
 """
 
 from __future__ import annotations
@@ -52,26 +53,26 @@ if TYPE_CHECKING:
 
 PROMPT: Final = "quiz"
 QUESTIONS: Final = 3
-"""Questions of a quiz where nobody says how many."""
+"""The default number of questions in a quiz."""
 MOST_QUESTIONS: Final = 8
 PASSAGES: Final = 4_000
-"""Passages of a course or a lesson that a quiz reads, from the beginning: a bound for very long ones."""
+"""How many passages of a course or a lesson a quiz reads, from the beginning: a limit for very long ones."""
 TRIED: Final = 3
-"""Passages tried for each question."""
+"""How many passages are tried for each question."""
 OTHERS: Final = 40
-"""Passages of the course from which wrong options come where no model writes them."""
+"""How many passages of the course give wrong options if no model writes them."""
 ANSWER_WORDS: Final = 150
-"""Words of a model's reply for which there is room."""
+"""The words of a model's reply for which there is room."""
 LETTERS: Final = "ABCD"
 END: Final = "end"
 """The key of the stage that ends a quiz."""
 BEGINNING: Final = 500
-"""Characters of the lesson of the day that are shown."""
+"""How many characters of the lesson of the day are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage to make a question of, and the lesson that it stands in."""
+    """A passage to make a question of, and its lesson."""
 
     text: str
     lesson: str
@@ -80,10 +81,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class QuizPlan:
-    """What a quiz's run decides first. `back` are questions that the asker is due to be asked again.
+    """What a quiz's run decides first. `back` are questions that are due for the asker again.
 
-    Wrong answers of gaps come out of `others`, passages of the whole course. All chance comes from `seed`, so that a
-    replay makes the same; nobody can tell it from what a quiz shows.
+    Wrong answers for gaps come from `others`, passages of the whole course. All random choices follow from `seed`, so
+    that a replay makes the same ones; the seed cannot be guessed from a quiz.
     """
 
     course: str
@@ -128,7 +129,9 @@ class Quiz:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
 
     async def lesson(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The lesson of the day: how it begins, where it is, one question about it. Behind the last comes the first."""
+        """Show the lesson of the day: its beginning, its place, and one question about it. After the last lesson comes
+        the first.
+        """
         request = run.request
         today = await run.step("lesson", partial(self._today, request), Today)
         yield Stage("lesson", f"{today.course}: {today.title}")
@@ -159,7 +162,7 @@ class Quiz:
                 break
             if written is not None and written.quote not in {question.quote for question in asked_questions}:
                 asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, written, chance))
-        # Where there are few passages, more than one question comes out of each.
+        # With few passages, each gives more than one question.
         for excerpt in plan.excerpts * plan.wanted:
             if len(asked_questions) == plan.wanted:
                 break
@@ -196,7 +199,7 @@ class Quiz:
         yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
 
     async def _today(self, request: Request) -> Today:
-        """The lesson whose turn it is after so many have come. Raises UserError."""
+        """The lesson that is next, by the number of earlier ones. Raises UserError."""
         catalogue = await self._catalogues.of(request.place.space)
         if not catalogue.courses:
             raise UserError("course.none")
@@ -245,7 +248,7 @@ class Quiz:
         if not excerpts:
             raise UserError("course.quiz_empty", course=course.title)
         due = await self._quizzes.due(space, request.author.id, course.title, datetime.now(UTC), 4 * count)
-        # Of a lesson that was changed since, what it no longer says is not asked again.
+        # If a lesson was changed, questions that it no longer supports are not repeated.
         repeated = [
             question for question in due if any(question.quote in excerpt.text for excerpt in excerpts)
         ][:count]
@@ -254,7 +257,7 @@ class Quiz:
         chance.shuffle(excerpts)
         tried = excerpts[: 2 * TRIED * count]
         tried.sort(key=lambda excerpt: any(quote in excerpt.text for quote in quotes_asked))
-        # From now on plain text here answers the quiz, unless it came unasked to where another work is.
+        # From now on plain text here answers the quiz, unless a schedule posted it where another work is active.
         await session_for(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
@@ -281,7 +284,7 @@ class Quiz:
         )
 
     async def _about(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
-        """The course that is asked for, and the number of its lesson. Raises UserError."""
+        """The requested course, and the number of its lesson. Raises UserError."""
         name = request.text.strip()
         lesson_request = replace(request, options={**request.options, "course": name})
         title, number = await self._kept_to(catalogue, lesson_request)
@@ -303,7 +306,7 @@ class Quiz:
 
 
 def _reshuffled(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:
-    """The question once more, its options in another order."""
+    """The question again, with its options in another order."""
     right, options = question.options[question.answer], chance.sample(question.options, len(question.options))
     return replace(question, n=n, options=options, answer=options.index(right), closed_by="")
 

@@ -1,6 +1,7 @@
-"""Answers to a quiz: kept once for each learner, told to them, summed up at its end; and when a question comes again.
+"""Answers to a quiz: stores one for each learner, tells the learner, sums up at the end, and decides when a question
+comes again.
 
-Nobody but the learner is told how they have answered.
+Only the learner sees how they have answered.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _NUMBERED = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an answer. `answered` of `total` questions of the quiz, `right` of them, are the learner's."""
+    """The result of an answer. The learner has `answered` that many of the quiz's `total` questions, `right` of them
+    correctly.
+    """
 
     question: QuizQuestion
     chosen: int
@@ -41,7 +44,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A quiz that has ended: of how many learners how many were right, question by question."""
+    """A quiz that has ended: for each question the number of learners, and of right answers."""
 
     quiz: str
     questions: list[QuizQuestion]
@@ -62,7 +65,7 @@ class QuizAnswers:
         self._past = past
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Store a learner's answer and say whether it is right; in public, only that it is stored."""
+        """Store a learner's answer and say whether it is right; in public, say only that it is stored."""
         say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
         outcome = await run.step("answered", partial(self._answered, run), Outcome)
         question, open_questions = outcome.question, outcome.total - outcome.answered
@@ -81,7 +84,7 @@ class QuizAnswers:
             yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
 
     async def finish(self, run: Run) -> AsyncGenerator[Event, None]:
-        """End a quiz: everybody sees the right answers, and how many gave them; nobody's own score."""
+        """End a quiz: everybody sees the right answers, and how many gave them, but nobody's own score."""
         say = words(run.request.locale)
         result = await run.step("finished", partial(self._finished, run), Result)
         for question in result.questions:
@@ -101,7 +104,7 @@ class QuizAnswers:
             yield _source(question, question.n + 1)
 
     async def score(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A learner's own score, course by course."""
+        """Show a learner's own score, course by course."""
         request, say = run.request, words(run.request.locale)
 
         async def scored() -> str:
@@ -141,7 +144,9 @@ class QuizAnswers:
         )
 
     async def _quiz_of(self, request: Request) -> tuple[str, list[QuizQuestion]]:
-        """The quiz whose button was pressed, else the newest one of the thread or channel that this person may see."""
+        """The quiz whose button was pressed, or else the newest one in the thread or channel that this person may
+        see.
+        """
         space, channel, thread = request.place.space, request.place.channel, request.place.thread
         quizzes = [request.answers] if request.answers else await self._quizzes.latest(space, channel, thread)
         for quiz in quizzes or await self._quizzes.latest(space, channel):
@@ -169,10 +174,11 @@ class QuizAnswers:
         return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
 
     def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
-        """What FSRS remembers of a card, and when it is due."""
+        """FSRS's state of a card, and when the card is due."""
         from fsrs import Card, Rating, Scheduler
 
-        # In days, not in minutes: who answers a quiz goes away. Without chance, so that a replay says the same.
+        # In days, not in minutes, since learners do not wait for the next question. Without randomness, so that a
+        # replay gives the same.
         scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
         now = datetime.now(UTC)
         card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
@@ -181,9 +187,10 @@ class QuizAnswers:
 
 
 async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -> bool:
-    """Whether a person's plain text answers the newest quiz of the thread, or would have while there was one to answer.
+    """Whether a person's plain text answers the newest quiz of the thread, or would have answered one that has ended.
 
-    A question is none, but one to the courses; so is, from who has answered all, what is not one of the options.
+    A question is not an answer, but goes to the courses; from a learner who has answered everything, so does any text
+    that is not one of the options.
     """
     newest = (await quizzes.latest(place.space, place.channel, place.thread))[:1]
     if not newest or text.rstrip().endswith("?"):
@@ -198,9 +205,9 @@ async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -
 def _chosen(
     request: Request, questions: Sequence[QuizQuestion], answered: Set[int]
 ) -> tuple[QuizQuestion, int]:
-    """The question that is answered, and with which option. Raises UserError.
+    """The question that is answered, and the chosen option. Raises UserError.
 
-    Plain text that names no question by its number means the first one that is not `answered`.
+    Plain text without a question's number means the first question that is not `answered`.
     """
     text, open_one = request.text.strip(), None
     if request.options.get(FOLLOW_UP) or len(questions) == 1:

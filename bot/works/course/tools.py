@@ -1,6 +1,6 @@
-"""What a model, or code in its place, may look up in a space's courses: their passages, and their outlines.
+"""The tools with which a model, or code in its place, looks things up in a space's courses: passages and outlines.
 
-Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
+Plain functions; `bot.llm.tools` decides who calls them, and how often.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from bot.works.course.course_names import CourseMatch, CourseNames
 
 RESULTS: Final = 5
-"""Passages of one search (seed 003's MAX_RESULTS)."""
+"""The number of passages in one search."""
 OUTLINE_CHARS: Final = 12_000
-"""Characters of an outline that a model reads; the lessons left out are counted."""
+"""The maximum length of an outline that a model reads; the lessons left out are counted."""
 SEARCH, OUTLINE = "search_course_content", "get_course_outline"
 
 GUESS: Final = "It is not certain that the courses answer this. The passages that may:"
@@ -51,7 +51,7 @@ class SearchResults:
 
 
 class CourseTools:
-    """The tools over one space's courses; all searches are of the same editions."""
+    """The tools for one space's courses; all searches use the same editions."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class CourseTools:
         course: str | None = None,
         lesson: int | None = None,
     ) -> None:
-        """`course` and `lesson`: what searches keep to that name no other."""
+        """`course` and `lesson`: the limits of searches that name no others."""
         self._course = course
         self._lesson = lesson
         self._library = library.pinned()
@@ -91,7 +91,7 @@ class CourseTools:
     async def search(
         self, query: str, course_name: str | None = None, lesson_number: int | None = None
     ) -> SearchResults:
-        """What `search_course_content` finds, with the confidence."""
+        """The results of `search_course_content`, with the confidence."""
         courses = self.catalogue.courses
         course_name = course_name or self._course
         if lesson_number is None and course_name == self._course:
@@ -114,15 +114,15 @@ class CourseTools:
 
     @staticmethod
     def sure(output: ToolOutput) -> bool:
-        """Whether what a tool gave answers what it was asked for: an outline, or a confident search."""
+        """Whether a tool's result answers the request: an outline, or a confident search."""
         return bool(output.passages) and output.text not in (GUESS, _UNSURE)
 
     async def resolve(self, course_name: str) -> CourseMatch:
-        """Which course a name means, or which are nearest to it."""
+        """The course that a name means, or the nearest ones."""
         return await self._names.resolve(self.catalogue, course_name)
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
-        """The tools as a model is offered them."""
+        """The tools in the form in which a model gets them."""
         number = {"type": "integer", "minimum": 0, "description": "The lesson's number."}
         query = {"type": "string", "description": "What to look for, in the course's own language."}
         search = {"query": query, "course_name": _NAME, "lesson_number": number}
@@ -140,7 +140,7 @@ class CourseTools:
         )
 
     def _placed(self, passage: Passage) -> Passage:
-        """With its lesson's address, and without the course's title before its headings."""
+        """The passage with its lesson's address, and without the course's title before its headings."""
         course = self.catalogue.course(passage.document)
         if course is None:
             return passage

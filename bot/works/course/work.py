@@ -1,6 +1,7 @@
-"""The work "course": its verbs. Files are taken in by the library's jobs: read, given a course's shape, cut, embedded.
+"""The work "course": its verbs. The library's jobs import files: they read them, shape them as courses, cut and embed
+them.
 
-A title is a course's identity: a second file of one title takes the first one's place, or is refused.
+A title is a course's identity: a second file with the same title replaces the first one, or is refused.
 """
 
 from __future__ import annotations
@@ -44,18 +45,18 @@ if TYPE_CHECKING:
     from storage.quizzes import Quizzes
 
 OVERLAP: Final = 100
-"""Characters that two windows of one lesson have in common, as seed 003 has it; their size is [retrieval]'s."""
+"""The number of characters that two windows of one lesson share; their size is [retrieval]'s."""
 LESSONS: Final = 100
-"""Lessons of an outline in a message; a longer one comes as a file, too."""
+"""The maximum number of lessons in an outline's message; a longer one comes as a file as well."""
 
 KINDS: Final = (*SUFFIXES, BUNDLE)
 NAMED: Final = 20
-"""Titles that the message at a job's end names; `course list` names all."""
+"""How many titles the message at a job's end names; `course list` names all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """The verbs of courses. Files that are taken in hold at most `max_bytes`, and are read and cut by `shapes`."""
+    """The verbs of courses. Imported files have at most `max_bytes`, and are read and cut by `shapes`."""
 
     catalogues: Catalogues
     names: CourseNames
@@ -87,7 +88,7 @@ class Courses:
         return verbs[run.request.verb](run)
 
     async def _take_in(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Take in the files that were named or attached."""
+        """Import the named or attached files."""
         request, say = run.request, words(run.request.locale)
         named = named_paths(request)
         if not named and not request.files:
@@ -118,9 +119,9 @@ class Courses:
     async def _items(
         self, run: Run, named: Sequence[str], files: Sequence[Candidate]
     ) -> list[tuple[Item, int]]:
-        """The courses that the files make, with their bytes.
+        """The courses that the files make, with their sizes in bytes.
 
-        A folder of lessons is one course, also as a zip, and so are several files that are given a title.
+        A folder of lessons, or a zip of one, is one course, and so are several files with a given title.
         """
         options = run.request.options
         kind = BOOK if options.get("book") else COURSE
@@ -164,9 +165,9 @@ class Courses:
     async def _named_zip(
         self, run: Run, file: Candidate, about: Mapping[str, str], target: str
     ) -> tuple[str, int]:
-        """The path and the size of a zip that somebody made, with the command's options in it if there are any.
+        """The path and the size of an existing zip, with the command's options added if there are any.
 
-        Nothing of it is unpacked; a broken one stays as it is, for the reader to refuse.
+        It is not unpacked; a broken one is left unchanged, and the reader refuses it.
         """
         if not about:
             return file.path, file.size
@@ -180,7 +181,7 @@ class Courses:
         return self.incoming.path(run, target), size
 
     async def _holds_courses(self, files: Sequence[Candidate]) -> bool:
-        """Whether a folder's files are courses of their own: a text among them, else the first file, names one."""
+        """Whether a folder's files are separate courses: one of its texts, or else its first file, names a course."""
         texts = [file for file in files if suffix_of(file.name) in PLAIN]
         for file in texts or files[:1]:
             try:
@@ -199,13 +200,13 @@ class Courses:
         request, say = run.request, words(run.request.locale)
         space = request.place.space
 
-        # Which course comes first and is kept: after a crash its name may mean none, or another one.
+        # The choice comes first and is stored: after a crash the name may mean no course, or another one.
         async def course() -> tuple[str, str]:
             course = await self._named(space, request.text)
             return course.document, course.title
 
         async def removed() -> bool:
-            await self.intake.remove(space, document)  # with all that was made of it
+            await self.intake.remove(space, document)  # with everything that was derived from it
             await self.quizzes.forget(space, title)
             return True
 
@@ -245,7 +246,7 @@ class Courses:
 
 
 def outline(course: Course, say: Words, most: int | None = None) -> str:
-    """A course as Markdown: where it is, whose it is, and its lessons, each with its link; `most` of them at most."""
+    """A course as Markdown: its address, its instructor, and at most `most` of its lessons, each with its link."""
     lines = [say("course.at", link=course.link)] if course.link else []
     if course.instructor:
         lines.append(say("course.by", instructor=harmless(course.instructor)))
@@ -268,7 +269,7 @@ def _line(course: Course, say: Words) -> str:
 
 
 def shapes(*, windows: bool) -> Mapping[str, Shape]:
-    """How documents of our kinds are read and cut: at headings and paragraphs, or as `windows` of sentences."""
+    """How our kinds of documents are read and cut: at headings and paragraphs, or as `windows` of sentences."""
     overlap = OVERLAP if windows else None
     return {kind: partial(_shaped, read, overlap) for kind, read in _READ.items()}
 
@@ -292,7 +293,7 @@ def _shaped(
 
 
 def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
-    """The titles that went in, those that were there already, and what failed."""
+    """The imported titles, those that existed already, and the failures."""
     went_in = [result.title for result in results if result.document and not result.known]
     known_count = sum(1 for result in results if result.known)
     lines = []

@@ -1,4 +1,4 @@
-"""The verbs that steer the conversation itself; they are typed without a work's name."""
+"""The verbs that control the conversation itself; they are typed without a work's name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _models(resources: Resources, typed: Typed) -> list[str]:
-    """What `models` can do; no server is asked while somebody types."""
+    """The actions of `models`; no server is asked while somebody types."""
     from bot.settings import choosable
 
     named = [f"{verb} {model}" for model in choosable(resources.config) for verb in ("use", "try")]

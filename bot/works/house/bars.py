@@ -1,4 +1,4 @@
-"""What `usage` shows in a picture: a bar for each day, in parts by work, or a bar for each group of the table."""
+"""The data for `usage` as a picture: a bar for each day, in parts by work, or a bar for each group of the table."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from storage.ledger import Totals
 
 PARTS: Final = 7
-"""Works with a colour of their own; the others share one."""
+"""How many works have a colour of their own; the others share one."""
 GROUPS: Final = 15
-"""Bars of a picture by anything but days."""
+"""The maximum number of bars, except for days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """So many dollars or tokens (`usd`) of each of `names`, in each of the parts, by their names.
+    """Amounts for each of `names`, in each of the parts by name: dollars if `usd`, otherwise tokens.
 
-    `by` is what the names are of, as in `--by`; `alt` says the same in words. Without names there is nothing to draw.
+    `by` is the kind of `names`, as in `--by`; `alt` says the same in words. Without names there is nothing to draw.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Bars:
 
 
 async def bars_of(accounts: Accounts, request: Request) -> Bars:
-    """By day and work where the request names nothing else; without names where fewer than two bars would be there."""
+    """By day and work unless the request names something else; without names if there would be fewer than two bars."""
     say, by = words(request.locale), str(request.options.get("by") or "day")
     groups, other = await accounts.groups(request), say("usage.other_work")
     usd = any(usd_of(group.totals) for group in groups)

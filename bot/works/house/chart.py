@@ -1,6 +1,6 @@
-"""The picture of `usage`: a bar for each group, or for each day with its parts, as a PNG.
+"""The picture for `usage`: a bar for each group, or for each day with its parts, as a PNG.
 
-Blocking (a second or two the first time): to be called in a thread. Knows no words but those it is given.
+Blocking (a second or two the first time): call it in a thread. Knows no words except its arguments.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from bot.works.house.bars import Bars
 
 NAME_CHARS: Final = 24
-"""Characters of a name in the picture; a longer name is cut."""
+"""The maximum length of a name in the picture; longer names are cut."""
 DATES: Final = 8
-"""Days whose dates are written."""
+"""How many days have their dates written."""
 
 
 def draw(bars: Bars, mark: Callable[[float], str]) -> bytes:
-    """A PNG; `mark` writes an amount."""
+    """The picture as a PNG; `mark` formats an amount."""
     with alone:
         upright = bars.by == "day"
         figure, axes = sheet(3.6 if upright else 1.3 + 0.34 * len(bars.names), bars.title)
@@ -32,7 +32,7 @@ def draw(bars: Bars, mark: Callable[[float], str]) -> bytes:
 
 
 def _upright(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
-    """A bar for each day, of coloured parts."""
+    """Draw a bar for each day, in coloured parts."""
     at = range(len(bars.names))
     below = [0.0] * len(bars.names)
     for n, (name, amounts) in enumerate(bars.parts.items()):
@@ -49,7 +49,7 @@ def _upright(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
 
 
 def _lying(axes: Axes, bars: Bars, mark: Callable[[float], str]) -> None:
-    """A bar for each group, the largest at the top, with its amount."""
+    """Draw a bar for each group, the largest at the top, with its amount."""
     (amounts,) = bars.parts.values()
     at = [-n for n in range(len(bars.names))]
     axes.barh(at, amounts, height=0.62, color=COLOURS[0], linewidth=0)

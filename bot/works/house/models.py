@@ -1,7 +1,7 @@
-"""`models`: the models that a space uses, listed, tried and chosen from chat, by its admins.
+"""`models`: admins list, try and choose a space's models in chat.
 
-A choice is stored as the space's settings of the roles, so it goes before config.toml, and a channel's or a person's
-own setting goes before it. Looks for servers on this machine only where it is asked.
+A choice is stored as the space's settings for the roles: it takes precedence over config.toml, and a channel's or a
+person's own setting takes precedence over it. Looks for servers on this machine only when asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 LISTED: Final = 20
-"""The most models of one server that are listed."""
+"""The maximum number of one server's models that are listed."""
 
 _TRIAL: Final = Prompt(
     "Answer in one short sentence.",
@@ -41,7 +41,7 @@ class ModelChoice:
         self._config = resources.config
 
     async def answer(self, run: Run) -> str:
-        """What it came to, as Markdown. Raises UserError."""
+        """Carry out the verb; returns the result as Markdown. Raises UserError."""
         request = run.request
         say = words(request.locale)
         action, _, named = request.text.strip().partition(" ")
@@ -106,7 +106,7 @@ class ModelChoice:
         return say("models_chat.tried", model=code(model), seconds=seconds, text=text)
 
     async def _model(self, named: str) -> str:
-        """ "provider:model" with its settings, as people may name it. Raises UserError where it cannot be asked."""
+        """The "provider:model" and settings for a name that people use. Raises UserError if it cannot be asked."""
         name = named.split()[0]
         if ":" not in name:
             named = f"{await self._first(name.casefold())}{named.removeprefix(name)}"
@@ -116,7 +116,7 @@ class ModelChoice:
         return str(spec)
 
     async def _first(self, name: str) -> str:
-        """The first model of the server of this name."""
+        """The first model on the server with this name."""
         if name not in TITLES:
             raise UserError("models_chat.which", name=name[:60])
         for server in await local_servers(self._config.providers, [name]):

@@ -1,4 +1,4 @@
-"""The verbs that steer the conversation itself, help, stop and new, a tour, usage, and models."""
+"""The verbs that control the conversation itself: help, stop and new, a tour, usage, and models."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ TOUR = ("tour.books", "tour.story", "tour.course", "tour.council", "tour.yours")
 
 
 class ConversationWork:
-    """Needs the sessions, to close one, a way to stop what runs in a place for a person, the accounts, and the
-    choice of models."""
+    """Uses the sessions, to close one, a function that stops a person's runs in a place, the accounts, and the choice
+    of models.
+    """
 
     def __init__(
         self,

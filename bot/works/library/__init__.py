@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 SHELVES = 12
-"""Books that an overview lists, at most."""
+"""The maximum number of books in an overview."""
 _SHELF_OR_DEFAULT = replace(SHELF, summary="verbs.option_shelf_or_default")
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryConfig:
-    """Folders that are kept in step with the library of a space, and how large one file may be (megabytes)."""
+    """Folders that are kept in sync with the library of a space, and the maximum size of one file (megabytes)."""
 
     watch: tuple[Path, ...] = ()
     watch_space: str = "local"
@@ -106,7 +106,7 @@ def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
 
 
 def _examine(config: Config, say: Words) -> Iterator[Check]:
-    """The folders that are watched."""
+    """Check the watched folders."""
     from bot.works.library.watch import folder_stamps
 
     section = config.section(LibraryConfig)
@@ -121,7 +121,7 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
 
 
 async def _clear(resources: Resources) -> None:
-    """What a job had not finished goes."""
+    """Delete what an interrupted job had not finished."""
     await resources.intake.clear()
 
 

@@ -1,4 +1,6 @@
-"""Why there is no book to ask: one is being read, there are only courses or screenplays, or nothing is there."""
+"""Explains why there is no book to ask: one is being read, there are only courses or screenplays, or nothing was
+added.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ READING = (("library", "add"), ("library", "reindex"))
 
 
 async def why_no_books(resources: Resources, request: Request) -> str:
-    """The key of the sentence, where no book is there."""
+    """The key of the sentence for a space without books."""
     place = request.place
     if await resources.jobs.runs(place.space, READING):
         return "rules.books_coming"

@@ -1,7 +1,7 @@
-"""One library job: files onto a shelf, in small durable steps. Words first, vectors afterwards.
+"""One library job: puts files onto a shelf, in small durable steps. Words first, vectors afterwards.
 
-What a step has to tell is brought out of it while it runs. Knows the run, the intake and the table of jobs; which files
-and why is its caller's business.
+A step reports its progress while it runs. Knows the run, the intake and the table of jobs; its caller decides which
+files are added and why.
 """
 
 from __future__ import annotations
@@ -32,31 +32,33 @@ if TYPE_CHECKING:
 
 READ_FILES = 16
 READ_BYTES = 1_000_000
-"""One step reads this many files or bytes at most: small enough to be repeated after a crash."""
+"""The maximum number of files and of bytes that one step reads: small enough to be repeated after a crash."""
 
 EMBED_CHUNKS = 64
-"""One step makes this many vectors: two to three seconds' work on one core."""
+"""How many vectors one step makes: two to three seconds' work on one core."""
 
 NAMED = 20
-"""How many files that failed are named in the chat; `library jobs` names them all."""
+"""How many failed files are named in the chat; `library jobs` names them all."""
 
 NOTE_S = 1.0
-"""Between two notes of how far a file is."""
+"""Seconds between two stored notes of a file's progress."""
 
 Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
 Outcome: TypeAlias = "Callable[[str, list[IntakeResult], list[Refused], Words], list[Event]]"
-"""What a job tells at its end: of this shelf, what became of its files, and those that failed with why."""
+"""Makes the events at a job's end, from the shelf, the results of its files, and the files that failed with the
+reasons.
+"""
 News = TypeVar("News")
 Value = TypeVar("Value")
 PAUSE_S = 0.25
-"""Between two pieces of news; what comes faster can't be read, and would be sent for nothing."""
+"""Seconds between two reports of progress: more frequent ones cannot be read."""
 
 
 def named_paths(request: Request) -> list[str]:
-    """Files and folders that were named; in the terminal and the configuration only.
+    """The named files and folders; only in the terminal and the configuration.
 
-    Anywhere else a path would be one of the server's, and whoever types it is not its owner.
+    On other platforms a path would be one of the server's, which does not belong to the person who types.
     """
     paths = request.options.get("paths")
     named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
@@ -66,7 +68,9 @@ def named_paths(request: Request) -> list[str]:
 async def files_of(
     run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int, kinds: Sequence[str] = SUFFIXES
 ) -> tuple[list[Candidate], list[Refused]]:
-    """The named or attached files, or those due in a watched folder; and why some cannot be read."""
+    """The named or attached files, or those that are due in a watched folder, and the reasons why some cannot be
+    read.
+    """
     due = run.request.options.get(ONLY)
 
     async def gathered() -> tuple[list[Candidate], list[Refused]]:
@@ -86,8 +90,9 @@ async def files_of(
 
 
 async def left_out(run: Run, named: Sequence[str], used: Container[str] = ()) -> AsyncGenerator[Notice, None]:
-    """What is said of files in the named folders that are of no kind that is read, apart from those with a name in
-    `used`; as the last of a run."""
+    """A notice about files of unsupported types in the named folders, except those with a name in `used`; as the last
+    event of a run.
+    """
 
     async def counted() -> dict[str, int]:
         return await asyncio.to_thread(passed_over, named, used)
@@ -115,7 +120,9 @@ class IntakeJob:
         shapes: Mapping[str, Shape] = {},
         outcome: Outcome | None = None,
     ) -> None:
-        """`shapes` are those of what is no book, by their kinds; `outcome` words the end in place of the usual."""
+        """`shapes` are those of documents other than books, by kind; `outcome` replaces the usual message at the
+        end.
+        """
         self._shapes = shapes
         self._outcome = outcome or _outcome
         self._intake = intake
@@ -124,14 +131,14 @@ class IntakeJob:
         self._shelf = shelf
         self._space = run.request.place.space
         self._say = words(run.request.locale)
-        # A reindex is one run but a job for each shelf.
+        # A reindex is one run, but has a job for each shelf.
         self._id = f"{shelf}:{run.id}" if run.request.verb == "reindex" else run.id
         self._noted = 0.0
 
     async def events(
         self, items: list[Item], sizes: list[int], refused: list[Refused], *, replace: bool
     ) -> AsyncGenerator[Event, None]:
-        """Read, store and embed `items` (`sizes` in bytes), telling how it goes; `refused` are told at the end."""
+        """Read, store and embed `items` (`sizes` in bytes), reporting progress; `refused` are reported at the end."""
         await self._jobs.create(
             self._space, self._id, self._shelf, self._run.request.verb, len(items) + len(refused)
         )
@@ -211,7 +218,7 @@ class IntakeJob:
         yield Status(say("library.reading", name=""), len(items), len(items))
 
     def _at(self, items: list[Item], n: int, pages_done: int, total: int) -> Status:
-        """How far the reading of one file is: its own bar where it is the only one, else that of all files."""
+        """The progress in reading one file: its own bar if it is the only file, otherwise that of all files."""
         paged = suffix_of(items[n].name) == ".pdf"
         text = self._say(
             "library.reading_page" if paged else "library.reading_part",
@@ -223,7 +230,9 @@ class IntakeJob:
         return Status(text, pages_done, total) if len(items) == 1 else Status(text, n, len(items))
 
     async def _note(self, files: int, bytes_done: int, total: int) -> None:
-        """For `library jobs`, once a second; bytes. A file is not given up because this can't be written now."""
+        """Store the progress for `library jobs`, once a second, in bytes. A file's import continues if this cannot be
+        written.
+        """
         if time.monotonic() - self._noted >= NOTE_S:
             self._noted = time.monotonic()
             with suppress(StorageFault):
@@ -272,7 +281,9 @@ class IntakeJob:
         yield Status(say("library.vectors"), total, total)
 
     async def _swapped(self, results: list[IntakeResult]) -> list[IntakeResult]:
-        """Put the editions built beside the shelf on it. One with nothing left to replace counts as known."""
+        """Put the new editions, which were built next to the shelf, onto it. One with nothing left to replace counts as
+        known.
+        """
         staged = [result for result in results if result.staged]
         if not staged:
             return results
@@ -295,12 +306,12 @@ class IntakeJob:
 
 
 def _of_file(n: int, put: Put) -> Progress:
-    """Tells how far the file of that number is."""
+    """A function that reports the progress of the file with this number."""
     return lambda pages_done, total: put((n, pages_done, total))
 
 
 def _batches(sizes: list[int]) -> list[tuple[int, int]]:
-    """Ranges [first, past) of files that are read in one step."""
+    """Ranges [first, past) of files, each read in one step."""
     batches, first, size = [], 0, 0
     for n, bytes_of_file in enumerate(sizes):
         if n > first and (n - first >= READ_FILES or size + bytes_of_file > READ_BYTES):
@@ -313,7 +324,7 @@ def _batches(sizes: list[int]) -> list[tuple[int, int]]:
 
 
 def _spans(results: list[IntakeResult]) -> list[list[Span]]:
-    """Every chunk of the new documents, in steps of EMBED_CHUNKS that may cross documents."""
+    """Every chunk of the new documents, in steps of EMBED_CHUNKS chunks that may span documents."""
     steps: list[list[Span]] = []
     room = 0
     for result in results:
@@ -356,7 +367,9 @@ def failures(bad: list[Refused], total: int, say: Words, *, most: int = NAMED) -
 
 
 class Pump(Generic[News, Value]):
-    """One step. `put` from within it, in the loop's thread; once `news` has ended, `value` is what it returned."""
+    """Runs one step. `put` reports from within it, in the loop's thread; once `news` has ended, `value` is the step's
+    result.
+    """
 
     value: Value
 
@@ -366,12 +379,12 @@ class Pump(Generic[News, Value]):
         self._stir = asyncio.Event()
 
     def put(self, news: News) -> None:
-        """Replaces news that was not read yet."""
+        """Replaces news that has not been read yet."""
         self._newest[:] = [news]
         self._stir.set()
 
     async def news(self, step: Awaitable[Value]) -> AsyncGenerator[News, None]:
-        """Run the step; raises what it raises. Left early, it is cancelled and waited for."""
+        """Run the step; raises what it raises. If the caller leaves early, the step is cancelled and awaited."""
         task = asyncio.ensure_future(step)
         task.add_done_callback(lambda _: self._stir.set())
         try:
@@ -388,4 +401,4 @@ class Pump(Generic[News, Value]):
                 task.cancel()
                 await asyncio.wait({task})
             if not task.cancelled():
-                task.exception()  # looked at, also where nobody waits for it any more
+                task.exception()  # retrieved even if nobody is waiting any more

@@ -1,4 +1,4 @@
-"""Shows the library's jobs, and stops one. Does no job's work."""
+"""Shows the library's jobs, and stops them. Carries out no job itself."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from storage.jobs import JobRow, JobRunRow, Jobs
 
 Stop = Callable[[str, str], Awaitable[int]]
-"""Stops a run of a space; how many that were."""
+"""Stops a run of a space; returns how many were stopped."""
 
 PHASES = ("reading", "vectors")
 LEAST_TYPED = 4
-"""Characters of an id that name a job: fewer are more likely a slip."""
+"""The minimum number of characters that name a job: fewer are probably a typing error."""
 
 
 class JobBoard:
-    """Needs the table of jobs, and a way to stop a run."""
+    """Uses the table of jobs, and a function that stops a run."""
 
     def __init__(self, jobs: Jobs, stop: Stop) -> None:
         self._jobs = jobs
         self._stop = stop
 
     async def show(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The latest jobs, and those that wait for their turn."""
+        """Show the latest jobs, and those that are waiting."""
         space, say = run.request.place.space, words(run.request.locale)
         jobs = await self._jobs.list(space)
         runs_begun = {job.run for job in jobs}
@@ -43,12 +43,12 @@ class JobBoard:
     async def cancel(self, run: Run) -> AsyncGenerator[Event, None]:
         """Stop the job whose id ends as the request's text says, or the only job.
 
-        Whoever asked for a job may stop it, and whoever manages the space.
+        The person who asked for a job may stop it, and so may the admins of the space.
         """
         request, say = run.request, words(run.request.locale)
         space = request.place.space
 
-        # Which one comes first and is kept: after a crash nothing may be running any more, or another one.
+        # The choice comes first and is stored: after a crash another job may be running, or none.
         async def job() -> tuple[str, bool]:
             job_run = await self._find_job(request)
             return job_run.id, bool(_option(job_run, "replace"))
@@ -76,7 +76,7 @@ class JobBoard:
         else:
             permitted = [running for running in jobs if author.admin or running.author_id == author.id]
             runs_begun = {job.run for job in await self._jobs.list(space)}
-            # One that runs is meant rather than those that wait behind it.
+            # A running job takes precedence over waiting ones.
             matches = (
                 [running for running in permitted if running.id in runs_begun] or permitted or list(jobs)
             )
@@ -92,7 +92,7 @@ class JobBoard:
 
 
 async def names(jobs: Jobs, space: str, prefix: str) -> list[str]:
-    """How the jobs that can be stopped are called, those that begin like `prefix`."""
+    """The names of the jobs that can be stopped and that begin with `prefix`."""
     ids = [short(running.id) for running in await jobs.runs(space, JOBS)]
     return [name for name in ids if name.startswith(prefix.strip().lower())]
 
@@ -139,7 +139,7 @@ def _table(
             _when(job, now, say),
         )
         lines.append(_row(cells))
-    # The same file may have failed in several jobs, as one in a watched folder does.
+    # The same file may have failed in several jobs, as in a watched folder.
     wrong = dict.fromkeys(say(error.key, **json.loads(error.values)) for job in jobs for error in job.errors)
     return "\n".join([*lines, "", *(f"- {sentence}" for sentence in wrong)]).strip()
 
@@ -151,7 +151,7 @@ def _row(cells: Sequence[str]) -> str:
 def _option(run: JobRunRow, name: str) -> OptionValue:
     try:
         return request_from_json(run.payload).options.get(name)
-    except (KeyError, TypeError, ValueError):  # of an earlier release
+    except (KeyError, TypeError, ValueError):  # written by an earlier release
         return None
 
 

@@ -1,4 +1,4 @@
-"""One book: what is known of it, its sections as a tree, and the first page of a PDF as a picture."""
+"""Shows one book: its details, its sections as a tree, and the first page of a PDF as a picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from storage.passages import Passages
 
 LISTED: Final = 40
-"""Headings in the message; the file has all of them."""
+"""The maximum number of headings in the message; the file has all of them."""
 _KB: Final = 1_000
 
 
@@ -80,7 +80,7 @@ class BookPage:
 
 
 def _figures(row: DocumentRow, pages: int, say: Words) -> str:
-    """A line each: the file, what was found in it, how it is searched."""
+    """One line each for the file, its contents, and its search."""
     counts = {"sections": row.section_count, "passages": row.chunk_count}
     vectors = 100 if row.state == "ready" or not row.chunk_count else 100 * row.embedded // row.chunk_count
     key = "ready" if vectors == 100 else "vectors_at" if vectors else "by_words"
@@ -101,7 +101,7 @@ def _figures(row: DocumentRow, pages: int, say: Words) -> str:
 
 
 def _depth(headings: Sequence[HeadingRow]) -> int:
-    """The deepest level down to which all headings fit into the message; the highest one at least."""
+    """The deepest level for which all headings fit into the message, but at least the highest level."""
     levels = sorted({heading.level for heading in headings})
     fits = [level for level in levels if sum(heading.level <= level for heading in headings) <= LISTED]
     return max(fits, default=levels[0] if levels else 0)

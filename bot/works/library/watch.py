@@ -1,7 +1,7 @@
-"""`[library] watch`: folders whose new and changed files are taken in, at the start and while the bot runs.
+"""`[library] watch`: folders whose new and changed files are added, at the start and while the bot runs.
 
-Looks at names, sizes and times only, every few seconds; taking in is an ordinary `library add`, on a shelf named like
-the folder. Nothing is taken off a shelf because a file or a folder has gone away.
+It looks only at names, sizes and times, every few seconds; the files are added by an ordinary `library add`, on a shelf
+named like the folder. Nothing is removed from a shelf when a file or a folder disappears.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from storage.documents import Documents
 
 ROUND_S = 10.0
-"""Between two looks; a file that was written to since the last one may still be being written."""
+"""Seconds between two looks; a file that changed since the last one may still be being written."""
 
 PASSING = ("library.file_missing", "library.file_unguarded")
-"""Reasons that are not the file's own: its folder was away, or the machine too busy to read it."""
+"""Reasons for failure that do not lie in the file: its folder was missing, or the machine too busy to read it."""
 
 LONGEST = 60
-"""Rounds left out, at most, before what failed is tried again: ten minutes."""
+"""The maximum number of rounds that are skipped before a failure is retried: ten minutes."""
 
 LOOK_TIMEOUT_S = 5.0
 """Seconds for one look at the folders: a file system that is no longer mounted may never answer."""
 
 Stamp = tuple[int, int]
-"""A file's size in bytes, and when it was written to, in nanoseconds."""
+"""A file's size in bytes, and the time of its last change, in nanoseconds."""
 
 _log = logging.getLogger(__name__)
 
 
 def folder_stamps(folder: Path) -> dict[str, Stamp]:
-    """The files in the folder that can be read, by their path within it; blocking.
+    """The readable files in the folder, by their path within it; blocking.
 
-    Not hidden ones, empty ones, links. Raises OSError where the folder itself can't be listed.
+    Hidden files, empty ones and links are left out. Raises OSError if the folder itself cannot be listed.
     """
     if folder.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, "it is a symbolic link", str(folder))
@@ -61,7 +61,7 @@ def folder_stamps(folder: Path) -> dict[str, Stamp]:
 
     stamps: dict[str, Stamp] = {}
     for name, entry in walk(folder, unreadable):
-        with suppress(OSError):  # it has gone meanwhile
+        with suppress(OSError):  # deleted meanwhile
             at = entry.stat(follow_symlinks=False)
             if stat.S_ISREG(at.st_mode) and at.st_size and sayable(name):
                 stamps[name] = (at.st_size, at.st_mtime_ns)
@@ -70,9 +70,10 @@ def folder_stamps(folder: Path) -> dict[str, Stamp]:
 
 @dataclass(slots=True)
 class _Folder:
-    """`settled` are the files as they were offered, or are in the library; `last` as they were at the last look.
+    """A watched folder. `settled` are the files as they were offered, or are in the library; `last` as they were at the
+    last look.
 
-    `offered` is what `run` was begun for. After `failures` of them, one behind the other, `pause` rounds are left out.
+    `offered` are the files for which `run` was begun. After `failures` failures in a row, `pause` rounds are skipped.
     """
 
     path: Path
@@ -86,7 +87,7 @@ class _Folder:
     troubles: dict[str, str] = field(default_factory=dict)
 
     def tell(self, about: str, trouble: str = "") -> None:
-        """Log a problem once, and once that it is over."""
+        """Log a problem once, and its end once."""
         before = self.troubles.get(about, "")
         if trouble and trouble != before:
             _log.warning("watched folder %s: %s", self.path, trouble)
@@ -96,11 +97,11 @@ class _Folder:
 
 
 class Watch:
-    """One for each work that has folders. One job per folder at a time; `perform` starts it, `going` says whether it
-    still runs.
+    """Watches the folders of one work. Each folder has one job at a time; `perform` starts it, `going` says whether it
+    is still running.
 
-    `refused` says which files a job that failed could not read (None: it did not fail). What else it has not brought
-    in is tried again. `work` takes the files in, on the one `shelf`, or on one of each folder's own name.
+    `refused` says which files a failed job could not read (None if it did not fail). Other files that it did not add
+    are retried. `work` adds the files, to the one `shelf`, or to one named like each folder.
     """
 
     def __init__(
@@ -132,7 +133,9 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
-        """Check the folders, then again and again; returns the running requests. `taken_up` are from before."""
+        """Check the folders, and then again every few seconds; returns the running requests. `taken_up` are from before
+        the start.
+        """
         watched = [
             request for request in taken_up if (request.place.platform, request.work) == (WATCH, self.work)
         ]
@@ -145,13 +148,13 @@ class Watch:
         return due
 
     async def close(self) -> None:
-        """Stop watching. Jobs go on."""
+        """Stop watching. Running jobs continue."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def round(self) -> list[Request]:
-        """Check every folder once; returns the jobs that began."""
+        """Check every folder once; returns the jobs that it has begun."""
         ready = [folder for folder in self._folders if await self._ready(folder)]
         looks = await asyncio.gather(*(self._stamps_of(folder) for folder in ready))
         requests = [await self._visit(*visit) for visit in zip(ready, looks, strict=True)]
@@ -162,11 +165,11 @@ class Watch:
             await asyncio.sleep(self._round_s)
             try:
                 await self.round()
-            except Exception:  # the next round may fare better
+            except Exception:  # the next round may succeed
                 _log.exception("watched folders could not be looked at")
 
     async def _ready(self, folder: _Folder) -> bool:
-        """Whether its last job has ended, and no pause is made after that."""
+        """Whether its last job has ended, and no pause follows it."""
         if folder.run and await self._going(self._space, folder.run):
             return False
         if folder.run:
@@ -207,7 +210,7 @@ class Watch:
         return request
 
     def _before(self, folder: _Folder) -> set[str]:
-        """What folders that come before this one have on the same shelf."""
+        """The files that earlier folders have put on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
         earlier_same = [
             other_folder
@@ -217,7 +220,9 @@ class Watch:
         return {name for folder_before in earlier_same for name in folder_before.last}
 
     async def _retry_failed(self, folder: _Folder) -> None:
-        """Offer again the files that the last job left although nothing is wrong with them, after growing pauses."""
+        """Offer again the files that the last job did not add although nothing is wrong with them, after growing
+        pauses.
+        """
         refused = await self._refused(self._space, folder.run)
         due: list[str] = []
         if refused is not None:
@@ -234,7 +239,7 @@ class Watch:
             _log.warning("watched folder %s: tried again in %d s", folder.path, seconds)
 
     async def _stamps_of(self, folder: _Folder) -> dict[str, Stamp] | None:
-        """The folder's stamps; None where they cannot be read now."""
+        """The folder's stamps; None if they cannot be read now."""
         if folder.looking is None:
             folder.looking = in_own_thread(lambda: self._look(folder.path))
         if not (await asyncio.wait({folder.looking}, timeout=self._timeout_s))[0]:
@@ -246,18 +251,18 @@ class Watch:
         except OSError as error:
             folder.tell("there", f"it cannot be read ({error.strerror}); its books stay")
             return None
-        if not stamps and folder.last:  # a mount that is gone leaves an empty folder
+        if not stamps and folder.last:  # an unmounted folder looks empty
             folder.tell("there", "its files are gone; their books stay")
             return None
         folder.tell("there")
         return stamps
 
     def _quiet(self, stamp: Stamp) -> bool:
-        """Whether its own time says that nobody is writing to it; one in the future says nothing."""
+        """Whether the file's own time shows that nobody is writing to it; a time in the future is ignored."""
         return time.time() - stamp[1] / 1e9 >= self._round_s
 
     async def _due(self, folder: _Folder, news: Mapping[str, Stamp], settled: Collection[str]) -> list[str]:
-        """The new files that the library does not have in their present state; all files in `settled`."""
+        """The new files whose present state is not in the library; all files are added to `settled`."""
         rows: Sequence[DocumentRow] = []
         if any(name not in settled for name in news):
             rows = await self._documents.list(self._space, self._shelf or folder.path.name)

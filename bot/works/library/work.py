@@ -1,6 +1,6 @@
 """The library's verbs: add, list, show, remove, reindex, jobs, cancel. Jobs are durable runs in small steps.
 
-Words first, vectors afterwards: what was added can be found by its words within seconds.
+Words first, vectors afterwards: new books can be found by their words within seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECOGNIZER: Final = "rapidocr"
 
 
 class LibraryWork:
-    """Keeps books on shelves."""
+    """Adds, lists and removes the books on shelves."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class LibraryWork:
         why_none: Callable[[Request], Awaitable[str]],
         book_page: BookPage,
     ) -> None:
-        """`shapes`: those of documents that are no books, by their kinds. `why_none`: see `emptiness`."""
+        """`shapes`: those of documents other than books, by kind. `why_none`: see `emptiness`."""
         self._why_none = why_none
         self._book_page = book_page
         self._shapes = shapes
@@ -140,7 +140,7 @@ class LibraryWork:
         request, say = run.request, words(run.request.locale)
         space, shelf = request.place.space, _shelf(request.options.get("shelf"))
 
-        # Which book comes first and is kept: after a crash its name may mean no book, or another one.
+        # The choice comes first and is stored: after a crash the name may mean no book, or another one.
         async def book() -> tuple[str, str]:
             documents = await self._library.find(space, shelf, request.text)
             if not documents:

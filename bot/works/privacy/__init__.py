@@ -1,4 +1,4 @@
-"""What is kept about the person who asks: exported, and deleted."""
+"""Exports and deletes the stored data about the person who asks."""
 
 from __future__ import annotations
 

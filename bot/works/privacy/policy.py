@@ -1,4 +1,6 @@
-"""A page on what is kept, where, how long, and who sees it: filled in from the configuration, for admins to paste."""
+"""A page that says what is stored, where, how long, and who sees it: filled in from the configuration, for admins to
+publish.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,8 @@ _HERE: Final = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the page says of this bot: where it keeps things, the services that it asks, such as "openai
-    (api.openai.com)", and the collector of its traces, "" for none. Nothing secret, no path and no address of a
-    database.
+    """The facts about this bot: where it stores data, the services that it uses, such as "openai (api.openai.com)", and
+    the collector of its traces, "" for none. Contains no secrets, no paths and no address of a database.
     """
 
     platform: str
@@ -42,7 +43,7 @@ class Facts:
 
 
 async def facts(resources: Resources, space: str, platform: str) -> Facts:
-    """Those of a space: its channels and people may have chosen other models. Raises StorageFault."""
+    """The facts for a space: its channels and people may have chosen other models. Raises StorageFault."""
     rows = await resources.settings.store.beginning(space, MODEL)
     roles = await resources.settings.roles_of_space(space)
     chosen = [model for row in rows for model in _models(row.value)]
@@ -50,7 +51,7 @@ async def facts(resources: Resources, space: str, platform: str) -> Facts:
 
 
 def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
-    """`models`: those that play a part, each as "provider:model"."""
+    """The facts for these `models`, which are those in use, each as "provider:model"."""
     embedder = [config.embedding.model] if ":" in config.embedding.model else []
     asked = [*models, *config.offered, *embedder, *config.speech.voices]
     names = dict.fromkeys(name.partition(":")[0] for name in asked)
@@ -121,12 +122,12 @@ def _listed(lines: Iterable[str]) -> str:
 def _models(value: str) -> list[str]:
     try:
         return [spec.model for spec in model_spec.parse_list(value)]
-    except UserError:  # as another release wrote it
+    except UserError:  # written by another release
         return []
 
 
 def _host(config: Config, provider: str) -> str:
-    """The host of a provider's address, a local name for what runs in the bot itself, "" for the service's own."""
+    """The host of a provider's address, a local name for models inside the bot, "" for the service's own address."""
     known = config.providers[provider]
     if known.kind == "demo":
         return _HERE[0]

@@ -1,7 +1,7 @@
-"""`privacy export|delete|policy`: everything that is kept about the person who asks, in that space.
+"""`privacy export|delete|policy`: everything that is stored about the person who asks, in that space.
 
-What that is, the tables say themselves (`storage.ownership`). Knows no platform but the terminal, which has a file of
-its own.
+The tables define what that is (`storage.ownership`). Knows no platform except the terminal, which has a file of its
+own.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 
 FILE: Final = "sutradhar-my-data.json"
 COUNTED: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
-"""Tables whose rows are counted in messages: a person knows of these."""
+"""Tables whose rows are counted in messages: people know these."""
 SECRET: Final = "origin"
-"""The column of a request that holds where its answer goes, with a token that lets one write there."""
+"""The column of a request that says where its answer goes, with a token that allows writing there."""
 WITH_FILES: Final = "terminal"
-"""The platform that keeps what was typed at its prompt, and the files that were handed out, in files."""
+"""The platform that stores typed lines and exported files in files."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """What goes: the count of rows by table, the person's runs, and other people's runs that may hold their words."""
+    """What is deleted: the count of rows by table, the person's runs, and other people's runs that may contain their
+    words.
+    """
 
     counts: dict[str, int]
     runs: list[str]
@@ -43,7 +45,7 @@ class DeletionPlan:
 
 
 class Privacy:
-    """The verbs "export" and "delete", only about the asking person, in their space; and "policy"."""
+    """The verbs "export" and "delete", only for the asking person's data in their space; and "policy"."""
 
     def __init__(self, resources: Resources, runs: Runs) -> None:
         self._resources = resources
@@ -56,7 +58,7 @@ class Privacy:
 
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        # No step: it would be one more copy of all that there is.
+        # Not a step, which would be one more copy of all the data.
         rows_by_name = await self._people.rows_about(request.place.space, request.author.id, run.id)
         about = {
             "person": request.author.id,
@@ -66,7 +68,7 @@ class Privacy:
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "note": say("privacy.note", days=KEEP_DAYS),
         }
-        data = await asyncio.to_thread(_file, about, rows_by_name)  # megabytes at the worst
+        data = await asyncio.to_thread(_file, about, rows_by_name)  # it may have megabytes
         yield Stage("privacy", say("privacy.export"))
         counts = {name: len(rows_by_name[name]) for name in COUNTED}
         yield Text(f"{say('privacy.exported', file=FILE)}\n\n{_counted(counts, say)}")
@@ -87,7 +89,7 @@ class Privacy:
         request, say = run.request, words(run.request.locale)
         space, person = request.place.space, request.author.id
 
-        # Neither step keeps a word: they outlive what they delete.
+        # Neither step stores a word, since steps outlive what they delete.
         async def plan() -> DeletionPlan:
             return DeletionPlan(
                 await self._people.count(space, person, run.id),
@@ -108,7 +110,7 @@ class Privacy:
         yield Status(say("privacy.deleting"))
 
         async def delete() -> bool:
-            # What still runs is stopped first: it would write down more.
+            # Runs are stopped first, since they would store more.
             await self._runs.forget(space, *about.runs)
             await self._people.delete(space, person, run.id, without_words)
             await self._runs.drop_cached(space)
@@ -120,10 +122,12 @@ class Privacy:
 
 
 def without_words(payload: str) -> str:
-    """The request without its words, its person and its place; its id stays, so that a second delivery does nothing."""
+    """The request without its words, its person and its place; its id remains, so that a second delivery has no
+    effect.
+    """
     try:
         original = request_from_json(payload)
-    except (KeyError, TypeError, ValueError):  # of an earlier release
+    except (KeyError, TypeError, ValueError):  # written by an earlier release
         original = Request("", Place("", "", "", ""), Author("", ""), "", "")
     place = Place(original.place.platform, original.place.space, "", "")
     return request_to_json(
@@ -150,7 +154,7 @@ def _stays(request: Request, say: Words) -> str:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as people read it: JSON in its columns parsed, without secrets and without empty columns."""
+    """A row for people: its JSON columns parsed, without secrets and without empty columns."""
     cells = {name: _read(value) for name, value in row.items() if name != "space" and value not in (None, "")}
     for value in cells.values():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the models are told, and a space's own wording of it."""
+"""The prompts of the models, and a space's own texts for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prompts list|show|edit|reset`: a space looks at what its models are told, and words it its own way."""
+"""`prompts list|show|edit|reset`: a space reads the prompts of its models, and replaces them by its own."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 KINDS = (".yml", ".yaml", ".txt", ".md")
-"""The files that a wording comes in."""
+"""The types of files that may contain a prompt."""
 
 MAX_BYTES = 1_000_000
-"""More than any wording needs; that it is too long is said by its characters."""
+"""More than any prompt needs; one below this size may still have too many characters."""
 
 
 class PromptsWork:
-    """Reading is for everybody; that only admins change what the whole space shares is the app's business."""
+    """Everybody may read prompts; the app allows only admins to change what the whole space shares."""
 
     def __init__(
         self, prompts: Prompts, incoming: Incoming, zone: Callable[[Request], Awaitable[tzinfo]]
@@ -102,8 +102,8 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _given(request: Request, typed: str) -> str:
-    """The new wording: what was typed or, in the terminal, in a file that was named."""
-    # Anywhere else a path would be one of the server's, and whoever types it is not its owner.
+    """The new text: typed or, in the terminal, read from a named file."""
+    # On other platforms a path would be one of the server's, which does not belong to the person who types.
     if isinstance(named := request.options.get("file"), str) and request.place.platform == "terminal":
         try:
             with Path(named).open("rb") as file:
@@ -111,7 +111,7 @@ def _given(request: Request, typed: str) -> str:
         except OSError as error:
             raise UserError("prompts.file", file=Path(named).name, reason=error.strerror) from error
         return _decoded(data, Path(named).name)
-    # A line of a terminal has no other way to say that a new one begins.
+    # A line of the terminal has no other way to begin a new line.
     text = typed.replace("\\n", "\n").strip()
     if not text:
         raise UserError("prompts.nothing_given")
@@ -119,7 +119,7 @@ def _given(request: Request, typed: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """As a block of code that a fence inside the text cannot close."""
+    """A code block that no fence in the text can close."""
     ticks = "```"
     while ticks in text:
         ticks += "`"

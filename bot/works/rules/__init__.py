@@ -65,7 +65,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         sets=True,
     ),
-    # Of two who press at once, the second finds that all is there.
+    # If two people press at once, the second finds everything done.
     Verb("rules", "adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True, ordered=True),
     Verb(
         "rules",
@@ -116,7 +116,7 @@ async def _checks(resources: Resources, request: Request) -> None:
 
 
 async def in_view(resources: Resources, request: Request) -> list[tuple[str, str]]:
-    """The name and the text of what a question is about, by all kinds of work."""
+    """The name and the text of what a question refers to, from all kinds of work."""
     from bot.commands import KINDS
 
     found = [await kind.in_view(resources, request) for kind in KINDS.values() if kind.in_view is not None]
@@ -124,7 +124,7 @@ async def in_view(resources: Resources, request: Request) -> list[tuple[str, str
 
 
 async def _knows(resources: Resources, request: Request) -> bool:
-    """Whether the shelf or a house rule answers the question."""
+    """Whether the shelf or a house rule can answer the question."""
     from bot.words import words
     from bot.works.rules.house_rules import HouseRules
 
@@ -133,7 +133,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
         shelf = await resources.library.shelf_for(
             space, str(request.options.get(SHELF.name) or "") or None, DEFAULT_SHELF
         )
-    except UserError:  # no book, or none that is meant
+    except UserError:  # no book, or no matching one
         shelf = ""
     if shelf and (await resources.library.search(space, shelf, question)).confident:
         return True

@@ -1,6 +1,6 @@
-"""An answer from passages that were found: a model's, its citations checked, or else the passages' own words.
+"""Answers from passages: with a model's text, whose citations are checked, or else with the passages' own words.
 
-Knows no library and no session; what was shown and cited stays behind for whoever remembers it.
+Knows no library and no session; the caller stores what was shown and cited.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
 
 MAX_TOKENS = room(1_000, None)
-"""For several times the longest answer, and for the thoughts of a model that thinks first."""
+"""Room for several times the longest answer, and for the thoughts of a model that thinks first."""
 
 QUOTED = 3
 """How many passages an answer without a model quotes."""
 
 CLOSE = 3
-"""Headings of passages that were found but not cited, offered as buttons."""
+"""How many headings of passages that were found but not cited are offered as buttons."""
 
 NEAR = 0.6
-"""A share of the best passage's score: what has less is neither quoted nor offered."""
+"""The share of the best passage's score below which a passage is neither quoted nor offered."""
 
 SHOWN_CHARS = 80
-"""Characters of a statement in the notice that no passage supports it."""
+"""The maximum length of a statement quoted in the notice that no passage supports it."""
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` what its markers stand for.
+    """One answer. `shown` is its text so far, `cited` the citations of its markers.
 
-    A `guess` is made of passages that may not hold the answer, and says so; a model that finds none is believed.
+    A `guess` comes from passages that may not contain the answer, and says so; a model that finds no answer is
+    believed.
     """
 
     def __init__(
@@ -71,12 +72,12 @@ class Answer:
         self._terms = partial(content_terms, language=snapshot.language)
         least = NEAR * max(map(attrgetter("score"), result.passages))
         self._near = [passage for passage in result.passages if passage.score >= least]
-        """The best passages and what comes near them, in order."""
+        """The best passages and those close to them, in order."""
         self.shown: list[str] = []
         self.cited: list[Citation] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """The answer, its citations, and where to read on."""
+        """The answer, its citations, and buttons for further reading."""
         if self._snapshot.reads:
             async with aclosing(self._by_model()) as events:
                 async for event in events:
@@ -121,12 +122,12 @@ class Answer:
                     if piece.unseen:
                         yield unseen(self._say, piece.model, self._pictures.names)
         except UserError as error:
-            # A failing model degrades to quotations, with a word.
+            # If the model fails, a notice and quotations take its place.
             if rest := gate.finish():
                 self.shown.append(rest)
                 yield Text(rest)
             yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
-        finally:  # also when stopped: a marker that was shown can be looked up
+        finally:  # also after a stop: a marker that was shown can be looked up
             self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
         if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
@@ -146,7 +147,7 @@ class Answer:
 
     def _by_quoting(self) -> list[Text]:
         question_terms = set(self._terms(self._snapshot.question))
-        texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # apart from the model's own words
+        texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # separate from the model's own words
         best = self._near[:QUOTED]
         for n, passage in enumerate(self._result.passages, 1):
             if passage not in best:
@@ -158,7 +159,7 @@ class Answer:
         return texts
 
     def _see_also(self) -> list[Choices]:
-        """The authors' own references first, then what was found close by, each heading once."""
+        """The authors' own references first, then nearby headings, each once."""
         offered = {self._result.passages[citation.n - 1].section_title for citation in self.cited}
         authors, close = list[str](), list[str]()
         for name in self._result.see_also:
@@ -186,10 +187,10 @@ def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
 
 
 def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
-    """What the answerer is told, the passages numbered from 1, and what came with the question for it to look at."""
+    """The answerer's prompt: the passages, numbered from 1, and the pictures that came with the question."""
     history = untrusted.earlier(snapshot.history, snapshot.earlier)
     if pictures.names:
-        # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
+        # Here, after the passages: a space's own text has a placeholder for the history, but none for pictures.
         history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
     history = "\n".join(filter(None, (overrules(passages), history)))
     history = "\n".join(filter(None, (*(text for _, text in snapshot.in_view), history)))

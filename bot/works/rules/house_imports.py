@@ -1,4 +1,4 @@
-"""House rules from a file or from pinned messages: shown first, and kept after a press."""
+"""Imports house rules from a file or from pinned messages: shows them first, and stores them after a press."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from storage.buttons import Offers
 
 OFFERED: Final = "house rules"
-"""The kind of the storage's offers that hold what was read until it is kept."""
+"""The kind of the storage's offers that hold imported rules until they are stored."""
 SOURCES: Final = 5
-"""Pinned messages with a button of their own; the newest."""
+"""How many pinned messages get their own button; the newest."""
 HIGHEST: Final = 9_999
 """The highest number that a list can give a rule."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"^\s*(\d{1,4})[.)]")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A rule as it was read, with its number in a numbered list or None."""
+    """A rule as it was read, with its number in a numbered list, or None."""
 
     number: int | None
     text: str
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file or a message, by what people call it, and the rules in it."""
+    """A file or a message, by its name for people, and the rules in it."""
 
     name: str
     found: list[Found]
@@ -50,8 +50,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be kept, and how many are left out: there already, or too long. `moved`: another rule has their
-    number.
+    """What would be stored, and how many rules are left out: existing ones, and those that are too long. `moved`:
+    another rule has their number.
     """
 
     new: list[Found]
@@ -61,7 +61,7 @@ class Plan:
 
 
 class HouseImports:
-    """Answers `rules house` with a file or with pins, and the press that keeps what was shown."""
+    """Answers `rules house` with a file or with pins, and handles the press that stores what was shown."""
 
     def __init__(
         self, house: HouseRules, incoming: Incoming, offers: Offers, platforms: Mapping[str, Platform]
@@ -72,7 +72,7 @@ class HouseImports:
         self._platforms = platforms
 
     async def preview(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show what was read, with a button that keeps it. Raises UserError where there is nothing."""
+        """Show the rules that were read, with a button that stores them. Raises UserError if there are none."""
         request, say = run.request, words(run.request.locale)
         space, asker = request.place.space, request.author.id
         sources = await (self._pinned(run) if request.options.get("pins") else self._filed(run))
@@ -103,7 +103,9 @@ class HouseImports:
         yield Choices(say("rules.house_nothing_kept"), tuple(choices), only=asker)
 
     async def adopt(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Keep what the answered run has shown: all of it, or of one source by its place. Raises UserError."""
+        """Store the rules that the answered run has shown: all, or those of one source by its index. Raises
+        UserError.
+        """
         request, say = run.request, words(run.request.locale)
         space, which = request.place.space, request.text.strip()
 
@@ -151,7 +153,7 @@ def _filled(sources: Sequence[Source]) -> list[Source]:
 
 
 def rules_of(text: str) -> list[Found]:
-    """The rules of a text, one for each item of its lists, or else for each paragraph; headings are none."""
+    """The rules of a text, one for each item of its lists, or else for each paragraph; headings are not rules."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     if not any(ITEM.match(line) for line in lines):
         paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split("\n".join(lines)))
@@ -167,7 +169,7 @@ def rules_of(text: str) -> list[Found]:
 
 
 def planned(rows: Sequence[Rule], found: Sequence[Found]) -> Plan:
-    """What of these becomes a rule beside those of `rows`, whose removed ones have no words but still their number."""
+    """Which of these become new rules next to those of `rows`; removed rules have no words but keep their number."""
     said, taken = {_same(text) for _, text in rows if text}, {number for number, _ in rows}
     new, known, long, moved = list[Found](), 0, 0, 0
     for each in found:
@@ -186,7 +188,7 @@ def planned(rows: Sequence[Rule], found: Sequence[Found]) -> Plan:
 
 
 def _same(text: str) -> str:
-    """The same for texts that differ in case, spaces and punctuation alone."""
+    """A key that is the same for texts that differ only in case, spaces and punctuation."""
     return " ".join(re.findall(r"\w+|[+\-−]\d+", text.casefold()))
 
 

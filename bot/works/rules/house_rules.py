@@ -1,4 +1,4 @@
-"""House rules: a space's own rulings, kept by number, which overrule its books."""
+"""House rules: a space's own rulings, stored by number, which take precedence over its books."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from storage.settings import SettingsStore
 
 PREFIX: Final = "house_rule."
-"""What the names of their rows begin with; the number follows."""
+"""The prefix of their rows' names; the number follows."""
 CHUNK: Final = "house:"
-"""What the ids of their passages begin with; the number follows."""
+"""The prefix of their passages' ids; the number follows."""
 MOST = 200
 RULE_CHARS = 1_000
 SHOWN = 3
-"""The most house rules beside the passages of a book."""
+"""The maximum number of house rules next to the passages of a book."""
 FILE_BYTES = 200_000
 KINDS = (".txt", ".md")
 CACHED = 100
-"""Sets of rules whose search is kept in memory."""
+"""How many sets of rules have a search in memory."""
 ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"(\d+)$")
 
@@ -45,7 +45,7 @@ Rule = tuple[int, str]
 
 
 class HouseRules:
-    """Keeps and searches them."""
+    """Stores and searches house rules."""
 
     def __init__(self, settings: SettingsStore, intake: Intake) -> None:
         self._settings = settings
@@ -57,17 +57,17 @@ class HouseRules:
         return [(number, text) for number, text in await self.rows(space) if text]
 
     async def rows(self, space: str) -> list[Rule]:
-        """With those that were removed, whose words are "": their numbers are not used again."""
+        """All rules, including removed ones, whose words are "": their numbers are not used again."""
         rows = await self._settings.under(space, PREFIX)
         return sorted((int(number), row.value) for number, row in rows.items())
 
     async def add(self, space: str, author: str, texts: Sequence[str]) -> list[int]:
-        """Store these; their numbers. Raises UserError for too many."""
+        """Store these rules; returns their numbers. Raises UserError for too many."""
         rows = await self._room(space, len(texts))
         number, numbers = max((number for number, _ in rows), default=0), list[int]()
         for text in texts:
             number += 1
-            # Somebody else may take the number at the same time.
+            # Somebody else may use the number at the same time.
             while not await self._settings.add(space, f"{PREFIX}{number}", text, author):
                 number += 1
             numbers.append(number)
@@ -76,8 +76,8 @@ class HouseRules:
     async def add_numbered(
         self, space: str, author: str, rules: Sequence[tuple[int | None, str]]
     ) -> list[int]:
-        """Store these under their numbers, or under the next one where they have none, or somebody has taken it
-        meanwhile; the numbers. Raises UserError for too many.
+        """Store these rules under their numbers, or under the next free one if they have none or it has been used
+        meanwhile; returns the numbers. Raises UserError for too many.
         """
         await self._room(space, len(rules))
         numbers, others = list[int](), list[str]()
@@ -95,18 +95,18 @@ class HouseRules:
         return rows
 
     async def change(self, space: str, author: str, number: int, text: str) -> None:
-        """Raises UserError where there is no such rule."""
+        """Raises UserError for an unknown rule."""
         await self._existing(space, number)
         await self._settings.set(space, f"{PREFIX}{number}", text, author)
 
     async def remove(self, space: str, author: str, number: int) -> str:
-        """Its words. Raises UserError where there is no such rule."""
+        """Remove a rule; returns its words. Raises UserError for an unknown rule."""
         text = await self._existing(space, number)
         await self._settings.set(space, f"{PREFIX}{number}", "", author)
         return text
 
     async def get(self, space: str, number: int) -> str:
-        """The words of a rule, "" where there is none."""
+        """The words of a rule, "" for an unknown one."""
         row = await self._settings.get(space, f"{PREFIX}{number}")
         return row.value if row is not None else ""
 
@@ -125,7 +125,7 @@ class HouseRules:
         library: Library,
         base: Searchable | None,
     ) -> Searchable:
-        """A search of these rules and of `base`. `title` is what they are called, `heading` what one is called."""
+        """A search of these rules and of `base`. `title` is the title of all rules, `heading` that of one."""
         key = (space, title, tuple(rules))
         attached = self._opened.get(key)
         if attached is None:
@@ -159,12 +159,12 @@ def _removed(folder: Path) -> None:
 
 
 def _flat(text: str) -> str:
-    """Without what would begin a heading or a list of its own."""
+    """The text without marks that would begin a heading or a list."""
     return " ".join(text.split()).lstrip("#>-*+ ")
 
 
 class _WithHouseRules:
-    """A strategies.base.Searchable: house rules that answer come before what the books say."""
+    """A strategies.base.Searchable: house rules that answer come before passages of books."""
 
     def __init__(self, house: Library, base: Searchable | None, title: str) -> None:
         self._house = house
@@ -200,7 +200,7 @@ class _WithHouseRules:
 
 
 def overrules(passages: Sequence[Passage]) -> str:
-    """The note for the model that house rules overrule the books; "" if no passage is a house rule."""
+    """The note for the model that house rules take precedence over the books; "" if no passage is a house rule."""
     if not any(passage.chunk.startswith(CHUNK) for passage in passages):
         return ""
     title = next(passage.title for passage in passages if passage.chunk.startswith(CHUNK))
@@ -253,7 +253,7 @@ class HouseRulesVerb:
             yield Text("\n".join([*lines, "", say("rules.house_how")]) if lines else say("rules.house_none"))
 
     async def section(self, space: str, chunk: str, locale: str) -> SectionText:
-        """The rule that a passage of this id is. Raises UserError where it has been removed since."""
+        """The rule of a passage with this id. Raises UserError if it has been removed."""
         say, number = words(locale), int(chunk.removeprefix(CHUNK))
         text = await self._house.get(space, number)
         if not text:
@@ -262,7 +262,7 @@ class HouseRulesVerb:
 
 
 def rules_in(text: str) -> list[str]:
-    """The rules of a text: its list items where it has any, else one for all of it."""
+    """The rules of a text: its list items, or else the whole text as one rule."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not any(ITEM.match(line) for line in lines):
         return [" ".join(" ".join(lines).split())] if lines else []
@@ -276,7 +276,7 @@ def rules_in(text: str) -> list[str]:
 
 
 def checked(text: str) -> str:
-    """The words of a rule as they are kept. Raises UserError."""
+    """The words of a rule as they are stored. Raises UserError."""
     rule = " ".join(text.split()).strip('"“”')
     if not rule:
         raise UserError("rules.house_empty")

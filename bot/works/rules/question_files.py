@@ -1,7 +1,7 @@
 """Files attached to a question: texts to answer from, and pictures for the answering model.
 
-Texts answer that question alone, instead of a shelf, or beside the one it names. Knows no platform and asks no model.
-What was fetched is removed at the run's end (`Incoming`), and nothing else is kept of it.
+Texts apply to that question alone, instead of a shelf, or in addition to the one that it names. Knows no platform and
+asks no model. Downloaded files are removed at the run's end (`Incoming`), and nothing else of them is kept.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bot.retrieval.library import Library
 
 WHOLE_CHARS = 6_000
-"""A text of no more characters is handed to a model whole, as many as a dozen passages have."""
+"""The maximum length of a text that a model gets whole: that of a dozen passages."""
 
 MOST: Final = 5
-"""Pictures of one question."""
+"""The maximum number of pictures for one question."""
 
 _MEDIA: Final[dict[PictureKind, MediaType]] = {
     "png": "image/png",
@@ -52,7 +52,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What a model may look at, by name, and why it may not look at the others."""
+    """The pictures that a model may look at, by name, and why it may not look at the others."""
 
     images: tuple[Image, ...] = ()
     names: tuple[str, ...] = ()
@@ -60,9 +60,9 @@ class Pictures:
 
 
 class Search:
-    """A strategies.searching.Searchable over a question's files, and over a shelf beside them if one was named.
+    """A strategies.searching.Searchable over a question's files, and over a shelf as well if one was named.
 
-    `whole`: a model reads what was found, which needs no choice among the passages of a short text.
+    `whole`: a model reads the passages, so that no selection is needed for a short text.
     """
 
     def __init__(self, within: Library, attached: Attached, shelf: Library | None, *, whole: bool) -> None:
@@ -73,7 +73,7 @@ class Search:
 
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         in_files = await self._within.search(space, "", question, k=k)
-        # A look-up of its headings would find them on no shelf.
+        # Looking up its headings would find them on no shelf.
         own_result = replace(in_files, nearest=[], see_also=[])
         if self._whole and (every := await self._within.whole(space, self._attached, WHOLE_CHARS)):
             scores = {passage.chunk: passage.score for passage in own_result.passages}
@@ -97,7 +97,7 @@ class Search:
 
 
 class QuestionFiles:
-    """Fetches what a question brings, a step for each file."""
+    """Downloads a question's files, one step for each file."""
 
     def __init__(self, incoming: Incoming, intake: Intake, max_bytes: int) -> None:
         self._incoming = incoming
@@ -107,7 +107,8 @@ class QuestionFiles:
     async def texts(self, run: Run, files: Sequence[File]) -> Own:
         """Raises UserError if nothing is left to answer from.
 
-        Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
+        If the question has its own words, a useless file is only reported as left out: the question goes to the shelf,
+        as it would without the file.
         """
         brought, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
@@ -153,11 +154,11 @@ def is_picture(file: File) -> bool:
 
 
 def brought_by(request: Request) -> Sequence[File]:
-    """The files of the question, with the one that it names. Raises UserError where it names one, and there is none."""
+    """The files of the question, with the one that it names. Raises UserError if it names one that does not exist."""
     named = request.options.get("file")
     if not isinstance(named, str):
         return request.files
-    # Anywhere else a path would be one of the server's, and whoever types it is not its owner.
+    # On other platforms a path would be one of the server's, which does not belong to the person who types.
     if request.place.platform == "terminal":
         path = Path(named).expanduser()
         return (*request.files, File(path.name, str(path), 0))
@@ -167,12 +168,12 @@ def brought_by(request: Request) -> Sequence[File]:
 
 
 def picture_names(request: Request) -> tuple[str, ...]:
-    """What the question's pictures are called, whether or not they will do. Raises UserError as `brought_by`."""
+    """The names of the question's pictures, usable or not. Raises UserError as `brought_by` does."""
     return tuple(safe(file.name) for file in brought_by(request) if is_picture(file))
 
 
 def _image(data: bytes) -> Image:
-    """What the file is by its first bytes, whatever its name says; blocking. Raises UserError."""
+    """The type of the picture by its first bytes, whatever its name says; blocking. Raises UserError."""
     picture = picture_of(data)
     if picture is None:
         raise UserError("rules.picture_kind")
@@ -186,5 +187,5 @@ _OVER_LIMIT = {"library.file_large": "rules.picture_large", "library.file_over":
 
 
 def _message_key(key: str) -> str:
-    """A book's limit is the operator's to set, and a picture's is not."""
+    """The operator can change a book's limit, but not a picture's."""
     return _OVER_LIMIT.get(key, key)

@@ -28,20 +28,19 @@ if TYPE_CHECKING:
     from bot.works.rules.question_files import Own
 
 HISTORY = 2
-"""How many exchanges of the thread a follow-up is read with (seed 003's default)."""
+"""How many exchanges of the thread a follow-up includes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The question, where it goes, who helps and answers, and the wordings that they are told.
+    """The question, the place it goes to, the models, and the texts of their prompts.
 
-    `shelf` is "" where only the question's own texts are asked. `strategy` is how it is searched, `wanted` how it was
-    to be. `prompts` holds each wording with its
-    version. `earlier` is what people said in the thread before the first question. `cites` is whether the
-    answerer's citations can be trusted, `sees` whether it takes images, `demo` whether it is the demo model,
-    `introduced` whether people were told so in this conversation. `roles` are the models that the place itself has
-    chosen to play them. `house` are the space's own rules. `in_view` are names and
-    texts of what the question is about (`bot.kind.InView`).
+    `shelf` is "" if only the question's own texts are searched. `strategy` is the search in use, `wanted` the
+    configured one. `prompts` holds each text with its version. `earlier` is what people said in the thread before the
+    first question. `cites` is whether the answerer's citations can be trusted, `sees` whether it accepts images, `demo`
+    whether it is the demo model, `introduced` whether people were told so in this conversation. `roles` are the models
+    that the place has chosen for the roles. `house` are the space's own rules. `in_view` are names and texts of what
+    the question refers to (`bot.kind.InView`).
     """
 
     shelf: str
@@ -68,11 +67,11 @@ class Snapshot:
 
     @property
     def reads(self) -> bool:
-        """Whether a model answers from the passages; else they are quoted."""
+        """Whether a model answers from the passages; otherwise they are quoted."""
         return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
-        """What the strategy is asked."""
+        """The inquiry for the strategy."""
         k = request.options.get("k")
         return Inquiry(
             space=request.place.space,
@@ -105,7 +104,7 @@ class Snapshots:
         house: HouseRules,
         in_view: Callable[[Request], Awaitable[list[tuple[str, str]]]],
     ) -> None:
-        """`roles`: whose models a place has chosen itself. `why_none`: see `bot.works.library.emptiness`."""
+        """`roles`: the models that a place has chosen. `why_none`: see `bot.works.library.emptiness`."""
         self._in_view = in_view
         self._library = library
         self._models = models
@@ -117,7 +116,7 @@ class Snapshots:
         self._house = house
 
     async def take(self, request: Request, own: Own) -> Snapshot:
-        """Raises UserError where there is nothing to ask, or nothing to ask it of."""
+        """The snapshot for a request. Raises UserError if there is no question, or nothing to search."""
         asked = str(request.options.get("question") or "") or request.text
         if not asked.strip() and (pictures := picture_names(request)):
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
@@ -153,7 +152,7 @@ class Snapshots:
             question=question,
             session=conversation.session,
             answerer=models.describe("answerer"),
-            # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
+            # If its settings cannot be read it is asked anyway: the call reports what is wrong with them.
             cites=answers is None or answers.cites,
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,

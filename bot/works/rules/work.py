@@ -1,4 +1,4 @@
-"""The rules: ask, lookup, roll, books, see. To ask is to find passages by a strategy, then to answer from them.
+"""The rules: ask, lookup, roll, books, see. A question finds passages by a strategy, then answers from them.
 
 Knows no platform and no database: strategies find, `answer` answers, `Sessions` remembers.
 """
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
 
 ROLL_CHARS = 200
-"""Dice expressions longer than this are refused before they are parsed."""
+"""The maximum length of a dice expression; longer ones are refused before they are parsed."""
 
 SECTION_CHARS = 6_000
-"""The most of a section that a look-up shows; the rest is counted."""
+"""The maximum length of a section that a look-up shows; the rest is counted."""
 
 
 class Rules:
@@ -129,7 +129,7 @@ class Rules:
         yield Text(book_table(books, say) if books else say(await self._why_none(request)))
 
     async def _see(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A number opens the source behind [n] of the last answer here; a name opens that section."""
+        """Open a source: a number means [n] of the last answer here, a name means that section."""
         request = run.request
         ref = request.text.strip().strip("[]")
         if not ref.isdecimal():
@@ -162,7 +162,7 @@ class Rules:
 
 
 def roll(expression: str) -> str:
-    """The dice rolled by the `d20` grammar, as Markdown with the total last. Raises UserError."""
+    """The result of the dice with the `d20` grammar, as Markdown with the total last. Raises UserError."""
     if len(expression) > ROLL_CHARS:
         raise UserError("rules.bad_dice", expression=expression[:40] + "…")
     import d20
@@ -202,7 +202,7 @@ def _shortened(text: str, say: Words) -> str:
 
 
 class Asking:
-    """Answers one question from one shelf, or from the texts that it brings along, with a look at its pictures."""
+    """Answers one question from one shelf, or from its own texts, and lets the model see its pictures."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Asking:
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         result, notices = None, set[Notice]()
-        # Searches that follow one another read the same editions, whatever is replaced meanwhile.
+        # Successive searches read the same editions, even if a book is replaced meanwhile.
         pinned = self._library.pinned()
         searched: Searchable = pinned
         if own.attached is not None:
@@ -256,7 +256,7 @@ class Asking:
             async for found_event in found_events:
                 if isinstance(found_event, SearchResult):
                     result = found_event
-                elif found_event not in notices:  # a helper that fails twice is told of once
+                elif found_event not in notices:  # a helper that fails twice is reported once
                     yield found_event
                 if isinstance(found_event, Notice):
                     notices.add(found_event)
@@ -296,7 +296,7 @@ class Asking:
             for notice in unread_notices([*unread, *(own.attached.unread if own.attached else ())], say):
                 yield notice
         finally:
-            # Also when stopped: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
+            # Also after a stop: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
             passages, text = result.passages, "".join(answer.shown)
             sources = [
                 {"n": citation.n, "chunk": passages[citation.n - 1].chunk} for citation in answer.cited
@@ -309,7 +309,7 @@ class Asking:
 def _nothing_found(
     request: Request, own: Own, where: str, result: SearchResult, say: Words
 ) -> Iterator[Event]:
-    """What a question is told for which nothing was found, and the headings that come near it."""
+    """The answer if nothing was found, with the nearest headings."""
     yield Text(say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found"))
     if pictures := picture_names(request):
         yield Notice(say("rules.picture_search", files=", ".join(pictures), n=len(pictures)))

@@ -1,4 +1,4 @@
-"""What comes by the calendar: reminders, recaps, a nudge for an idle party, the lesson of the day."""
+"""Scheduled posts: reminders, recaps, a nudge for an idle party, the lesson of the day."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
 
 
 async def _schedule(resources: Resources, typed: Typed) -> list[str]:
-    """A person's own."""
+    """A person's own schedules."""
     from bot.works.schedule.work import code
 
     own_schedules = await resources.records.schedules.of(typed.space, typed.author)

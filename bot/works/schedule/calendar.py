@@ -1,7 +1,7 @@
-"""Begins what is due: every few seconds it looks into the table, and asks for a run of what it finds there.
+"""Starts scheduled posts: every few seconds it reads the table, and requests a run for each schedule that is due.
 
-A run's id is made from its schedule and the time that it was due, so that the inbox drops a second one, whatever
-crashed in between and however many processes look.
+A run's id is made from its schedule and its due time, so that the inbox drops a duplicate, even after a crash and with
+several processes.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from storage.schedules import ScheduleRow, Schedules
 
 ROUND_S: Final = 5.0
-"""Seconds between two looks for schedules that are due."""
+"""Seconds between two checks for schedules that are due."""
 DUE: Final = 100
-"""Schedules that one look into the table brings."""
+"""The maximum number of schedules in one reading of the table."""
 AT_ONCE: Final = 16
-"""Runs that go on at the same time: many are due at seven in the evening, when people ask, too."""
+"""The maximum number of simultaneous runs: many are due at seven in the evening, when people also ask."""
 RUN_S: Final = 1.0
-"""How long a run keeps the next one waiting."""
+"""How many seconds a run delays the next one at most."""
 LATE: Final = timedelta(minutes=15)
-"""A schedule that begins later than this was missed: the bot or its platform was not there."""
+"""A schedule that starts later than this was missed, because the bot or its platform was down."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """What is begun: a verb of a work. `missed` is what becomes of a time at which the bot was not there.
+    """What a schedule starts: a verb of a work. `missed` says what happens at a time when the bot was down.
 
     `silent` ones may have nothing to say, and then show nothing.
     """
@@ -97,11 +97,11 @@ class Calendar:
             await self.round()
         except StorageFault as fault:
             _log.warning("the calendar could not be looked into: %s", fault)
-        except asyncio.CancelledError:  # by `close`: the library would write its trace down
+        except asyncio.CancelledError:  # by `close`; otherwise the library would log a traceback
             return
 
     async def round(self) -> None:
-        """Begin all that is due now. Raises StorageFault."""
+        """Start everything that is due now. Raises StorageFault."""
         now = self._now()
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -116,15 +116,17 @@ class Calendar:
 
         while due := await self._schedules.due(now, self._runs.platforms, DUE):
             if not all(await asyncio.gather(*map(fired, due))) or len(due) < DUE:
-                return  # what has failed the next round tries again
+                return  # the next round tries failed ones again
 
     async def _fire(self, row: ScheduleRow, now: datetime) -> str | None:
-        """Begin its run and move it on: the run's id, "" for none, None where the storage is in trouble."""
+        """Start the schedule's run and advance the schedule; returns the run's id, "" for none, None if the storage
+        fails.
+        """
         late = now - row.next_at > LATE
         try:
             following = Rule(**json.loads(row.rule)).following(now)
             request = self._request(row, late, last=following is None)
-        except (KeyError, TypeError, ValueError) as error:  # as another release wrote it, which may come back
+        except (KeyError, TypeError, ValueError) as error:  # written by another release, which may return
             _log.warning("schedule %s cannot be read: %r", row.id, error)
             await self._schedules.move(row, now + timedelta(days=1), fired=False)
             return ""
@@ -157,7 +159,7 @@ class Calendar:
             text=row.text,
             locale=row.locale,
             origin=self._runs.origin(place) or "",
-            # What a run has begun shows nothing before it opens a stage.
+            # A child run shows nothing before it opens a stage.
             parent=row.id if kind.silent else "",
             answers="" if kind.silent else row.id,
         )

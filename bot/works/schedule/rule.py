@@ -1,4 +1,4 @@
-"""When a schedule comes: read from what a person typed, and counted on from there in its time zone."""
+"""When a schedule posts: parses a typed time, and computes the following ones in the schedule's time zone."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from bot.events import UserError
 from bot.settings import zone_of
 
 LAST_OF_EVERY_MONTH: Final = 28
-"""A later day stands for the last one of each month."""
+"""A later day means the last day of each month."""
 TYPED_CHARS: Final = 100
-"""Characters of a time as it is typed, at most."""
+"""The maximum length of a typed time."""
 FARTHEST: Final = timedelta(days=5 * 366)
-"""How far ahead a schedule may begin."""
+"""The latest start of a schedule."""
 _WEEKDAYS: Final = "mon-fri"
 _HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
 """Portuguese hours, which dateparser does not know: "19h", "19h30"."""
 _RELATIVE = re.compile(r"\s*(?:in|em|daqui a)\s", re.IGNORECASE)
 _ELAPSED = re.compile(r"\b(?:h|hours?|horas?|min|mins|minutes?|minutos?)\b|\d(?:h|min)\b", re.IGNORECASE)
-"""Time that passes, whatever clocks are changed to meanwhile; a day ahead has the same hour."""
+"""Units of elapsed time, which clock changes do not affect; "in a day" means the same hour tomorrow."""
 _IN_PORTUGUESE = re.compile(r"^n[ao]\s", re.IGNORECASE)
-"""Before a day ("na sexta"), where dateparser expects nothing."""
+""""na" or "no" before a day ("na sexta"), which dateparser does not expect."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:\.\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
 _NO_WEEKDAY = re.compile(r"\d|\b(?:next|week|semana)", re.IGNORECASE)
-"""What stands beside an hour where a day in a week is not a weekday's name alone."""
+"""Signs that a text with an hour is more than a weekday's name."""
 _TIME_OF_DAY = re.compile(r"\d[:.]\d\d|\d\s?[ap]\.?m\b", re.IGNORECASE)
 _NEXT = re.compile(r"\s*\b(?:pr[óo]xim[ao]|que vem)\b\s*", re.IGNORECASE)
 """Portuguese for "next", which dateparser does not know."""
@@ -35,22 +35,24 @@ _NEXT = re.compile(r"\s*\b(?:pr[óo]xim[ao]|que vem)\b\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`first` is the first time of all, as a clock in `zone` shows it ("2026-11-27T19:00"); `every` is "" for once."""
+    """`first` is the first time, as a clock in `zone` shows it ("2026-11-27T19:00"); `every` is "" for a single
+    time.
+    """
 
     zone: str
     first: str
     every: str = ""
 
     def begins(self) -> datetime:
-        """The first time of all, as a clock shows it: later than `first` where a change of the clocks skips that."""
+        """The first time, as a clock shows it: later than `first` if a clock change skips that."""
         zone = zone_of(self.zone)
         return datetime.fromisoformat(self.first).replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
 
     def following(self, after: datetime) -> datetime | None:
-        """The first time after this one, None for never.
+        """The first time after this one, None if there is none.
 
-        An hour that a clock change leaves out comes when the clock has jumped over it; one that it brings twice comes
-        once. The 29th to the 31st are the last day of each month.
+        A time that a clock change skips is moved to after the change; one that occurs twice counts once. The 29th to
+        the 31st mean the last day of each month.
         """
         zone = zone_of(self.zone)
         first = datetime.fromisoformat(self.first).replace(tzinfo=zone)
@@ -70,7 +72,7 @@ class Rule:
         trigger = CronTrigger(**days, hour=first.hour, minute=first.minute, timezone=zone)
         at: datetime = after
         while True:
-            # Counted in its own zone, a second more may be an hour earlier.
+            # Computed in UTC: in its own zone, one second later may be an hour earlier.
             later = at.astimezone(UTC) + timedelta(seconds=1)
             at = trigger.get_next_fire_time(None, later.astimezone(zone))
             weeks = (at.date() - first.date()).days // 7
@@ -79,9 +81,9 @@ class Rule:
 
 
 def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
-    """The time that is meant, as a clock in the zone shows it, without a zone of its own; never one that is over.
+    """The time that a text means, as a clock in the zone shows it, without a zone; never one in the past.
 
-    Takes tens of milliseconds at first. Raises UserError.
+    The first call takes tens of milliseconds. Raises UserError.
     """
     text = " ".join(typed[: 2 * TYPED_CHARS].split())
     relative = _RELATIVE.match(text) is not None
@@ -102,17 +104,17 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
             moment = moment.replace(tzinfo=UTC)
     if moment is None:
         raise UserError("schedule.no_time", when=typed[:TYPED_CHARS])
-    if moment.tzinfo is not None:  # somebody has typed one
+    if moment.tzinfo is not None:  # the text names a zone
         moment = moment.astimezone(zone_of(zone)).replace(tzinfo=None)
-    if relative:  # never sooner than was said
+    if relative:  # never earlier than requested
         moment += timedelta(seconds=59)
     moment = moment.replace(second=0, microsecond=0)
     week_before = moment - timedelta(days=7)
-    # A weekday's name is today's, too, while its hour is to come.
+    # A weekday's name means today if its time is still to come.
     if week_before.date() == local_now.date() and local_now < week_before and not (relative or after_today):
         moment = moment if _NO_WEEKDAY.search(_CLOCK.sub("", text)) else week_before
     if not local_now < moment <= local_now + FARTHEST:
-        # Up to a day may be another time zone's doing.
+        # A difference of up to a day may come from another time zone.
         past = "schedule.over" if local_now - moment < timedelta(days=1) else "schedule.past"
         key = past if moment <= local_now else "schedule.too_far"
         raise UserError(key, when=f"{moment:%Y-%m-%d %H:%M}")

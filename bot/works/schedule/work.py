@@ -1,4 +1,4 @@
-"""The work "schedule": what comes by the calendar is made, listed, followed, taken away. `calendar` begins it."""
+"""The work "schedule": creates, lists, follows and removes scheduled posts. `calendar` starts them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from storage.schedules import Schedules
 
 MOST: Final = 20
-"""Schedules of one conversation, at most."""
+"""The maximum number of schedules in one conversation."""
 CODE: Final = 6
-"""Last characters of a schedule's id: its name for people."""
+"""How many last characters of a schedule's id name it for people."""
 QUOTED: Final = 80
-"""Characters of a reminder in the list."""
+"""The maximum length of a reminder in the list."""
 CHARS: Final = 1_500
-"""Characters of a reminder, at most."""
+"""The maximum length of a reminder."""
 RECAP_OF: Final = {
     "day": "1 day",
     "weekday": "3 days",
@@ -34,9 +34,9 @@ RECAP_OF: Final = {
     "fortnight": "14 days",
     "month": "31 days",
 }
-"""What a recap tells that comes again, as `/story recap` takes it: what has happened since the one before."""
+"""The range of a repeated recap, as `/story recap` accepts it: what has happened since the previous one."""
 IDLE_DAYS: Final = 2
-"""Without a turn, after which a party is nudged if nobody says otherwise."""
+"""The default number of days without a turn after which a party is nudged."""
 
 
 async def rule_of(request: Request, zone: str) -> Rule:
@@ -183,15 +183,15 @@ class Scheduling:
         yield Text(say(f"schedule.{request.verb}ed", code=name))
 
     async def _remind(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the calendar begins when a reminder's time has come."""
+        """Post a reminder; the calendar starts this run when its time has come."""
         request, say, space = run.request, words(run.request.locale), run.request.place.space
         id, last = request.answers, bool(request.options.get("last"))
 
         async def followers() -> list[str]:
             return list(await self._schedules.followers(space, id))
 
-        # As they are now: a step would cost more than all the rest. Of the last time they are kept in one, since they
-        # are deleted at its end, and shown again after a crash behind that.
+        # The present followers: a step would cost more than everything else. For the last time they are stored in a
+        # step, since they are deleted at its end, and needed again after a crash.
         calls = await run.step("followers", followers, list[str]) if last else await followers()
         yield Stage("reminder", f"⏰ {say('schedule.is_reminder')}", calls=tuple(calls))
         yield Text(request.text)
@@ -211,7 +211,7 @@ class Scheduling:
 
 
 def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
-    """The schedule of this code. Raises UserError."""
+    """The schedule with this code. Raises UserError."""
     typed = name.strip().casefold()
     for row in rows:
         if code(row) == typed:
@@ -224,7 +224,7 @@ def code(row: ScheduleRow) -> str:
 
 
 def again(rule: Rule, say: Words) -> str:
-    """How often it comes, in words."""
+    """How often it posts, in words."""
     first = datetime.fromisoformat(rule.first)
     if rule.every == "month" and first.day > LAST_OF_EVERY_MONTH:
         return say("schedule.every_month_end")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 COMPLETIONS: Final = 25
-"""Suggestions of one autocomplete: Discord's limit."""
+"""The maximum number of suggestions in one autocomplete: Discord's limit."""
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _SCRIPT = Argument("script", "verbs.arg_script", required=False, completes="script")
@@ -135,7 +135,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _titles(resources: Resources, typed: Typed) -> list[str]:
-    """Of what the person may read wherever they are."""
+    """The titles of the scripts that the person may read anywhere."""
     from bot.retrieval.titles import completed
     from storage.scripts import Reader
 
@@ -144,7 +144,7 @@ async def _titles(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _knows(resources: Resources, request: Request) -> bool:
-    """Whether the question is about the screenplay that it would go to."""
+    """Whether the question is about the screenplay to which it would go."""
     from bot.works.script.answer import knows
     from bot.works.script.catalogue import Catalogue, reader
 
@@ -152,7 +152,7 @@ async def _knows(resources: Resources, request: Request) -> bool:
     try:
         row = await catalogue.resolve(asker, str(request.options.get("script") or ""))
         opened = await catalogue.open(asker, row)
-    except UserError:  # none, or none that is meant
+    except UserError:  # no script, or no matching one
         return False
     models = resources.models.with_roles(await resources.settings.roles(request))
     capabilities = models.capabilities("answerer")

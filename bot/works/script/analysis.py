@@ -1,7 +1,8 @@
-"""The analysis of a script: a card for each scene; acts, characters and plot threads of the whole; how it is made.
+"""The analysis of a script: a card for each scene, and the acts, characters and plot threads of the whole.
 
-In the background, a run of its own with a step for each scene, which a crash repeats none of. Cards are kept by their
-scenes' contents: a new draft needs new ones only for what it changed. Half an analysis is used as far as it goes.
+It runs in the background, as a separate run with a step for each scene; after a crash no step is repeated. Cards are
+stored by the content of their scenes, so that a new draft needs new ones only for its changes. An incomplete analysis
+is used as far as it exists.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ if TYPE_CHECKING:
 
 ROLE: Final = "extractor"
 SCENE_CHARS: Final = 12_000
-"""Characters of a scene that the model reads."""
+"""The maximum length of a scene that the model reads."""
 WHOLE_CHARS: Final = 80_000
-"""Characters of all cards together from which the model sums up the whole script."""
+"""The maximum length of all cards together from which the model sums up the script."""
 CHARACTERS: Final = 12
-"""Those who speak in most scenes, named to the model that sums up the script."""
+"""How many characters, those who speak in the most scenes, are named to the model that sums up the script."""
 CARD_WORDS, WHOLE_WORDS = 80, 1_500
-"""Words of a reply for which there is room."""
+"""The words of a reply for which there is room."""
 
 _log = logging.getLogger(__name__)
 
 WHOLE: Final = "whole"
 _CHARS: Final = 600
-"""Characters of one text of the analysis, at most."""
+"""The maximum length of one text in the analysis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A scene: what happens in a sentence, and what it does for the script."""
+    """A scene's card: its events in a sentence, and its function in the script."""
 
     summary: str = ""
     purpose: str = ""
@@ -91,7 +92,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What there is by now of one script. `whole` may be of an earlier draft, which `current` tells."""
+    """The present analysis of one script. `whole` may belong to an earlier draft, which `current` tells."""
 
     cards: dict[str, Card]
     missing: tuple[str, ...]
@@ -99,7 +100,7 @@ class Analysis:
     current: bool = False
 
     def card(self, scene: Scene) -> str:
-        """What happens in the scene, "" where nobody has looked into it."""
+        """The events of the scene, "" if it has no card."""
         card = self.cards.get(scene.content)
         return card.summary if card else ""
 
@@ -113,12 +114,12 @@ class Analysis:
 
 
 def key(scene: Scene) -> str:
-    """By which a scene's card is kept."""
+    """The key under which a scene's card is stored."""
     return f"scene:{scene.content}"
 
 
 def from_findings(script: Script, findings: Mapping[str, str]) -> Analysis:
-    """The analysis that is kept of a script: bodies by their keys."""
+    """The stored analysis of a script, from bodies by their keys."""
     contents = dict.fromkeys(scene.content for scene in script.scenes)
     cards = {
         content: Card(**json.loads(findings[f"scene:{content}"]))
@@ -138,12 +139,12 @@ def from_findings(script: Script, findings: Mapping[str, str]) -> Analysis:
 
 
 def body_of_card(card: Card) -> str:
-    """A card as it is kept."""
+    """The stored form of a card."""
     return json.dumps({name: _short(text) for name, text in asdict(card).items()}, ensure_ascii=False)
 
 
 def body_of_whole(whole: Whole, script: Script) -> str:
-    """The whole as it is kept, without scenes that there are not."""
+    """The stored form of the whole, without scenes that do not exist."""
     last = len(script.scenes)
     values = {
         "basis": basis(script),
@@ -170,7 +171,7 @@ def body_of_whole(whole: Whole, script: Script) -> str:
 
 
 def basis(script: Script) -> str:
-    """What the whole was made of: a hash over all scenes in their order."""
+    """A hash of all scenes in their order, which identifies what the whole was made from."""
     return hashlib.sha256("".join(scene.content for scene in script.scenes).encode()).hexdigest()
 
 
@@ -180,7 +181,7 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundAnalysis:
-    """The inner verb "analysed", a run in the background that `begin` starts.
+    """The inner verb "analysed", a background run that `begin` starts.
 
     `_embeds`: an embedder is configured.
     """
@@ -206,12 +207,12 @@ class BackgroundAnalysis:
         return analysable
 
     async def catch_up(self, run: Run, script: str) -> None:
-        """Start a run that makes the missing vectors, after the embedder was out of reach."""
+        """Start a run that makes the missing vectors after the embedder was unavailable."""
         options: dict[str, OptionValue] = {"script": script, "cards": False}
         await run.begin("catch-up", "analysed", options=options, line=f"script:{script}")
 
     async def of(self, asker: Reader, row: ScriptRow, script: Script) -> Analysis:
-        """The analysis of a script as far as it is stored."""
+        """The stored analysis of a script, as far as it exists."""
         return from_findings(script, await self._catalogue.rows.findings(asker, row.id))
 
     def _able(self, models: Models) -> bool:
@@ -221,13 +222,14 @@ class BackgroundAnalysis:
         return capabilities is not None and not capabilities.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Make the vectors that the scenes lack; then look into those that have no card (unless `cards` is off), and
-        tell the whole from all cards."""
+        """Make the vectors that the scenes lack; then make the missing cards (unless `cards` is off), and sum up the
+        script from all cards.
+        """
         asker, id = reader(run.request), str(run.request.options["script"])
         try:
             _, opened = await self._open(asker, id)
             await self._likeness.learn(asker, id, opened)
-        except UserError as error:  # made up for by the next question
+        except UserError as error:  # the next question makes up for it
             _log.info("script %s has not all its vectors: %s", id, error)
         if run.request.options.get("cards") is False:
             yield Answered()
@@ -247,12 +249,12 @@ class BackgroundAnalysis:
         try:
             for content in await run.step("scenes", missing, list[str]):
                 if not await run.step(f"there-{content}", partial(still_there, content), bool):
-                    continue  # a newer draft has come, whose own run is behind this one
+                    continue  # there is a newer draft, whose own run comes after this one
                 prompt = await self._scene_prompt(asker, id, content)
                 try:
                     card = await models.json(run, ROLE, f"scene-{content}", prompt, Card)
                 except UserError as error:
-                    # No service, no money: what there is stays, and is used.
+                    # For instance no service, no money: the existing analysis stays in use.
                     if error.key not in ("model.format", "model.refusal"):
                         raise
                     card = Card()
@@ -270,7 +272,7 @@ class BackgroundAnalysis:
                 await self._catalogue.rows.retain_findings(asker.space, id, keys)
         except UserError as error:
             _log.info("script %s is not analysed to its end: %s", id, error)
-        yield Answered()  # it shows nothing
+        yield Answered()  # this run shows nothing
 
     async def _open(self, asker: Reader, id: str) -> tuple[ScriptRow, OpenScript]:
         row = await self._catalogue.resolve(asker, id)

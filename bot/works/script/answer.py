@@ -1,7 +1,7 @@
-"""A question to a script: what is wanted, what is looked up for it, and the answer, each quotation in it checked.
+"""Answers a question to a script: decides what is wanted, looks things up, answers, and checks each quotation.
 
-A model looks scenes up by tools, and the answer is made from what they found; or from what the prompt tells of the
-script. Without a model the scenes that come nearest are quoted.
+A model looks scenes up with tools and answers from the results, or it answers from what the prompt says about the
+script. Without a model the nearest scenes are quoted.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ if TYPE_CHECKING:
     from bot.works.script.scene_search import Floats
 
 BRAINSTORM: Final = "brainstorm"
-"""The verb whose answer is made of ideas, which are kept."""
+"""The verb whose answer consists of ideas, which are stored."""
 CHARS_PER_TOKEN: Final = 4
-"""By which the tier's tokens become the characters that all tools of one answer may give."""
+"""The factor from the tier's tokens to the number of characters that all tools of one answer may return."""
 KNOWN: Final = 0.5
-"""The share of a question's words that one scene has to hold, the rare ones counting more, to be about it."""
+"""The share of a question's words, weighted by rarity, that one scene must contain for the question to be about it."""
 LINKED: Final = 5
-"""At most so many scenes that an answer names get a button."""
+"""The maximum number of scenes in an answer that get a button."""
 MOST_IDEAS: Final = 30
-"""Stored ideas, the newest, that a brainstorm's prompt lists."""
+"""How many stored ideas, the newest, a brainstorm's prompt lists."""
 QUOTED: Final = 3
-"""Scenes that an answer without a model quotes."""
+"""How many scenes an answer without a model quotes."""
 QUOTED_CHARS: Final = 500
-"""Characters of each."""
+"""The maximum length of each quotation."""
 _NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
 
@@ -84,9 +84,9 @@ class IntentReply:
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuestions:
-    """The verb "ask", and "brainstorm", whose answer's ideas are kept.
+    """The verb "ask", and "brainstorm", which stores the ideas of its answer.
 
-    `_roles`: whose models a place has chosen itself.
+    `_roles`: the models that a place has chosen.
     """
 
     _catalogue: Catalogue
@@ -124,7 +124,7 @@ class ScriptQuestions:
                         yield event
             if await run.step("lacking", partial(self._likeness.lacks_vectors, asker, row.id, opened), bool):
                 await self._background.catch_up(run, row.id)
-        finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
+        finally:  # also after a stop: what was shown is kept, and a follow-up can build on it
             text = "".join(answer.shown)
             await self._conversations.keep(run, snapshot.session, snapshot.question, text)
 
@@ -183,9 +183,9 @@ class ScriptQuestions:
 
 
 def knows(opened: OpenScript, question: str, *, reads: bool) -> bool:
-    """Whether a question is about the script: names a scene, a character or the title, or shares a scene's words.
+    """Whether a question is about the script: it names a scene, a character or the title, or shares a scene's words.
 
-    `reads`: a model answers, also what is asked of the whole, such as its structure.
+    `reads`: a model answers; then questions about the whole, such as its structure, count too.
     """
     made, scene = opened.script, scene_named(question)
     if scene and any(scene in (str(each.number), each.label.lower()) for each in made.scenes):
@@ -200,13 +200,13 @@ def knows(opened: OpenScript, question: str, *, reads: bool) -> bool:
 
 
 def _goes_on(question: str, before: str, language: str) -> bool:
-    """Whether it is still about what was asked before; else a new topic begins, and the prompt without history."""
+    """Whether the question continues the previous one; otherwise a new topic begins, and the prompt has no history."""
     shared = set(content_terms(question, language)).intersection(content_terms(before, language))
     return bool(shared) or leans(question, before, [language], confident=False)
 
 
 class Answer:
-    """One answer. `shown` is its text so far; it is `modelled` once a model has told all of it."""
+    """One answer. `shown` is its text so far; `modelled` says that a model has written all of it."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class Answer:
         self.modelled = False
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """The answer, and ways to the scenes that it names."""
+        """The answer, and buttons for the scenes that it names."""
         if self._snapshot.reads:
             try:
                 async with aclosing(self._by_model()) as events:
@@ -284,7 +284,7 @@ class Answer:
                     else:
                         pieces_said.append(piece)
             if not loop.tool_results and (text := self._checked("".join(pieces_said))):
-                yield Text(text)  # it knew enough: all that it said is the answer
+                yield Text(text)  # it needed no tools: its whole text is the answer
             if loop.error is not None and not loop.tool_results:
                 raise loop.error
             if loop.ended == "refusal" or (loop.ended == "length" and not loop.tool_results):
@@ -312,7 +312,9 @@ class Answer:
         return shown
 
     async def _intent(self) -> Intent:
-        """The hint's, the keywords', else what a small model says; without one, a question about the whole."""
+        """The intent from the option or the keywords, or else from a small model; without one, a question about the
+        whole.
+        """
         snapshot = self._snapshot
         if intent := next((intent for intent in INTENTS if intent == snapshot.intent), None):
             return intent
@@ -329,7 +331,7 @@ class Answer:
             return "GLOBAL_QUESTION"
 
     async def _plan(self) -> list[ToolCall]:
-        """What to look up for a model that cannot ask for it."""
+        """The lookups for a model that cannot ask for them."""
         from json import dumps
 
         snapshot = self._snapshot
@@ -345,7 +347,7 @@ class Answer:
         return calls
 
     async def _by_code(self) -> AsyncGenerator[Event, None]:
-        """The scenes that come nearest, in their own words."""
+        """The nearest scenes, in their own words."""
         snapshot, say = self._snapshot, self._say
         yield Status(say("script.searching"))
         scenes = await self._nearest_scenes()
@@ -358,22 +360,22 @@ class Answer:
         )
         terms = self._search.terms(snapshot.question)
         for scene in scenes:
-            # As a Markdown quotation, the part that holds most of the question's words.
+            # The part with most of the question's words, as a Markdown quotation.
             part = self._search.window(scene.text, terms, QUOTED_CHARS)
             lines = "\n".join(f"> {harmless(line)}" for line in part.split("\n"))
             self.shown.append(f"**{scene_title(scene, say)}**\n{lines}\n\n")
             yield Text(self.shown[-1])
 
     async def _nearest_scenes(self) -> list[Scene]:
-        """The scenes that come nearest, the best first; none where no word of the question is said in the script.
+        """The nearest scenes, the best first; none if the script contains no word of the question.
 
-        The one that is meant comes first where the question names it.
+        If the question names a scene, that one comes first.
         """
         question, focus = self._snapshot.question, self._snapshot.scene
         ranked = partial(self._search.ranked, question, QUOTED)
         scenes = [scene for _, scene in await asyncio.to_thread(ranked)]
         if scenes and (cosines := await self._like(question)) is not None:
-            # Some scene is always the likest: where no word of the question is said, none is quoted.
+            # Some scene is always the nearest: if no word of the question occurs, none is quoted.
             scenes = [scene for _, scene in await asyncio.to_thread(ranked, cosines=cosines)]
         if focus and scene_named(question):
             named = self._script.scenes[focus - 1]

@@ -1,6 +1,6 @@
-"""The scripts of a space that a person may read: found by name, and opened.
+"""The scripts of a space that a person may read: finds them by name, and opens them.
 
-The scripts read last stay in memory, each as its newest draft.
+The most recently read scripts stay in memory, each as its newest draft.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from storage.scripts import Scripts
 
 MOST_OPEN: Final = 8
-"""Scripts in memory; the least recently read goes first."""
+"""The number of scripts in memory; the least recently read is dropped first."""
 MOST_NAMED: Final = 10
-"""Scripts that a sentence about an ambiguous name lists."""
+"""The maximum number of scripts in a sentence about an ambiguous name."""
 
 
 def reader(request: Request) -> Reader:
-    """Who reads, and where: it decides which scripts are theirs to read."""
+    """The person who reads, and the place: they decide which scripts may be read."""
     place = request.place
     return Reader(place.space, request.author.id, place.platform, place.channel, place.thread)
 
 
 def visibility(request: Request) -> Visibility:
-    """Who may read a script, as the request's option says; the thread by default."""
+    """The people who may read a script, by the request's option; by default those in the thread."""
     chosen = str(request.options.get("visible") or "thread")
     return next((visibility for visibility in VISIBILITIES if visibility == chosen), "me")
 
 
 def body_of(screenplay: Screenplay) -> str:
-    """The screenplay as it is stored: JSON."""
+    """The stored form of a screenplay: JSON."""
     return json.dumps(encode_screenplay(screenplay), ensure_ascii=False, separators=(",", ":"))
 
 
 class OpenScript:
-    """A script as the run `run` has stored it; what searches it and what checks quotations are made on first use."""
+    """A script as the run `run` has stored it; its search and its check of quotations are made on first use."""
 
     def __init__(self, run: str, script: Script) -> None:
         self.run = run
@@ -65,7 +65,7 @@ class OpenScript:
 
 
 class Catalogue:
-    """Finds and opens scripts. Who may read which, `storage.scripts` decides in each query."""
+    """Finds and opens scripts. In each query `storage.scripts` decides who may read which."""
 
     def __init__(self, scripts: Scripts) -> None:
         self.rows = scripts
@@ -73,13 +73,15 @@ class Catalogue:
         self._opening = asyncio.Lock()
 
     def drop(self, space: str) -> None:
-        """Close all scripts: those of the space, "" for all of them, and others that are opened again."""
+        """Close the scripts of the space, "" for all spaces. Others may also be closed, and are opened again when
+        needed.
+        """
         self._open.clear()
 
     async def resolve(self, asker: Reader, name: str = "") -> ScriptRow:
-        """The script of this name, title or id; without one the thread's, or the only one that is not a secret.
+        """The script with this name, title or id; without a name, the thread's, or the only one that is not private.
 
-        Raises UserError where there is none, or more than one.
+        Raises UserError if there is none, or more than one.
         """
         rows = await self.rows.all(asker)
         if not rows:
@@ -102,7 +104,8 @@ class Catalogue:
         focus = await self.rows.focus(asker)
         if focus and (row := next((row for row in rows if row.id == focus[0]), None)):
             return row
-        # What only its owner may read is not told of, nor chosen, unless it is named: others read along here.
+        # Others can read the answer here, so scripts that only their owner may read are neither mentioned nor chosen,
+        # unless named.
         open_to_all = [row for row in rows if row.visibility != "me"]
         if len(open_to_all) == 1:
             return open_to_all[0]
@@ -113,11 +116,11 @@ class Catalogue:
         )
 
     async def read(self, asker: Reader, row: ScriptRow) -> Script:
-        """What the script says now. Raises UserError where it has gone meanwhile."""
+        """The present script. Raises UserError if it has been removed."""
         return (await self.open(asker, row, questions=False)).script
 
     async def draft(self, asker: Reader, row: ScriptRow, number: int) -> Script:
-        """What a draft of the script said. Raises UserError where it is not kept."""
+        """A draft of the script. Raises UserError if it is not stored."""
         if number == row.draft:
             return await self.read(asker, row)
         if (body := await self.rows.former(asker, row.id, number)) is None:
@@ -128,7 +131,7 @@ class Catalogue:
         )
 
     async def open(self, asker: Reader, row: ScriptRow, *, questions: bool = True) -> OpenScript:
-        """The script as it is now; with `questions`, also what they need, made in a thread. Raises UserError."""
+        """The present script; with `questions`, also what they need, made in a thread. Raises UserError."""
         async with self._opening:
             opened = self._open.get(row.id)
             if opened is None or opened.run != row.run_id:
@@ -137,7 +140,7 @@ class Catalogue:
                     raise UserError("script.no_such", name=row.title)
                 row, body = stored
                 parsed = await asyncio.to_thread(lambda: script(decode_screenplay(json.loads(body))))
-                # Its title page may have the same title as another script's.
+                # The title page may have the same title as another script's.
                 opened = self._open[row.id] = OpenScript(row.run_id, replace(parsed, title=row.title))
                 while len(self._open) > MOST_OPEN:
                     self._open.popitem(last=False)
@@ -148,6 +151,6 @@ class Catalogue:
 
 
 def listed(rows: Sequence[ScriptRow]) -> str:
-    """Titles, each with the short id that tells it from others."""
+    """Titles, each with the short id that distinguishes it."""
     names = "; ".join(f"“{row.title}” ({row.alias})" for row in rows[:MOST_NAMED])
     return f"{names} …" if len(rows) > MOST_NAMED else names

@@ -1,4 +1,4 @@
-"""What one draft of a script changed in another, scene by scene. Pure."""
+"""Compares two drafts of a script scene by scene. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from bot.works.script.model import Scene, Script
 
 _SAME_HEADING: Final = 0.15
 _OTHER_HEADING: Final = 0.5
-"""Words that two scenes share (Dice's coefficient), from which on they are one scene rewritten."""
+"""The minimum share of common words (Dice's coefficient) for two scenes with different headings to count as one scene
+rewritten.
+"""
 _COMMON: Final = 40
-"""Scenes that hold a word, above which it is no reason to compare two."""
+"""A word in more scenes than this is no reason to compare two of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """By the scenes' numbers: `same` and `changed` as (before, now), `cut` from the old draft, `new` in the new one."""
+    """The changes by the scenes' numbers: `same` and `changed` as (before, now), `cut` from the old draft, `new` in the
+    new one.
+    """
 
     same: tuple[tuple[int, int], ...]
     changed: tuple[tuple[int, int], ...]
@@ -27,7 +31,7 @@ class Changes:
 
 
 def changes(before: Script, now: Script) -> Changes:
-    """Scenes are matched by what they hold, in order; then those of one heading, then any, the likest first."""
+    """Match scenes by content, in order; then those with the same heading, then any others, the most similar first."""
     by_content: defaultdict[str, list[int]] = defaultdict(list)
     for scene in reversed(before.scenes):
         by_content[scene.content].append(scene.number)
@@ -47,7 +51,7 @@ def changes(before: Script, now: Script) -> Changes:
 
 
 def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[bool, float, int, int]]:
-    """Pairs that may be one scene: whether the heading differs, how unlike they are, and both numbers."""
+    """Pairs that may be one scene: whether the headings differ, the dissimilarity, and both numbers."""
     words = {scene.number: Counter(scene.text.casefold().split()) for scene in before}
     headings = {scene.number: _heading(scene) for scene in before}
     holding: defaultdict[str, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What config.toml's [script] says: how questions to screenplays are asked. The numbers are seed 004's."""
+"""The settings of [script] in config.toml: how questions to screenplays are answered."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bot.config.settings import within
 
 @dataclass(frozen=True, slots=True)
 class ScriptConfig:
-    """`quick`, `standard` and `deep` are tokens of what a prompt tells of the script, the conversation included.
+    """`quick`, `standard` and `deep` are how many tokens of a prompt describe the script, including the conversation.
 
-    An answer is made from at most `evidence_items` of what tools find: `evidence_item_chars` of each, `evidence_chars`
-    in all. It takes at most `answer_tokens`; a model's thinking comes on top. A model may use `rounds` of tools, with
-    `calls` in all. A thread's prompts repeat its last `memory` exchanges, and describe the `characters` who speak in
+    An answer uses at most `evidence_items` results of tools: `evidence_item_chars` of each, `evidence_chars` in total.
+    It has at most `answer_tokens`, plus a model's thinking. A model may use tools for `rounds` rounds, with `calls`
+    calls in total. A thread's prompts repeat its last `memory` exchanges, and describe the `characters` who speak in
     the most scenes. `analyse`: a small model reads each new script, scene by scene.
     """
 
@@ -31,5 +31,5 @@ class ScriptConfig:
     analyse: bool = True
 
     def tokens(self, tier: str) -> int:
-        """Those of "quick", "standard" or "deep"."""
+        """The tokens of "quick", "standard" or "deep"."""
         return {"quick": self.quick, "standard": self.standard, "deep": self.deep}[tier]

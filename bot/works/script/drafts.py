@@ -1,4 +1,4 @@
-"""The drafts of a script: listed, and two of them compared."""
+"""The drafts of a script: lists them, and compares two of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from storage.scripts import ScriptRow
 
 LISTED: Final = 30
-"""Scenes in the message that compares two drafts; the file has all of them."""
+"""The maximum number of scenes in the message that compares two drafts; the file has all of them."""
 _TWO: Final = re.compile(r"\D*(\d{1,6})\D+(\d{1,6})\D*")
 
 
@@ -69,7 +69,7 @@ class Drafts:
         yield Attachment(f"drafts-{first}-{second}.diff", "text/plain", difference.encode())
 
     async def _two(self, request: Request, row: ScriptRow) -> tuple[int, int]:
-        """The two drafts that are named; the newest and the one before it if none is."""
+        """The two named drafts; without names, the newest and the one before it."""
         if request.text.strip():
             if (named := _TWO.fullmatch(request.text)) is None:
                 raise UserError("script.which_drafts", typed=request.text.strip()[:40])
@@ -92,7 +92,7 @@ def _length(script: Script) -> str:
 
 
 def _lines(found: Changes, before: Script, now: Script, say: Words) -> Iterator[str]:
-    """A line for each scene that changed or is new, in the order of the new draft; then those that were cut."""
+    """One line for each changed or new scene, in the order of the new draft; then those that were cut."""
     was = {new: old for old, new in found.changed}
     for scene in now.scenes:
         if scene.number in was:
@@ -109,7 +109,7 @@ def _lines(found: Changes, before: Script, now: Script, say: Words) -> Iterator[
 
 
 def _difference(found: Changes, before: Script, now: Script) -> str:
-    """The pages of the scenes that differ, as `diff -u` writes it."""
+    """The pages of the scenes that differ, in the format of `diff -u`."""
     pairs: list[tuple[Scene | None, Scene | None]] = [
         (before.scenes[old - 1], now.scenes[new - 1]) for old, new in found.changed
     ]

@@ -1,7 +1,7 @@
-"""A script in other formats: Fountain, Markdown, a scene's page as a typewriter sets it, and a CSV table of the scenes.
+"""A script in other formats: Fountain, Markdown, a scene's page in typewriter layout, and a CSV table of the scenes.
 
-Fountain that is written here reads back as the same scenes (`Scene.content`), but for dialogue to which no cue
-belongs, which Fountain has no form for. Pure.
+The Fountain written here reads back as the same scenes (`Scene.content`), except for dialogue without a cue, which
+Fountain cannot represent. Pure.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from bot.works.script.model import Script, speaker
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
 _NOTE: Final = re.compile(r"\[(?=\[)")
 _SPECIAL: Final = "!@#=~>."
-"""A line of action that begins so would be something else."""
+"""Characters that would turn a line of action into something else at its beginning."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would take for a formula."""
+"""Beginnings of a cell that a spreadsheet would read as a formula."""
 
 WIDTH: Final = 60
-"""Characters of a line."""
+"""The width of a line, in characters."""
 _SET: Final[dict[Kind, tuple[int, int]]] = {
     "cue": (22, 35),
     "parenthetical": (16, 25),
     "dialogue": (11, 36),
     "lyric": (11, 36),
 }
-"""Where a line begins, and how many characters it takes; all else begins at the left and takes WIDTH."""
+"""The indent and the width of each kind of element; all others begin at the left and have WIDTH."""
 _BESIDE: Final = 28
-"""Characters of a column of a dual dialogue."""
+"""The width of one column of a dual dialogue."""
 
 
 def fountain(script: Script) -> str:
-    """The whole script, its notes and synopses too."""
+    """The whole script, including its notes and synopses."""
     blocks = [_title_page(script)] if script.title_page or script.title else []
     elements = [*script.opening, *(element for scene in script.scenes for element in scene.elements)]
     speech: list[str] = []
@@ -63,7 +63,7 @@ def fountain(script: Script) -> str:
 
 
 def _goes_on(elements: list[Element], at: int) -> bool:
-    """Whether what is spoken goes on behind the notes at this place."""
+    """Whether the speech continues after the notes at this index."""
     while at < len(elements) and elements[at].kind == "note":
         at += 1
     return at < len(elements) and elements[at].kind in SPOKEN
@@ -81,7 +81,7 @@ def _title_page(script: Script) -> str:
 def _cue(element: Element, *, followed: bool) -> str:
     name = " ".join(_safe(element.text).split())
     natural = followed and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
-    # Many programs know a cue by its capitals alone: where the letters have no case, they need the mark.
+    # Many programs recognise a cue only by its capitals: if the script has no case, they need the mark.
     natural = natural and any(map(str.isupper, speaker(name)[0]))
     return f"{'' if natural else '@'}{name}{' ^' if element.dual == RIGHT else ''}"
 
@@ -99,7 +99,7 @@ def _spoken(element: Element) -> list[str]:
 
 
 def _paragraph(element: Element) -> Iterator[str]:
-    """What is no part of a speech."""
+    """Lines for an element outside a speech."""
     lines = _safe(element.text).split("\n")
     line = " ".join(lines)
     match element.kind:
@@ -137,7 +137,7 @@ def _action(line: str, *, first: bool) -> str:
 
 
 def _safe(text: str) -> str:
-    """Words that hold the beginning of no note and of no boneyard; without emphasis where its mark would begin one."""
+    """Words without the beginning of a note or of a boneyard, and without emphasis whose mark would begin one."""
     safe = _escaped(text)
     return safe if plain(safe) == plain(text) else _escaped(literal(plain(text)))
 
@@ -147,7 +147,7 @@ def _escaped(text: str) -> str:
 
 
 def markdown(script: Script) -> str:
-    """What is printed, for people to read: a heading for each scene, cues in bold, what is spoken indented."""
+    """The printed parts, for people to read: a heading for each scene, cues in bold, speech indented."""
     blocks = [f"# {_line(script.title)}"] if script.title else []
     blocks += [f"{key}: {_line(plain(text))}" for key, text in script.title_page if key.casefold() != "title"]
     blocks += [text for element in script.opening if (text := _marked(element, ""))]
@@ -180,7 +180,7 @@ def _line(text: str) -> str:
 
 
 def scenes_csv(script: Script) -> str:
-    """A row for each scene; in UTF-8 with a mark at its head, or spreadsheets would guess."""
+    """One row for each scene; in UTF-8 with a byte order mark, since spreadsheets would guess otherwise."""
     out = StringIO()
     rows = csv.writer(out)
     rows.writerow((
@@ -205,7 +205,7 @@ def _cell(value: object) -> object:
 
 
 def page(elements: Iterable[Element]) -> str:
-    """What is printed of the elements, paragraphs parted by empty lines."""
+    """The printed parts of the elements, with empty lines between paragraphs."""
     blocks: list[list[str]] = []
     left_column: list[list[Element]] = []
     for dual, group in groupby(
@@ -226,7 +226,7 @@ def page(elements: Iterable[Element]) -> str:
 
 
 def _speeches(elements: Iterable[Element]) -> Iterator[list[Element]]:
-    """A cue with what is spoken, or one paragraph."""
+    """A cue with its speech, or one paragraph."""
     speech: list[Element] = []
     for element in elements:
         if element.kind in UNPRINTED or element.kind == "page_break":
@@ -257,7 +257,7 @@ def _column(speech: Iterable[Element]) -> list[str]:
 
 
 def _beside(left_column: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
-    """Each speech of the left with the one on its right."""
+    """Each speech on the left with the one on its right."""
     rows: list[list[str]] = []
     nobody: list[Element] = []
     for pair in zip_longest(left_column, right, fillvalue=nobody):

@@ -1,6 +1,7 @@
-"""Ideas that are kept with a script: those of a brainstorm, listed, and dropped again.
+"""Ideas that are stored with a script: keeps those of a brainstorm, lists them, and drops them.
 
-They are for everybody who may read the script, and go with it, with whoever has asked for them, or with what was asked.
+Everybody who may read the script can see them. They are deleted with the script, with their asker's data, or with the
+question.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from bot.works.script.catalogue import Catalogue, reader
 from storage.scripts import IdeaRow, ScriptRow
 
 MOST: Final = 10
-"""Ideas of one answer that are kept."""
+"""The maximum number of stored ideas from one answer."""
 IDEA_CHARS: Final = 2_000
 LISTED: Final = 40
-"""Ideas of a list in a message; a longer list comes as a file, too."""
+"""The maximum number of ideas in a message; a longer list comes as a file as well."""
 DROPPED: Final = 5
-"""Of the newest ideas so many get a button that drops them."""
+"""How many of the newest ideas get a button that drops them."""
 _ITEM: Final = re.compile(r"^\s{0,3}(?:\*\*)?(?:\d{1,2}[.)]|[-*•])(?:\*\*)?\s+", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"^\s{0,3}(?:\*\*)?\d{1,2}[.)]", re.MULTILINE)
 
 
 def in_answer(text: str) -> list[str]:
-    """The ideas of an answer: its numbered items, else those with bullets; an answer without a list is one idea.
+    """The ideas in an answer: its numbered items, or else those with bullets; an answer without a list is one idea.
 
-    An item goes on to the next one, or to an empty line with a paragraph behind it that does not belong to it.
+    An item ends at the next one, or at an empty line before a paragraph that does not belong to it.
     """
     item = (
         re.compile(f"{_NUMBERED.pattern}(?:\\*\\*)?\\s+", re.MULTILINE) if _NUMBERED.search(text) else _ITEM
@@ -91,7 +92,7 @@ class Ideas:
 
         asker = reader(request)
 
-        # Which one comes first and is kept: after a crash there is no such idea any more.
+        # The choice comes first and is stored: after a crash the idea no longer exists.
         async def droppable() -> tuple[str, int]:
             row = await self._catalogue.resolve(asker, str(request.options.get("script") or ""))
             typed = request.text.strip().strip("#.")
@@ -114,6 +115,8 @@ class Ideas:
 
 
 def _may_drop(request: Request, row: ScriptRow, idea: IdeaRow) -> bool:
-    """Whose idea it is, whose script it is, and an admin where it is the whole space's."""
+    """Whether the person may drop the idea: as its owner, as the script's owner, or as an admin if the whole space may
+    read the script.
+    """
     admin = request.author.admin and row.visibility == "space"
     return admin or request.author.id in (idea.author_id, row.author_id)

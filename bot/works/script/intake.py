@@ -1,6 +1,7 @@
-"""Files taken in as scripts, each in one step of the run: read in the parser's process, compared, kept; or reported on.
+"""Imports files as scripts, each in one step of the run: reads it in the parser's process, compares it, and stores or
+reports it.
 
-What is new in a draft is told from what is kept by the scenes' contents.
+A draft's changes are found by the content of its scenes.
 """
 
 from __future__ import annotations
@@ -38,17 +39,19 @@ if TYPE_CHECKING:
 KINDS: Final = (".fdx", ".fountain", ".fadein", ".osf", ".celtx", ".highland", ".trelby", ".txt", ".pdf")
 TITLE_CHARS: Final = 200
 LISTED: Final = 20
-"""Numbers of changed scenes that a message names."""
+"""How many numbers of changed scenes a message names."""
 
 _ONE_SCRIPT: Final = 1 / 3
-"""Of the longer draft's scenes, how many the other one has at least, if they are drafts of one script."""
+"""The minimum share of the longer draft's scenes that the other one must have for them to be drafts of one script."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """What became of a file. Of the script's words only the title: the run's steps outlive a deleted script.
+    """The result for a file. It contains no words of the script except the title, since the run's steps outlive a
+    deleted script.
 
-    `known`: it says what is kept already. `changed`, `cut` and `new` are scenes' numbers, `cut` those of the old draft.
+    `known`: the contents are stored already. `changed`, `cut` and `new` are scenes' numbers, `cut` those of the old
+    draft.
     """
 
     id: str = ""
@@ -94,7 +97,7 @@ class ScriptIntake:
             file_intake = _FileIntake(
                 self._catalogue, self._incoming, self._sandbox, request, file, self._max_bytes
             )
-            # Two steps: once the draft is kept, what it changed could not be told any more.
+            # Two steps: once the draft is stored, its changes can no longer be found.
             outcome = await run.step(f"compare:{n}", partial(file_intake.compare, f"{run.id}:{n}"), TakenIn)
             if outcome.refused is not None:
                 refused = [*refused, outcome.refused]
@@ -113,7 +116,7 @@ class ScriptIntake:
 
 @dataclass(slots=True)
 class _FileIntake:
-    """One file: read once, compared with what is stored, stored."""
+    """One file: read once, compared with the stored scripts, and stored."""
 
     _catalogue: Catalogue
     _incoming: Incoming
@@ -124,7 +127,7 @@ class _FileIntake:
     _document: Document | None = None
 
     async def compare(self, new: str) -> TakenIn:
-        """What the file is, compared with the stored scripts. The id of a new script is a hash of `new`."""
+        """Compare the file with the stored scripts. The id of a new script is a hash of `new`."""
         try:
             return await self._outcome(new)
         except UserError as error:
@@ -132,7 +135,7 @@ class _FileIntake:
             return TakenIn(refused=Refused(self._file.name, error.key, {"name": self._file.name, **values}))
 
     async def store(self, outcome: TakenIn, run: str) -> bool:
-        """Store the screenplay as the outcome says."""
+        """Store the screenplay according to the outcome."""
         screenplay = await self._read()
         asker, now = reader(self._request), datetime.now(UTC)
         row = ScriptRow(
@@ -153,7 +156,7 @@ class _FileIntake:
                 if error.key in (
                     "library.file_wrong_kind",
                     "library.file_other_kind",
-                ):  # as a book it may be read
+                ):  # it may be readable as a book
                     raise UserError("script.wrong_kind", name=name, kind=error.values["kind"]) from error
                 raise UserError(error.key, **{**error.values, "name": name}) from error
         if self._document.screenplay is None:
@@ -191,7 +194,7 @@ class _FileIntake:
         )
         other = shared < most * _ONE_SCRIPT
         if not replaces:
-            # Many files bear the title of the template that they were begun from.
+            # Many files still have the title of the template from which they were begun.
             taken = {normal(row.title) for row in own}
             names = (given,) if given else (called, Path(self._file.name).stem)
             free = [title for title in names if normal(title) not in taken]
@@ -200,7 +203,7 @@ class _FileIntake:
             raise UserError("script.title_taken", title=old.title)
         if other and not self._request.options.get("yes"):
             raise UserError("script.other_script", title=old.title, shared=shared, n=most)
-        # A name that somebody gave it, or the file's, stays; so does one of two scripts with one title page.
+        # A given name, or the file's, is kept; so is the name of one of two scripts with the same title page.
         bore = Screenplay((), before.title_page).title
         others = {normal(row.title) for row in own if row.id != old.id}
         renamed = normal(old.title) == normal(bore or old.title) and normal(called) not in others
@@ -214,7 +217,7 @@ class _FileIntake:
         )
 
     async def _draft_of(self, own: Sequence[ScriptRow], title: str) -> ScriptRow | None:
-        """Which of the owner's scripts this is a draft of. Raises UserError where a draft is to replace none."""
+        """The owner's script of which this is a draft. Raises UserError if a replacement matches none."""
         asker = reader(self._request)
         if named := str(self._request.options.get("script") or "").strip():
             row = await self._catalogue.resolve(asker, named)
@@ -259,13 +262,13 @@ def _outcome_lines(outcome: TakenIn, say: Words) -> list[str]:
 
 
 def _as_script(name: str) -> str:
-    """The name under which the file is read: a .txt is taken for Fountain."""
+    """The name under which the file is read: a .txt is read as Fountain."""
     path = Path(name)
     return str(path.with_suffix(".fountain")) if path.suffix.lower() == ".txt" else name
 
 
 async def report_of(config: Config, file: Path) -> dict[str, Any]:
-    """The figures of the script in a file, as `figures` has them, without a data folder. Raises UserError."""
+    """The figures of the script in a file (see `figures`), without a data folder. Raises UserError."""
     max_bytes = config.section(LibraryConfig).max_bytes
     data = await asyncio.to_thread(lambda: read_whole(str(file.resolve()), max_bytes))
     document = await Sandbox().read(_as_script(file.name), data)

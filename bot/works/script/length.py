@@ -1,10 +1,10 @@
-"""How long a scene is on the page, in eighths, where its file does not say so. Pure.
+"""Measures the length of a scene on the page, in eighths, if its file does not give it. Pure.
 
 The page: Courier of 12 points, ten characters to the inch and six lines to it; 54 lines on a page (Write Brothers'
 "Understanding why importing from or exporting to Final Draft can result in a different page count": 54 to 55 with the
-page's number). Widths and the lines left free above are Final Draft's own, as its files state them under
-ElementSettings. The sum is rounded to the nearest eighth, never to none: so come out the 3/8 and 2/8 that Final
-Draft itself gives its users' test script.
+page's number). Widths and the empty lines above are Final Draft's own, as its files state them under ElementSettings.
+The sum is rounded to the nearest eighth, but at least to one: this gives the same 3/8 and 2/8 as Final Draft itself for
+its users' test script.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, plain
 
 PAGE_LINES: Final = 54
-"""Lines of a printed page."""
+"""The number of lines on a printed page."""
 _SET: Final[dict[Kind, tuple[int, int]]] = {
     "heading": (60, 2),
     "action": (60, 1),
@@ -28,11 +28,11 @@ _SET: Final[dict[Kind, tuple[int, int]]] = {
     "lyric": (36, 0),
     "transition": (15, 1),
 }
-"""Characters to a line, and lines left free above."""
+"""The width in characters, and the number of empty lines above."""
 
 
 def measured(elements: Iterable[Element]) -> int:
-    """Eighths of a page that the elements of a scene take; of a dual dialogue the longer side."""
+    """The length of a scene's elements in eighths of a page; for a dual dialogue, that of the longer side."""
     total = left = right = 0
     side = 0
     for element in elements:
@@ -59,18 +59,18 @@ def measured(elements: Iterable[Element]) -> int:
 
 
 def page_of(eighths: int) -> int:
-    """The page, from 1, on which a scene begins that so many eighths stand before."""
+    """The page, from 1, on which a scene begins after this many eighths."""
     return eighths // 8 + 1
 
 
 def pages(eighths: int) -> str:
-    """As production writes a length: "1 5/8", "3/8", "2"."""
+    """A length in production notation: "1 5/8", "3/8", "2"."""
     full_pages, rest = divmod(eighths, 8)
     return " ".join([str(full_pages)] * bool(full_pages) + [f"{rest}/8"] * bool(rest)) or "0"
 
 
 def _lines(text: str, width: int) -> int:
-    """Lines that the words take, broken between them."""
+    """The number of lines for the words, broken between words."""
     lines, room = 1, width
     for word in text.split():
         need = len(word) + (room < width)

@@ -1,6 +1,6 @@
-"""How like a query the scenes of a script are by their meaning, where there is an embedder.
+"""Measures how close the scenes of a script are to a query in meaning, if there is an embedder.
 
-Vectors are made in the background, by the scenes' contents, and those that are there vote beside the words.
+Vectors are made in the background and stored by the content of scenes; those that exist count together with the words.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 PIECE_CHARS: Final = 1_200
-"""Characters of a piece that has a vector of its own: embedders read some 500 tokens."""
+"""The length of a piece with its own vector: embedders read about 500 tokens."""
 PIECES: Final = 40
-"""Pieces of one scene that have vectors; the rest of a longer scene is found by its words."""
+"""The maximum number of a scene's pieces with vectors; the rest of a longer scene is found by its words."""
 AT_ONCE: Final = 16
-"""Scenes whose vectors are stored in one transaction."""
+"""How many scenes' vectors are stored in one transaction."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,12 +44,12 @@ class Likeness:
         self._vectors: WeakKeyDictionary[OpenScript, dict[str, SceneVectors]] = WeakKeyDictionary()
 
     async def lacks_vectors(self, asker: Reader, id: str, opened: OpenScript) -> bool:
-        """Whether there is an embedder that has not seen all scenes of the script."""
+        """Whether there is an embedder, and some scenes of the script have no vectors from it."""
         embedder = await self._embedder(opened)
         return embedder is not None and bool(await self._without(asker, id, opened, embedder))
 
     async def learn(self, asker: Reader, id: str, opened: OpenScript) -> None:
-        """Make the vectors that the script lacks. Raises UserError where a service makes none."""
+        """Make the vectors that the script lacks. Raises UserError if the service fails."""
         if (embedder := await self._embedder(opened)) is None:
             return
         without = await self._without(asker, id, opened, embedder)
@@ -62,8 +62,9 @@ class Likeness:
             await self._rows.drop_vectors(asker.space, id, embedder.name, contents)
 
     async def of(self, asker: Reader, id: str, opened: OpenScript, query: str) -> Floats | None:
-        """(scenes,): the query's cosine with each scene's nearest piece, 0 where it has no vectors; None where nobody
-        votes."""
+        """(scenes,): the query's cosine with each scene's nearest piece, 0 for a scene without vectors; None if there
+        are no vectors.
+        """
         try:
             if (embedder := await self._embedder(opened, query)) is None:
                 return None
@@ -77,7 +78,7 @@ class Likeness:
     async def _scene_vectors(
         self, asker: Reader, id: str, opened: OpenScript, embedder: str, dimensions: int
     ) -> SceneVectors:
-        """The vectors of an open script, read anew only when a scene has got its own since."""
+        """The vectors of an open script, read again only if another scene has got vectors since."""
         by_embedder = self._vectors.setdefault(opened, {})
         vectors = by_embedder.get(embedder)
         if vectors is None or not vectors.whole:
@@ -103,7 +104,7 @@ class Likeness:
 
 
 def pieces(scene: Scene) -> list[str]:
-    """A scene's words in pieces of whole lines, each behind the heading."""
+    """A scene's words in pieces of whole lines, each after the heading."""
     parts: list[str] = []
     for line in _short_lines(scene):
         if parts and len(parts[-1]) + len(line) < PIECE_CHARS:
@@ -132,10 +133,10 @@ def scene_vectors(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, byte
 
 
 class SceneVectors:
-    """The vectors of a script's scenes, as they are stored by content; `whole` where no scene lacks them."""
+    """The vectors of a script's scenes, stored by content; `whole` says that no scene lacks them."""
 
     def __init__(self, scenes: Sequence[Scene], stored: Mapping[str, bytes], dimensions: int) -> None:
-        """Blocking. Stored vectors of another number of dimensions do not count."""
+        """Read the stored vectors; those with another number of dimensions are ignored. Blocking."""
         import numpy as np
 
         self._contents = {scene.content for scene in scenes}
@@ -153,11 +154,13 @@ class SceneVectors:
         self.whole = len(rows) == len(scenes)
 
     def stale(self, contents: Set[str]) -> bool:
-        """Whether another set of the scenes has vectors by now; `contents` of those that have."""
+        """Whether other scenes have vectors now; `contents` are those that have."""
         return self._contents & contents != self._embedded
 
     def cosines(self, query: Floats) -> Floats:
-        """(scenes,): a query's with each scene's nearest piece, 0 for a scene without vectors; of unit vectors."""
+        """(scenes,): the cosine of a query with each scene's nearest piece, 0 for a scene without vectors; vectors have
+        length 1.
+        """
         import numpy as np
 
         cosines = np.zeros(self._scenes, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A script as its scenes: their headings, who speaks in each, how long it is, what tells it from another. Pure."""
+"""A script as its scenes: headings, speakers, lengths, and the hash that identifies each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.readers.screenplay.elements import UNPRINTED, Element, Screenplay, numb
 from bot.works.script.length import measured
 
 _SAME_KIND: Final = {"general": "action", "shot": "action", "centered": "action"}
-"""The common kind of those that only some formats have."""
+"""The common kind for kinds that only some formats have."""
 _COMPARED_KIND: Final = {**_SAME_KIND, "parenthetical": "dialogue", "lyric": "dialogue"}
 """The same for comparing contents: formats mark these kinds differently."""
 
@@ -34,13 +34,13 @@ _LIGHT: Final = {
 _LIGHTS: Final = {word: light for light, words in _LIGHT.items() for word in words.split()}
 _WORD: Final = re.compile(r"[\w-]+")
 _TIME_WORDS: Final = 4
-"""Words of a heading's last part, at most, for it to be a time of day."""
+"""The maximum number of words in a heading's last part that can be a time of day."""
 _EXTENSION: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`setting` is "INT", "EXT", "INT/EXT" or ""; `place` and `time` are in capitals, "" where there is none.
+    """`setting` is "INT", "EXT", "INT/EXT" or ""; `place` and `time` are in capitals, "" for none.
 
     `light`: "day", "night", "twilight", "same" as in the scene before, or "".
     """
@@ -53,8 +53,9 @@ class Heading:
 
 
 def heading(text: str) -> Heading:
-    """ "Ext. Harbour Road – Later" is EXT, HARBOUR ROAD, LATER. The time is the last part that names one, with all
-    behind it."""
+    """Parse a heading: "Ext. Harbour Road – Later" is EXT, HARBOUR ROAD, LATER. The time is the last part that names
+    one, including what follows it.
+    """
     text = " ".join(plain(text).split())
     match = _SETTING.match(text)
     setting = ""
@@ -83,10 +84,11 @@ def speaker(cue: str) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`number` is its place, from 1; `label` what the script calls it ("12A"), which two scenes may bear.
+    """A scene. `number` is its position, from 1; `label` the script's own number ("12A"), which two scenes may share.
 
-    `eighths` of a page are the file's, or `counted`. `characters` speak, in the order of their first words. `dual`
-    counts dual dialogues. `content` is a hash of all that is printed, but for spacing, emphasis and the label.
+    `eighths` of a page come from the file, or are `counted`. `characters` are the speakers, in the order of their first
+    words. `dual` counts dual dialogues. `content` is a hash of everything printed, except for spacing, emphasis and the
+    label.
     """
 
     number: int
@@ -106,13 +108,13 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """What is printed, without emphasis; a paragraph a line."""
+        """The printed words, without emphasis; one line for each paragraph."""
         return "\n".join(plain(element.text) for element in _printed(self.elements))
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """`opening` stands before the first heading, and is of no scene."""
+    """A script. `opening` comes before the first heading, and belongs to no scene."""
 
     title: str
     opening: tuple[Element, ...]
@@ -126,12 +128,12 @@ class Script:
 
     @property
     def words(self) -> int:
-        """Of all scenes and the opening."""
+        """The number of words in all scenes and the opening."""
         return _words(self.opening) + sum(scene.words for scene in self.scenes)
 
 
 def script(screenplay: Screenplay, title: str = "") -> Script:
-    """The script that a screenplay's elements make; `title` where it bears none."""
+    """The script made from a screenplay's elements; `title` is used if the screenplay has none."""
     elements = screenplay.elements
     headings = [at for at, element in enumerate(elements) if element.kind == "heading"]
     labels = dict(zip(headings, numbered(elements), strict=True))
@@ -172,7 +174,7 @@ def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -
 
 
 def _printed(elements: Iterable[Element]) -> list[Element]:
-    """What a scene's pages show. That another scene was cut behind it is no part of it."""
+    """The printed elements of a scene's pages. A note that another scene after it was cut does not belong to it."""
     return [element for element in elements if element.kind not in UNPRINTED and not omitted(element)]
 
 
@@ -181,14 +183,14 @@ def _words(elements: Iterable[Element]) -> int:
 
 
 def _content(printed: Sequence[Element]) -> str:
-    """SHA-256, in hexadecimal. Paragraphs of a kind that follow each other are one: formats part them differently."""
+    """SHA-256, in hexadecimal. Consecutive paragraphs of a kind count as one, since formats split them differently."""
     digest = hashlib.sha256()
     last = ""
     for element in printed:
         words = " ".join(plain(element.text).split())
         if not words:
             continue
-        if element.kind in ("heading", "cue", "transition", "shot"):  # some programs keep how it was typed
+        if element.kind in ("heading", "cue", "transition", "shot"):  # some programs keep them as typed
             words = words.upper()
         kind = _COMPARED_KIND.get(element.kind, element.kind)
         prefix = f"{kind}\x1f" if kind != last else ""

@@ -1,7 +1,7 @@
 """The pictures of a script's report, as PNGs: its pace, who is where, and who is with whom.
 
-Pure, and blocking (a second or two the first time): to be called in a thread. Knows no words but those it is given.
-They bring their own ground, so that they read the same on a dark page and on a light one.
+Pure, and blocking (a second or two the first time): call it in a thread. Knows no words except its arguments. The
+pictures have their own background, so that they are readable on dark and light pages.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from bot.works.script.report import Presence
 
 NAME_CHARS: Final = 18
-"""Characters of a name in a picture; a longer name is cut."""
+"""The maximum length of a name in a picture; longer names are cut."""
 SHOWN: Final = 12
-"""Characters in a picture: those who speak in most scenes."""
+"""How many characters are in a picture: those who speak in the most scenes."""
 BARS: Final = 300
-"""Scenes up to which each has a bar of its own: beyond that nobody sees the gaps, and each bar takes time."""
+"""Up to this many scenes each have a bar: with more, nobody sees the gaps, and each bar takes time."""
 _WINDOW: Final = 9
-"""Scenes over which the share of dialogue is taken: one scene's own jumps up and down."""
+"""Over how many scenes the share of dialogue is averaged: that of single scenes varies too much."""
 
 
 def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
-    """A bar for each scene, as high as it is long in pages, and a line for the share of dialogue around it."""
+    """Draw a bar for each scene, as high as its length in pages, and a line for the share of dialogue around it."""
     numbers = [scene.number for scene in script.scenes]
     with alone:
         figure, axes = sheet(4.2, title)
@@ -48,7 +48,7 @@ def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
 
 
 def _shares(script: Script) -> list[float]:
-    """Per cent of dialogue in the words of dialogue and action, around each scene."""
+    """The percentage of dialogue among the words of dialogue and action, around each scene."""
     half = _WINDOW // 2
     percentages = []
     for at in range(len(script.scenes)):
@@ -59,7 +59,7 @@ def _shares(script: Script) -> list[float]:
 
 
 def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
-    """A row for each character, with a mark for each scene in which they speak."""
+    """Draw a row for each character, with a mark for each scene in which they speak."""
     shown = presences[:SHOWN]
     with alone:
         figure, axes = sheet(1.4 + 0.32 * len(shown), title)
@@ -81,7 +81,7 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
 
 
 def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], title: str) -> bytes:
-    """A square of numbers: in how many scenes each two speak. The number says it; the colour only helps."""
+    """Draw a square of numbers: in how many scenes each pair speaks. The colour only supports the number."""
     names = [_name(presence.name) for presence in presences[: len(scenes)]]
     most = max((count for row in scenes for count in row), default=1) or 1
     with alone:

@@ -1,6 +1,6 @@
 """The prompts of an answer to a question about a script, each within its tier's tokens. Pure.
 
-What tools have found is their evidence, ranked by the question and cut.
+The results of tools are the evidence, ranked by the question and cut.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from bot.works.script.scene_search import SceneSearch
 
 ACKNOWLEDGED: Final = "I have read what is known of the script."
-"""The model's own turn between the facts, which are cached, and the question."""
+"""The model's own message between the facts, which are cached, and the question."""
 
 MOST_SCENES: Final = 40
-"""Scenes of which a prompt without tools shows the pages, at most."""
+"""The maximum number of scenes whose pages are in a prompt without tools."""
 LEAST_CHARS: Final = 100
-"""Less of an item than this says nothing."""
+"""A shorter part of an item says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A scene, or what a tool says of the whole script (`scene` 0)."""
+    """A scene, or a tool's result about the whole script (`scene` 0)."""
 
     scene: int
     name: str
@@ -54,8 +54,9 @@ def ranked(
     config: ScriptConfig,
     tier: str = "standard",
 ) -> list[Item]:
-    """The most relevant first, within the config's numbers, of which a deeper tier has so much more. Each scene comes
-    once; what failed is evidence only where there is no other: that there is no scene 9,999 is an answer, too."""
+    """The most relevant items first, within the config's limits, which are larger for a deeper tier. Each scene comes
+    once; a failure is evidence only if there is no other: that there is no scene 9,999 is also an answer.
+    """
     done = list(done)
     terms = dict.fromkeys(search.terms(question))
     items: dict[object, Item] = {}
@@ -95,7 +96,7 @@ class ScriptPrompts:
         config: ScriptConfig,
         say: Words,
     ) -> None:
-        """`say` words what a tool is doing; it goes with the tools that are offered."""
+        """`say` words what a tool is doing; the offered tools use it."""
         self._snapshot = snapshot
         self._script = opened.script
         self._search = opened.search
@@ -105,9 +106,10 @@ class ScriptPrompts:
         self._say = say
 
     def question(self, intent: Intent, *, tools: bool) -> Prompt:
-        """What comes again is first, marked for the cache: who the model is, the script; and where no tools look them
-        up, its scenes' cards, and their pages if all of them fit. Then what is of this question alone: conversation,
-        scenes and question."""
+        """The prompt of a question. The stable parts come first and are marked for the cache: the model's role, the
+        script and, without tools, its scenes' cards, with the pages if all of them fit. Then come the parts of this
+        question: conversation, scenes and question.
+        """
         snapshot, tokens_left = self._snapshot, self._config.tokens(self._snapshot.tier)
         scene = (
             self._focus(tokens_left // 2)
@@ -142,7 +144,7 @@ class ScriptPrompts:
         return Prompt(system, messages, max_tokens=self._most(), tools=offered, cache=True)
 
     def synthesis(self, intent: Intent, results: Sequence[tuple[ToolCall, ToolOutput]]) -> Prompt:
-        """The prompt of the answer that is made from what the tools have found."""
+        """The prompt of an answer made from the results of the tools."""
         snapshot = self._snapshot
         items = ranked(results, snapshot.question, self._search, self._config, snapshot.tier)
         evidence = "\n\n".join(f"{untrusted.data(item.name)}\n{untrusted.data(item.text)}" for item in items)
@@ -156,11 +158,11 @@ class ScriptPrompts:
         return Prompt(system, (Message("user", user),), max_tokens=self._most())
 
     def _most(self) -> int:
-        """The tokens of an answer, and room to think before it, which counts into a model's limit."""
+        """The tokens of an answer, with room for thinking, which counts towards a model's limit."""
         return self._config.answer_tokens + THOUGHTS[None]
 
     def _history(self, tokens: int) -> str:
-        """What was said and thought of before, in about so many tokens."""
+        """Earlier exchanges and ideas, in about this many tokens."""
         snapshot = self._snapshot
         conversation = _cut(untrusted.earlier(snapshot.history, snapshot.earlier), tokens)
         if not snapshot.ideas:
@@ -169,7 +171,9 @@ class ScriptPrompts:
         return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
 
     def _facts(self) -> str:
-        """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
+        """The script in a few lines: its figures, the writer's own outline, the characters who speak in the most
+        scenes.
+        """
         script, figures = self._script, self._tools.report
         lines = [
             f"Title: {script.title}",
@@ -200,7 +204,7 @@ class ScriptPrompts:
         return [untrusted.data(f"Scene {scene.number}\n{scene.text}") for scene in scenes]
 
     def _best_scenes(self, tokens: int) -> list[str]:
-        """The scenes that have most of the question's words, in the script's order, in about so many tokens."""
+        """The scenes with most of the question's words, in the script's order, in about this many tokens."""
         ranked = [scene for _, scene in self._search.ranked(self._snapshot.question, MOST_SCENES)]
         chosen: list[Scene] = []
         for scene in ranked:
@@ -215,7 +219,7 @@ class ScriptPrompts:
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The beginning of the text that has about so many tokens, whole lines of it."""
+    """The beginning of the text, in whole lines, of about this many tokens."""
     if text_tokens(text) <= tokens:
         return text
     lines, tokens_left = [], tokens

@@ -1,6 +1,6 @@
-"""A question to a script: what is wanted, whether tools look things up for it, and what its run decides first. Pure.
+"""A question to a script: what is wanted, whether tools are used, and what its run decides first. Pure.
 
-What is wanted is told by keywords, which cost nothing; where they say nothing, a small model is asked (`answer`).
+Keywords, which cost nothing, decide what is wanted; without any, a small model is asked (`answer`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 _ASKED: Final = (
     r"(?:(?:^|[.!?:;,]\s*|\b(?:please|you|to|we|i|and|then|por favor|pode|e)\s+)(?:change|fix|mude|muda)\b)"
 )
-""" "Change the ending" is an order, "how does Anna change" is none."""
+""""Change the ending" is an instruction, "how does Anna change" is not."""
 _KEYWORDS: Final[dict[Intent, str]] = {
     "BRAINSTORM": r"\b(?:ideas?|what if|alternatives?|brainstorm|ideias?|e se|alternativas?)\b",
     "LOCAL_EDIT": r"\b(?:punch up|rewrite|rework|shorten|tighten|reescrev\w*|corrij\w*|encurt\w*|enxug\w*)\b|"
@@ -46,23 +46,23 @@ FORMS: Final[dict[Intent, str]] = {
     "BRAINSTORM": "Give three to five different ideas as a numbered list, each in two or three sentences, with the "
     "scene that it would touch. Lines that you make up stand without quotation marks.",
 }
-"""How an answer is to be formed."""
+"""The form of an answer."""
 
 
 def by_keywords(question: str) -> Intent | None:
-    """What the question's own words say that is wanted; None where they say nothing."""
+    """The intent that the question's own words express; None for none."""
     words = fold(question)
     return next((intent for intent, pattern in _FOUND.items() if pattern.search(words)), None)
 
 
 def scene_named(question: str) -> str:
-    """The first scene that the question names ("scene 12", "cena 12A"), as it is called there; "" for none."""
+    """The first scene that the question names ("scene 12", "cena 12A"), as named there; "" for none."""
     match = _SCENE.search(fold(question))
     return re.sub(r"[.,]", "", match[1]) if match else ""
 
 
 def with_tools(question: str, intent: Intent, *, focus: bool, choice: str = "auto") -> bool:
-    """Whether tools look things up. `choice` "on" or "off" decides; `focus`: the question is about one scene."""
+    """Whether tools are used. `choice` "on" or "off" decides; `focus`: the question is about one scene."""
     if choice in ("on", "off"):
         return choice == "on"
     if _ANALYTICAL.search(fold(question)):
@@ -74,9 +74,9 @@ def with_tools(question: str, intent: Intent, *, focus: bool, choice: str = "aut
 class Snapshot:
     """What the run of one question decides first, so that a replay decides the same.
 
-    `intent` is "" where a small model has to tell it; `scene` is the number of the scene that is meant, 0 for none.
-    `answerer` is the model that answers, None where there is none; `reads`: a model answers, not code. `history` is
-    empty where a new topic begins. `ideas` are stored with the script already: others are wanted.
+    `intent` is "" if a small model must decide it; `scene` is the number of the scene in question, 0 for none.
+    `answerer` is the model that answers, None without one; `reads`: a model answers, not code. `history` is empty if a
+    new topic begins. `ideas` are already stored with the script: others are wanted.
     """
 
     question: str

@@ -1,4 +1,4 @@
-"""Checks what an answer quotes: words that do not stand in the script lose their quotation marks. Pure."""
+"""Checks an answer's quotations: words that are not in the script lose their quotation marks. Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class Quotations:
         self._words = Verbatim("\n".join([*opening, *(scene.text for scene in script.scenes)]))
 
     def checked(self, answer: str, word: str) -> str:
-        """The answer; each quotation that does not stand in the script up to spacing, case and typography without its
-        marks, and with `word` behind it."""
+        """The answer without quotation marks around words that are not in the script, ignoring spacing, case and
+        typography; `word` is added after them.
+        """
 
         def judged(match: re.Match[str]) -> str:
             quoted = next(filter(None, match.groups()))
@@ -34,8 +35,9 @@ class Quotations:
 
 
 class QuotationGate:
-    """The same while an answer comes: what stands in an unfinished quotation is held back. `unfound` counts those that
-    lost their marks."""
+    """The same for a streaming answer: an unfinished quotation is held back. `unfound` counts quotations that lost
+    their marks.
+    """
 
     def __init__(self, quotations: Quotations, word: str) -> None:
         self._quotations = quotations
@@ -44,7 +46,7 @@ class QuotationGate:
         self.unfound = 0
 
     def feed(self, piece: str) -> str:
-        """What may be shown by now."""
+        """The text that may be shown now."""
         text = self._pending + piece
         at, end = text.rfind("\n") + 1, len(text)
         while (opened := _OPENS.search(text, at)) is not None:
@@ -53,13 +55,13 @@ class QuotationGate:
             elif _UNFINISHED.match(text, opened.start()):
                 end = opened.start()
                 break
-            else:  # a mark that nothing can follow any more which would make it a quotation
+            else:  # a mark that can no longer begin a quotation
                 at = opened.end()
         self._pending = text[end:]
         return self._checked(text[:end])
 
     def finish(self) -> str:
-        """What was held back."""
+        """The text that was held back."""
         text, self._pending = self._pending, ""
         return self._checked(text)
 

@@ -1,4 +1,4 @@
-"""What a script's pages say in figures, without a model. Pure; knows no words for people."""
+"""Computes a script's figures from its pages, without a model. Pure; contains no words for people."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Eighths of a page by INT and EXT, by the time of day and by place, the longest first; who speaks, by scenes.
+    """Eighths of a page by INT and EXT, by the time of day and by place, the longest first; speakers, by number of
+    scenes.
 
-    `together[i][j]`: scenes in which `presences[i]` and `presences[j]` both speak; `dialogue`: the share of dialogue in
-    the words of dialogue and action, 0 to 1.
+    `together[i][j]`: in how many scenes both `presences[i]` and `presences[j]` speak; `dialogue`: the share of dialogue
+    in the words of dialogue and action, 0 to 1.
     """
 
     settings: tuple[tuple[str, int], ...]
@@ -35,7 +36,7 @@ class Report:
     dialogue: float
 
     def pairs(self) -> Iterator[tuple[int, str, str]]:
-        """In how many scenes two speak, and their names; nobody who never meets."""
+        """For each pair of speakers who share scenes: the number of scenes, and their names."""
         names = [presence.name for presence in self.presences]
         for row, column in combinations(range(len(self.together)), 2):
             if count := self.together[row][column]:
@@ -43,7 +44,7 @@ class Report:
 
 
 MOST_TOGETHER = 12
-"""Characters in the matrix: those who speak in most scenes."""
+"""How many characters are in the matrix: those who speak in the most scenes."""
 
 
 def report(script: Script) -> Report:
@@ -79,7 +80,7 @@ def report(script: Script) -> Report:
 
 
 def figures(script: Script) -> dict[str, Any]:
-    """The scenes and their sums, as JSON has them. `counted` stands where a length is measured, not the file's."""
+    """The scenes and their sums, for JSON. `counted` marks a length that was measured instead of read from the file."""
     return {
         "title": script.title,
         "scenes": [_scene(scene) for scene in script.scenes],

@@ -1,6 +1,6 @@
-"""`script report`: a script's figures as tables, and as pictures with the words for who cannot see them.
+"""`script report`: a script's figures as tables, and as pictures with alternative texts.
 
-Blocking, for the pictures are drawn here: to be called in a thread.
+Blocking, since it draws the pictures: call it in a thread.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from bot.works.script.model import Script
 
 ROWS: Final = 12
-"""Rows of each table."""
+"""The maximum number of rows in each table."""
 NAMED: Final = 5
-"""Characters, and pairs of them, that a picture's alternative text names."""
+"""How many characters, and pairs of them, a picture's alternative text names."""
 
 
 def reported(script: Script, character: str, say: Words) -> list[Event]:
-    """Tables, then pictures; of one character alone where one is named. Raises UserError where nobody is called so."""
+    """Tables, then pictures; only of one character if one is named. Raises UserError for an unknown name."""
     figures = report(script)
     if character.strip():
         return _character_report(script, _presence_of(figures, character), say)

@@ -1,4 +1,4 @@
-"""A script's scenes by their words: which of them a query means most. Pure; blocking for long scripts."""
+"""Searches a script's scenes by their words. Pure; blocking for long scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _K1, _B = 0.9, 0.4
 """BM25's parameters for short texts (Anserini's defaults for passages)."""
 _SAMPLE: Final = 20_000
-"""Characters from which the language is detected."""
+"""How many characters are read to detect the language."""
 
 
 class SceneSearch:
@@ -40,11 +40,11 @@ class SceneSearch:
                 self._holding[term].append((at, count))
 
     def terms(self, text: str) -> list[str]:
-        """The words of a text that say what it is about, as they are compared."""
+        """The content words of a text, normalised for comparison."""
         return content_terms(text, self.language)
 
     def rarity(self, term: str) -> float:
-        """How much a term says: more, the fewer scenes hold it (Robertson and Spärck Jones, as Lucene has it)."""
+        """The weight of a term: the fewer scenes contain it, the larger (Robertson and Spärck Jones, as in Lucene)."""
         holding = len(self._holding.get(term, ()))
         return math.log(1 + (len(self._scenes) - holding + 0.5) / (holding + 0.5))
 
@@ -55,8 +55,9 @@ class SceneSearch:
         allowed: Callable[[Scene], bool] = lambda scene: True,
         cosines: Floats | None = None,
     ) -> list[tuple[float, Scene]]:
-        """The scenes that hold words of the query, the best first, each with its score. Where `cosines` are given (of
-        every scene; 0 does not vote), they are fused with the words as for the library's passages."""
+        """The scenes that contain words of the query, the best first, each with its score. `cosines` (one for every
+        scene; 0 does not count), if given, are fused with the words as for the library's passages.
+        """
         mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
         scores: defaultdict[int, float] = defaultdict(float)
         for term in dict.fromkeys(self.terms(query)):
@@ -83,7 +84,7 @@ class SceneSearch:
         return defaultdict(float, {at: float(both[at]) for at in voted})
 
     def coverage(self, query: str) -> float:
-        """The largest share (0 to 1) of the query's words that one scene holds; rare words count more."""
+        """The largest share (0 to 1) of the query's words that one scene contains; rare words count more."""
         held, whole = defaultdict[int, float](float), 0.0
         for term in dict.fromkeys(self.terms(query)):
             rarity = self.rarity(term)
@@ -97,10 +98,12 @@ class SceneSearch:
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
     def window(self, text: str, query_terms: Iterable[str], chars: int) -> str:
-        """So many characters of the text, whole lines where they are short: the part that holds most of the terms."""
+        """The part of the text with most of the terms, of about `chars` characters, in whole lines if they are
+        short.
+        """
         if len(text) <= chars:
             return text
-        # Of a line that is longer than half of it, parts.
+        # A line longer than half of the part is split.
         part = max(1, chars // 4)
         parts = re.compile(rf"(?s).{{1,{part}}}(?:\s+|\Z)|.{{{part}}}")
         lines = [

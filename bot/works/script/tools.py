@@ -1,6 +1,7 @@
-"""What a model, or code in its place, may look up in a script. A `scene_number` is a scene's place, from 1.
+"""The tools with which a model, or code in its place, looks things up in a script. A `scene_number` is a scene's
+position, from 1.
 
-Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
+Plain functions; `bot.llm.tools` decides who calls them, and how often.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
     from bot.works.script.scene_search import Floats, SceneSearch
 
 SCENE_CHARS: Final = 12_000
-"""Characters of a scene that a model reads; it is told that the rest is left out."""
+"""The maximum length of a scene that a model reads; a note says that the rest is left out."""
 SCENES: Final = 10
-"""Scenes that one call may ask for."""
+"""The maximum number of scenes in one call."""
 NEIGHBOURS: Final = 5
 RESULTS, MOST_RESULTS = 5, 20
 RARE_WORDS: Final = 8
-"""Rare words of a scene, by which scenes like it are looked for."""
+"""How many rare words of a scene are used to find similar scenes."""
 LISTED: Final = 80
-"""Scenes of one list."""
+"""The maximum number of scenes in one list."""
 PARTS: Final = 4
-"""A script's quarters: the first is about its first act, the last its third."""
+"""A script is divided into quarters: the first is about its first act, the last its third."""
 
 _NUMBER: Final = {"type": "integer", "minimum": 1, "description": "The scene's place in the script, from 1."}
 _NUMBERS: Final = {"type": "array", "items": _NUMBER, "minItems": 1, "maxItems": SCENES}
@@ -41,7 +42,7 @@ _NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
 
 
 class ScriptTools:
-    """The tools over one script."""
+    """The tools for one script."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class ScriptTools:
         analysis: Analysis,
         like: Callable[[str], Awaitable[Floats | None]] | None = None,
     ) -> None:
-        """`like` says how like a query the scenes are, where there are vectors (`likeness`)."""
+        """`like` gives the closeness of the scenes to a query, if there are vectors (`likeness`)."""
         self._like = like
         self._analysis = analysis
         self._id = id
@@ -94,7 +95,7 @@ class ScriptTools:
         )
 
     async def get_character_scenes(self, character_name: str) -> ToolOutput:
-        """Where a character speaks or is named, and how their part runs over the script."""
+        """Where a character speaks or is mentioned, and how their part is distributed over the script."""
         name = self._named(character_name)
         if name is None:
             speakers = ", ".join(self._script.characters[:40])
@@ -116,7 +117,7 @@ class ScriptTools:
     async def search_script(
         self, query: str, filters: dict[str, str] | None = None, limit: int = RESULTS
     ) -> ToolOutput:
-        """The scenes that come nearest to a query, of those that the filters let through."""
+        """The scenes nearest to a query, among those that match the filters."""
         wanted_fields = {
             name: value.strip().upper() for name, value in (filters or {}).items() if value.strip()
         }
@@ -140,7 +141,7 @@ class ScriptTools:
         )
 
     async def analyze_pacing(self) -> ToolOutput:
-        """Lengths and shares of dialogue, over the script and by its quarters."""
+        """Lengths and shares of dialogue, for the whole script and for its quarters."""
         scenes = self._script.scenes
         lengths = [scene.eighths for scene in scenes]
         by_length = sorted(scenes, key=lambda scene: -scene.eighths)
@@ -163,8 +164,9 @@ class ScriptTools:
         return ToolOutput("\n".join(lines))
 
     async def get_plot_threads(self) -> ToolOutput:
-        """The plot's lines with their scenes, and the acts; else what the pages say: the writer's own sections and
-        synopses, and who keeps meeting whom."""
+        """The plot's threads with their scenes, and the acts; or else what the pages say: the writer's own sections and
+        synopses, and which characters often meet.
+        """
         outline = outlined(self._script)
         if (whole_script := self._analysis.whole) is not None and whole_script.threads:
             lines = (
@@ -188,7 +190,7 @@ class ScriptTools:
         return ToolOutput("\n".join(lines))
 
     async def get_scene_relationships(self, scene_number: int) -> ToolOutput:
-        """Which scenes a scene belongs with: by place, by who speaks, by rare words."""
+        """Related scenes: by place, by speakers, by rare words."""
         if (scene := self._scene(scene_number)) is None:
             return self._none([scene_number])
         others = [candidate for candidate in self._script.scenes if candidate is not scene]
@@ -224,7 +226,7 @@ class ScriptTools:
         return ToolOutput("\n".join(lines), (self._passage(scene, 1.0),))
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
-        """The tools as a model is offered them."""
+        """The tools in the form in which a model gets them."""
         filters = {
             "type": "object",
             "properties": {name: {"type": "string"} for name in ("character", "place", "setting", "time")},
@@ -301,7 +303,7 @@ class ScriptTools:
         )
 
     def _named(self, name: str) -> str | None:
-        """The character that a name means: exactly, else the only one with it in theirs."""
+        """The character that a name means: an exact match, or else the only one whose name contains it."""
         speaker_name, _ = speaker(name)
         characters = self._script.characters
         if speaker_name in characters:
@@ -334,13 +336,13 @@ class ScriptTools:
 
 
 def card(scene: Scene, page: int) -> str:
-    """A scene in a line, as far as its pages say it."""
+    """A scene in one line, as far as its pages tell."""
     cast = f"; {', '.join(scene.characters)}" if scene.characters else ""
     return f"Scene {scene.number} (p. {page}, {pages(scene.eighths)}): {scene.heading.text}{cast}"
 
 
 def outlined(script: Script) -> list[str]:
-    """The writer's own sections and synopses, each with the scene that it stands before or in."""
+    """The writer's own sections and synopses, each with the scene that follows or contains it."""
     lines = [
         f"before scene 1: {element.text}"
         for element in script.opening

@@ -1,4 +1,4 @@
-"""The verbs of the work "script". `intake` takes files in, `report_events` tells its figures, `answer` replies."""
+"""The verbs of the work "script". `intake` imports files, `report_events` reports figures, `answer` replies."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Verb: TypeAlias = "Callable[[Run], AsyncGenerator[Event, None]]"
 LISTED: Final = 60
-"""Scenes of a list in a message; a longer list comes as a file, too."""
+"""The maximum number of scenes in a message; a longer list comes as a file as well."""
 SHOWN_CHARS: Final = 6_000
-"""Characters of a scene's page in a message; a longer one comes as a file, too."""
+"""The maximum length of a scene's page in a message; a longer one comes as a file as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Scripts:
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
-        # Which one comes first and is kept: after a crash its name may mean none, or another one.
+        # The choice comes first and is stored: after a crash the name may mean no script, or another one.
         async def removable() -> tuple[str, str]:
             row = await self._catalogue.resolve(reader(request), request.text)
             if row.author_id != request.author.id and not (
@@ -103,7 +103,7 @@ class Scripts:
         yield Stage("share", "")
         yield Text(say(f"script.shared_{readers}", title=title))
 
-    # What follows reads anew after a crash: a step would be one more copy of what a script says.
+    # The rest is read again after a crash, since a step would be one more copy of the script's words.
 
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -198,9 +198,9 @@ class Scripts:
 
 
 def numbered(script: Script, typed: str) -> Scene:
-    """The scene of this number, from 1 ("12"); else the one that the script itself calls so ("12A").
+    """The scene with this number, from 1 ("12"), or else with this label ("12A").
 
-    Raises UserError where there is none, or where the script calls more than one so.
+    Raises UserError if there is none, or if several have the label.
     """
     label = typed.strip().strip("#. ").upper()
     last = len(script.scenes)
@@ -219,7 +219,7 @@ def numbered(script: Script, typed: str) -> Scene:
 
 
 def scene_title(scene: Scene, say: Words) -> str:
-    """ "Scene 13 · INT. HOUSE - DAY", with what the script calls it where that is another number."""
+    """A title such as "Scene 13 · INT. HOUSE - DAY", with the script's own number if that is different."""
     name = say("script.scene", number=scene.number)
     if scene.label != str(scene.number):
         name = say("script.scene_called", number=scene.number, label=scene.label)
@@ -227,7 +227,7 @@ def scene_title(scene: Scene, say: Words) -> str:
 
 
 def _analysed(analysis: Analysis, script: Script, say: Words) -> Iterator[str]:
-    """The analysis in Markdown, as far as it has come."""
+    """The analysis in Markdown, as far as it exists."""
     yield (
         say("script.looked_into", n=len(script.scenes) - _without(analysis, script), of=len(script.scenes))
         + "\n"

@@ -1,6 +1,6 @@
 """`sessions list|resume|rename|archive|delete`: a person's own conversations, found again by name.
 
-Knows no platform: whether a conversation goes on where it was or here depends on its place alone.
+Knows no platform: only the place of a conversation decides whether it continues there or here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from storage.sessions import SessionRow, Sessions
 
 SHOWN = 25
-"""Sessions in a list; the others are found by autocomplete."""
+"""The maximum number of sessions in a list; the others are found by autocomplete."""
 
 OFFERED = 5
-"""Sessions of a list that have a button to resume them."""
+"""How many sessions of a list have a button to resume them."""
 
 CONVERSATION_WORKS = tuple(row.work for row in TABLE if row.plain)
-"""The works whose requests are part of a conversation, also where they were not answered."""
+"""The works whose requests are part of a conversation, even if they were not answered."""
 
 LOCAL = "terminal"
-"""The platform whose threads are only names: there is no thread to open."""
+"""The platform whose threads are only names: no thread can be opened there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class SessionsWork:
-    """Looks only at what the asking person began, in their own space.
+    """Handles only sessions that the person has begun, in their own space.
 
-    `_forget` keeps nothing of runs but their ids, `_reword` keeps a request in other words (App's).
+    `_forget` deletes everything about runs except their ids, `_reword` stores a request in other words (App's).
     """
 
     _sessions: Sessions
@@ -119,14 +119,14 @@ class SessionsWork:
             yield Text(say("sessions.resumed", title=chosen.title))
         else:
             yield Text(say("sessions.resumed_private", title=chosen.title))
-        # Whoever could not be shown it where they asked finds it here.
+        # Anybody who could not see it in the other place finds it here.
         if last := await run.step("last", lambda: self._last(place.space, chosen.id), str):
             yield Text(f"\n\n{last}")
         elif chosen.state == "archived" and self._keep_days:
             yield Text(f"\n\n{say('sessions.words_gone', n=self._keep_days)}")
 
     async def _last(self, space: str, session: str) -> str:
-        """The last question of a session and its answer, as Markdown; "" of an empty one."""
+        """The last question of a session and its answer, as Markdown; "" for an empty session."""
         past = await self._sessions.last_exchanges(space, session, 1)
         return "".join(f"> {title_of(exchange.question)}\n\n{exchange.answer}" for exchange in past)
 
@@ -161,7 +161,7 @@ class SessionsWork:
         request, say = run.request, words(run.request.locale)
         space, person = request.place.space, request.author.id
 
-        # Neither step may keep a name: a conversation is called by what was asked first in it.
+        # Neither step may store a name: a conversation is named after its first question.
         async def target() -> str:
             return (await self._named(request, request.text)).id
 
@@ -187,7 +187,7 @@ class SessionsWork:
         """The session that the person means: by code or title, or the one that is active here. Raises UserError."""
         request = run.request
 
-        # Which one comes first and is kept: after a crash its name may mean no session, or another one.
+        # The choice comes first and is stored: after a crash the name may mean no session, or another one.
         async def choose() -> ChosenSession:
             say = words(request.locale)
             row = await self._named(request, name)
@@ -214,14 +214,14 @@ class SessionsWork:
 
 
 def called(row: SessionRow) -> str:
-    """A session as it is completed and may be typed: its title and its code, at most TITLE_CHARS."""
+    """A session's name for completion and typing: its title and its code, at most TITLE_CHARS."""
     room = TITLE_CHARS - len(row.alias) - 3
     title = row.title if len(row.title) <= room else row.title[: room - 1].rstrip() + "…"
     return f"{title} ({row.alias})".strip()
 
 
 def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
-    """The sessions that a code, a title, or both as `called` writes them, may mean."""
+    """The sessions that a code, a title, or both in the form of `called`, may mean."""
     typed = " ".join(name.split()).casefold()
     code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", typed)
     if code and (matches := [row for row in rows if row.alias == (code[1] or code[2])]):
@@ -230,7 +230,7 @@ def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
 
 
 def names(rows: Sequence[SessionRow], prefix: str) -> list[str]:
-    """Sessions to choose from: those whose title, a word of it, or code begins like `prefix`."""
+    """Sessions to choose from: those whose title, a word of it, or code begins with `prefix`."""
     typed = " ".join(prefix.split()).casefold()
 
     def fits(row: SessionRow) -> bool:
@@ -241,7 +241,7 @@ def names(rows: Sequence[SessionRow], prefix: str) -> list[str]:
 
 
 def _is_thread(place: Place) -> bool:
-    """Whether the place is a thread of its platform, which can be gone to."""
+    """Whether the place is a thread that can be opened on its platform."""
     return place.platform != LOCAL and place.thread != "" and not _is_private(place)
 
 
@@ -250,7 +250,7 @@ def _is_private(place: Place) -> bool:
 
 
 def _movable(place: Place) -> bool:
-    """Whether a conversation of this place goes on where its person is: not a thread's, nor a private one."""
+    """Whether a conversation of this place continues where its person is: not one in a thread, nor a private one."""
     return not _is_thread(place) and not _is_private(place)
 
 

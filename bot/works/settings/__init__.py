@@ -1,4 +1,6 @@
-"""What people, channels, categories and spaces set over the config; here also what no other kind of work reads."""
+"""What people, channels, categories and spaces set instead of the config; declares the settings that belong to no other
+work.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 OFFERED = 25
-"""Names or values that one autocomplete suggests: Discord's limit."""
+"""The maximum number of names or values in one autocomplete: Discord's limit."""
 
 RIGHT = Argument("right", "verbs.arg_right", completes="right")
 PERSON = Option("person", "verbs.option_whose_person", "person", most=NAME_CHARS)
@@ -124,7 +126,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _setting(resources: Resources, typed: Typed) -> list[str]:
-    """Names; after a name its values, each with the name before it."""
+    """Names of settings; after a name its values, each with the name before it."""
     from bot.commands import SETTINGS
 
     name, typing, value_prefix = typed.prefix.lstrip().partition(" ")
@@ -146,7 +148,7 @@ async def _right(resources: Resources, typed: Typed) -> list[str]:
 
 
 def _fits(value: str, value_prefix: str) -> bool:
-    """Whether the value, or the part of a zone's name behind a slash, begins so."""
+    """Whether the value, or the part of a zone's name after a slash, begins with this prefix."""
     prefix = "_".join(value_prefix.split()).casefold()
     return any(part.startswith(prefix) for part in (value.casefold(), *value.casefold().split("/")))
 
@@ -187,7 +189,7 @@ CHANNEL_SETTINGS: tuple[Setting, ...] = (
     of_channel(LISTENS, checks.one_of(LISTENS, LISTENING), THREADS, lambda resources: LISTENING),
     of_channel(UNANSWERED, checks.one_of(UNANSWERED, (TELL, SILENT)), TELL, lambda resources: (TELL, SILENT)),
 )
-"""What admins set for a channel, a category of channels, or everyone."""
+"""Settings that admins set for a channel, a category of channels, or everyone."""
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(

@@ -33,7 +33,7 @@ class AccessRules:
             yield Text(" " + say("access.others", what=key))
 
     async def _changed(self, request: Request) -> tuple[str, str, str]:
-        """What the rule is about, a remark, and what was done for whom."""
+        """The subject of the rule, a remark, and what was done for whom."""
         what = choice("access", request.text, RULED)
         whose, of, name = await whom(self._resources, request)
         say = words(request.locale)

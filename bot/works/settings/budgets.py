@@ -1,4 +1,4 @@
-"""`settings budget`: what people, groups, channels and the space may spend a day or a month."""
+"""`settings budget`: how much people, groups, channels and the space may spend in a day or a month."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BudgetTable:
         self._budgets = Budgets(resources.settings, resources.ledger)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Set a budget, end one with `off`, or show all of them."""
+        """Set a budget, remove one with `off`, or show all of them."""
         request, say = run.request, words(run.request.locale)
         shows = not request.text.strip()
         text = await run.step("budget", lambda: (self._table if shows else self._set)(request, say), str)
@@ -35,7 +35,7 @@ class BudgetTable:
         yield Text(text)
 
     async def used(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Tell admins that most of the space's budget is used."""
+        """Notify admins that most of the space's budget is used."""
         options, say = dict(run.request.options), words(run.request.locale)
         key = str(options.pop("key"))
         yield Stage("budget", say("budgets.title"))
@@ -79,7 +79,7 @@ class BudgetTable:
         return await Names(self._resources).channel(place, place.channel)
 
     async def _table(self, request: Request, say: Words) -> str:
-        """All of the budgets for an admin; for others those that hold for them."""
+        """For an admin all budgets; for others those that apply to them."""
         budgets = await self._budgets.all(request.place.space)
         if not request.author.admin:
             budgets = [budget for budget in budgets if _concerns(budget, request)]

@@ -1,4 +1,4 @@
-"""`settings channels`: what each channel may do and how, in one table, with a button for each setting."""
+"""`settings channels`: the permissions and settings of each channel, in one table, with a button for each setting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_CHANNELS = tuple(
 SHOWN = (*OF_CHANNELS, LANGUAGE, *(MODEL + role for role in ROLES))
 """The settings of the table, in its order."""
 ROWS = 60
-"""Rows of the table, at most: the rest is counted."""
+"""The maximum number of rows in the table: the rest is counted."""
 CELL_CHARS = 60
 
 
@@ -39,7 +39,7 @@ class ChannelTable:
         self._names = Names(resources)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What holds in this channel, what others have set, and buttons that change this channel's settings."""
+        """Show this channel's settings, what others have set, and buttons that change this channel's settings."""
         request, say = run.request, words(run.request.locale)
         here = await run.step("here", lambda: self._here(request, say), str)
         elsewhere = await run.step("elsewhere", lambda: self._elsewhere(request, say), str)
@@ -91,13 +91,13 @@ class ChannelTable:
         return "\n".join(lines)
 
     async def _name(self, place: Place, row: SettingRow, say: Words) -> str:
-        """What people call a channel or a category; its id where the platform does not tell."""
+        """The name of a channel or a category for people; its id if the platform does not give one."""
         if not row.of:
             return say("settings.for_space")
         return code(await self._names.channel(place, row.of) or row.of)
 
     async def _values(self, request: Request) -> dict[str, str]:
-        """What the windows of the buttons begin with: what holds in the channel."""
+        """The initial values of the buttons' windows: those that apply in the channel."""
         values = dict[str, str]()
         for name in OF_CHANNELS:
             rows = await self._settings.nearest(request.place, "", name)

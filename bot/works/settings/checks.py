@@ -1,4 +1,4 @@
-"""What somebody has typed, as a value that is kept; else a sentence that says what is possible."""
+"""Checks typed values: returns the value to store, or raises an error that says what is possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 CHAIN = 5
-"""Models of a role's chain, at most."""
+"""The maximum number of models in a role's chain."""
 
 LANGUAGES = {
     "english": "en",
@@ -29,13 +29,13 @@ LANGUAGES = {
 }
 """Locales by the names of their languages."""
 INSTRUCTION_CHARS = 600
-"""Of a channel's instruction, which is part of each prompt there."""
+"""The maximum length of a channel's instruction, which is part of each prompt there."""
 ZONES = 3
-"""Suggestions for a misspelt time zone."""
+"""How many names are suggested for a misspelt time zone."""
 
 
 def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
-    """One of the choices, in whatever case; the beginning of only one will do."""
+    """One of the choices, ignoring case; an unambiguous beginning is enough."""
     typed = typed_value.strip().casefold()
     candidates = [option for option in choices if option.casefold().startswith(typed)]
     exact = [option for option in candidates if option.casefold() == typed] or candidates
@@ -50,7 +50,7 @@ def language(resources: Resources, typed_value: str) -> str:
 
 
 def zone(resources: Resources, typed_value: str) -> str:
-    """A time zone's name as the IANA writes it; the city alone will do where only one is called so."""
+    """A time zone's IANA name; the city alone is enough if it is unambiguous."""
     typed = _plain(typed_value)
     zones_by_name = zones()
     if typed in zones_by_name:
@@ -59,7 +59,7 @@ def zone(resources: Resources, typed_value: str) -> str:
     if len(cities) == 1:
         return cities[0]
     from difflib import (
-        get_close_matches,  # a dozen milliseconds, which every command of the command line would wait
+        get_close_matches,  # imported late: it takes a dozen milliseconds, which every command would spend
     )
 
     nearest = get_close_matches(typed, zones_by_name, ZONES, 0.6)
@@ -72,7 +72,7 @@ def zone(resources: Resources, typed_value: str) -> str:
 
 
 def free_chat(resources: Resources, typed_value: str) -> str:
-    """Whether plain text in the bot's threads is for it."""
+    """Whether the bot answers plain text in its threads."""
     value = choice(FREE_CHAT, typed_value, (ON, OFF))
     if value == ON and not resources.config.discord.free_chat:
         raise UserError("settings.free_chat_intent")
@@ -80,7 +80,7 @@ def free_chat(resources: Resources, typed_value: str) -> str:
 
 
 def models(resources: Resources, typed_value: str) -> str:
-    """A role's models, as bot.config.model_spec writes them."""
+    """A role's models, in the notation of bot.config.model_spec."""
     config, chosen = resources.config, model_spec.parse_list(typed_value)
     if not chosen:
         raise UserError("settings.no_model")
@@ -97,9 +97,7 @@ def models(resources: Resources, typed_value: str) -> str:
 
 
 def own_models(resources: Resources, typed_value: str) -> str:
-    """A role's models for one person: only models that the config names, asked at no more cost than the config asks
-    them.
-    """
+    """A role's models for one person: only models from the config, at no higher cost than there."""
     config, value = resources.config, models(resources, typed_value)
     for spec in model_spec.parse_list(value):
         if spec.model not in choosable(config):
@@ -110,7 +108,7 @@ def own_models(resources: Resources, typed_value: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """As a zone's name is written: "São Paulo" is sao_paulo."""
+    """The text in the notation of a zone's name: "São Paulo" is sao_paulo."""
     letters = unicodedata.normalize("NFKD", text.strip())
     return "_".join(
         "".join(letter for letter in letters if not unicodedata.combining(letter)).split()
@@ -118,7 +116,7 @@ def _plain(text: str) -> str:
 
 
 def works(resources: Resources, typed_value: str) -> str:
-    """The works that may run in a channel: "all", those named, or all but those named with a minus."""
+    """The works that may run in a channel: "all", those that are named, or all except those with a minus."""
     from bot.channel_rules import ALL, EXCEPT, GOVERNED
 
     typed = typed_value.replace(",", " ").split()
@@ -135,14 +133,14 @@ def works(resources: Resources, typed_value: str) -> str:
 
 
 def default_work(resources: Resources, typed_value: str) -> str:
-    """The work that answers plain words."""
+    """The work that answers plain text."""
     from bot.channel_rules import PLAIN
 
     return choice("default_work", typed_value, PLAIN)
 
 
 def one_of(name: str, choices: Sequence[str]) -> Callable[[Resources, str], str]:
-    """A check for one of these."""
+    """A check that accepts one of these choices."""
     return lambda resources, typed_value: choice(name, typed_value, choices)
 
 

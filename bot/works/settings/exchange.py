@@ -1,6 +1,6 @@
 """`settings export` and `settings import`: a space's settings, rules, budgets and house rules as one file.
 
-An import changes what the file names and leaves everything else. It shows first what would change.
+An import changes only what the file names. It first shows what would change.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ FILE: Final = "sutradhar-settings.toml"
 KINDS: Final = (".toml",)
 FILE_BYTES: Final = 500_000
 FAULTS: Final = 20
-"""The most mistakes of a file that are named."""
+"""The maximum number of errors in a file that are listed."""
 ROWS: Final = 60
-"""Rows of the table of changes, at most: the rest is counted."""
+"""The maximum number of rows in the table of changes: the rest is counted."""
 CELL_CHARS: Final = 60
 OFFER: Final = "import"
 """The kind of the storage's offers that hold a file until somebody presses the button."""
@@ -49,8 +49,9 @@ HOUSE: Final = "house_rules"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an import would do: `faults` are sentences on what is wrong, and then it does nothing. `skipped` names what
-    does not exist in the space; `changes` are the cells of a table; `same` counts the values that hold already."""
+    """The effect of an import: `faults` are sentences about errors, with which it does nothing. `skipped` names what
+    does not exist in the space; `changes` are the cells of a table; `same` counts values that are already set.
+    """
 
     faults: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -65,7 +66,7 @@ class Exchange:
         self._names = Names(resources)
 
     async def give(self, run: Run) -> AsyncGenerator[Event, None]:
-        """`settings export`."""
+        """Carry out `settings export`."""
         request, say = run.request, words(run.request.locale)
         place = request.place
         rows, configured = await self._rows(place.space), self._settings.configured.get(place.space, ())
@@ -88,7 +89,7 @@ class Exchange:
         yield Attachment(FILE, "application/toml", ("\n\n".join(filter(None, parts)) + "\n").encode())
 
     async def take(self, run: Run) -> AsyncGenerator[Event, None]:
-        """`settings import`. Raises UserError where there is no file that can be read."""
+        """Carry out `settings import`. Raises UserError if there is no readable file."""
         request, say = run.request, words(run.request.locale)
         text = await self._text(run)
         plan = await run.step("plan", lambda: self._plan(request, text, say), Plan)
@@ -113,7 +114,7 @@ class Exchange:
             offers = self._resources.records.offers
             await offers.keep(request.place.space, run.id, OFFER, [text], author_id=request.author.id)
             yield Text("\n\n".join(filter(None, parts)))
-            # Where paths are named, people type the line themselves.
+            # On a platform with paths, people type the line themselves.
             named = " ".join(map(escaped, named_paths(request)))
             line = f"/settings import {named} --yes" if named else "/settings import --yes"
             apply = Choice(say("exchange.apply"), line)
@@ -122,7 +123,7 @@ class Exchange:
             )
 
     async def _text(self, run: Run) -> str:
-        """The file's text; for a press that of the run that offered it."""
+        """The file's text; for a press, that of the run that offered it."""
         request = run.request
         typed = [File(PurePath(path).name, path, 0) for path in named_paths(request)]
         files = [*request.files, *typed]
@@ -141,7 +142,7 @@ class Exchange:
         return await asyncio.to_thread(decode, brought[0].name, data)
 
     async def _rows(self, space: str) -> list[SettingRow]:
-        """All that is shared in the space."""
+        """Everything that is shared in the space."""
         return [row for row in await self._settings.store.beginning(space, "") if row.scope in SHARED]
 
     async def _plan(self, request: Request, text: str, say: Words) -> Plan:
@@ -170,10 +171,10 @@ class Exchange:
         return Plan(skipped=skipped, changes=changes, same=same)
 
     async def _existing(self, place: Place, entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """The entries about what the space has, and the others."""
+        """The entries about people, channels and groups that exist in the space, and the others."""
         platform = self._resources.platforms.get(place.platform)
         knows = platform.knows if platform is not None else None
-        if knows is None:  # people there are called by what they are called
+        if knows is None:  # a platform whose ids are names
             return list(entries), []
         ids = {(str(entry.kind), entry.id) for entry in entries if entry.kind}
         missing = {(kind, id) for kind, id in sorted(ids) if not await knows(place, kind, id)}
@@ -183,7 +184,7 @@ class Exchange:
         )
 
     async def _where(self, place: Place, entry: Entry, say: Words) -> tuple[str, str]:
-        """Whose a value is, and what it is, in a table."""
+        """The owner of a value, and its name, for a table."""
         row, name = entry.row(place.space), code(entry.called or entry.id)
         if (rule := rule_of(row)) is not None:
             return called(rule.whose, name, say), code(f"access {rule.what}")
@@ -214,7 +215,7 @@ def _house(rows: Sequence[SettingRow]) -> list[SettingRow]:
 
 
 def _read(resources: Resources, platform: str, text: str) -> tuple[list[Entry], list[Fault]]:
-    """The values of the file, and everything that is wrong with it. Raises UserError where it is no TOML."""
+    """The values of the file, and all of its errors. Raises UserError if it is not TOML."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -241,7 +242,7 @@ def _house_rule(number: str, rule: object) -> Entry:
 
 
 def _too_many(rows: Sequence[SettingRow], entries: Sequence[Entry]) -> list[Fault]:
-    """Where the space would have more rules or budgets than it can."""
+    """Errors if the space would have more rules or budgets than allowed."""
     faults = []
     for prefix, table, most in (
         (ACCESS, space_file.ACCESS, access.MOST),

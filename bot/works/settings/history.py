@@ -1,4 +1,4 @@
-"""`settings history`: who changed what is shared in a space, and when."""
+"""`settings history`: who changed the shared values of a space, and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from storage.settings import SettingChange
 
 SHOWN = 40
-"""The newest changes that are shown."""
+"""How many changes are shown: the newest."""
 CELL_CHARS = 60
 
 
@@ -25,7 +25,7 @@ class History:
         self._names = Names(resources)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The newest changes, in a table."""
+        """Show the newest changes, in a table."""
         request, say = run.request, words(run.request.locale)
         text = await run.step("history", lambda: self._table(request, say), str)
         yield Stage("history", say("history.title"))

@@ -1,4 +1,4 @@
-"""The person or the group that a rule or a budget is for, as somebody has chosen or typed it."""
+"""The person or the group that a rule or a budget is for, as chosen or typed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME_CHARS = 100
 
 
 async def whom(resources: Resources, request: Request) -> tuple[Whose, str, str]:
-    """Whose it is, the id and the name; everyone's where the request names nobody. Raises UserError."""
+    """The kind, the id and the name; everyone's if the request names nobody. Raises UserError."""
     named = [(kind, str(value)) for kind in ("person", "group") if (value := request.options.get(kind))]
     if len(named) > 1:
         raise UserError("access.one")
@@ -28,7 +28,7 @@ async def whom(resources: Resources, request: Request) -> tuple[Whose, str, str]
     id, name = mention.chosen(typed)
     if not id and find is not None:
         id, name = await find(request.place, kind, name.strip()) or ("", name)
-    elif not id and kind == "person":  # where people are called by their ids
+    elif not id and kind == "person":  # a platform without a search: the id is typed
         id = name
     if not id:
         raise UserError(f"access.no_{kind}", name=name[:NAME_CHARS])

@@ -1,6 +1,7 @@
-"""What holds for the person who asks, who has set it where, and another value; and the other verbs of settings.
+"""Shows the settings that apply to the person who asks, with their origin, and changes them; also the other verbs of
+settings.
 
-Knows no setting: what may be set is declared by the kinds of work.
+Knows no single setting: the kinds of work declare them.
 """
 
 from __future__ import annotations
@@ -36,20 +37,21 @@ SCOPES: Final[Mapping[str, Scope]] = {
     "category": "category",
     "everyone": "space",
 }
-"""What people call them."""
+"""People's words for them."""
 CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
 DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("person", "space")
-"""Whom a setting is for by default: the person who sets it; everybody where it cannot be one person's."""
+"""The default scopes of a setting: the person who sets it, or everybody if it cannot be set for one person."""
 CELL_CHARS = 60
-"""Characters of a value in a table; `show NAME` shows all of it."""
+"""The maximum length of a value in a table; `show NAME` shows all of it."""
 POSSIBLE = 12
-"""More values than these are not told one by one."""
+"""The maximum number of possible values that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValue:
-    """What holds for somebody: the value as people write it; its scope, or "config" or "app" where it is set nowhere;
-    and the locale in which they are spoken to."""
+    """What applies to somebody: the value as people write it; its scope, or "config" or "app" if it is set nowhere; and
+    the locale of the text.
+    """
 
     value: str
     scope: str
@@ -58,7 +60,7 @@ class EffectiveValue:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Whoever a table is for. `names` are those of the people in it, as far as they have been looked up."""
+    """The person a table is for. `names` are the names of the people in it, as far as they were looked up."""
 
     request: Request
     say: Words
@@ -148,17 +150,17 @@ class SettingsWork:
         return EffectiveValue(setting.shown(row.value), row.scope, locale)
 
     def _unset(self, request: Request, setting: Setting) -> tuple[str, str]:
-        """What holds where nobody has set anything, and by whom."""
+        """The value that applies if nobody has set one, and its origin."""
         if setting.name == TIMEZONE and request.author.zone:
             return request.author.zone, "app"
         return ("", "app") if setting.default is None else (setting.default(self._resources), "config")
 
     async def _rows(self, request: Request, setting: Setting) -> list[SettingRow]:
-        """The nearest first."""
+        """The stored values, the nearest first."""
         return await self._settings.nearest(request.place, request.author.id, setting.name)
 
     def _valid(self, setting: Setting, row: SettingRow) -> bool:
-        """Whether it might still be set: the config may let spaces choose less than it did."""
+        """Whether the value could still be set: the config may allow less than before."""
         try:
             setting.checked(self._resources, setting.shown(row.value), row.scope)
         except (UserError, ValueError):
@@ -212,7 +214,7 @@ class SettingsWork:
         return "\n".join([say(setting.summary), "", *lines, "", " ".join(notes)])
 
     async def _by(self, row: SettingRow, reader: _Reader) -> str:
-        """Who set it, unless it is their own, and when."""
+        """Who set it, unless it is the person's own setting, and when."""
         when = f"{row.updated_at.astimezone(reader.zone):%Y-%m-%d %H:%M}"
         if row.scope == "person":
             return when
@@ -224,7 +226,7 @@ class SettingsWork:
 
 
 def _there(request: Request) -> list[Setting]:
-    """Those that mean something on the request's platform; what anybody can set for themselves comes first."""
+    """The settings that exist on the request's platform; those that anybody can set for themselves come first."""
     platform = request.place.platform
     offered = [
         setting for setting in SETTINGS.values() if not setting.platforms or platform in setting.platforms
@@ -263,7 +265,7 @@ def _meant(request: Request, name: str) -> Setting:
 
 
 def _scope(request: Request, setting: Setting) -> Scope:
-    """Whom it is for, if this person may set it for them. Raises UserError."""
+    """The scope of the setting, if this person may set it there. Raises UserError."""
     typed_scope = request.options.get("for")
     default = next((name for name in DEFAULT_SCOPES if name in setting.scopes), setting.scopes[0])
     scope = SCOPES[str(typed_scope)] if typed_scope else default

@@ -1,4 +1,4 @@
-"""What is heard: whether scenes and verdicts are narrated, by which voices, how fast, and whether all of that works."""
+"""Voice settings: whether scenes and verdicts are narrated, by which voices and how fast, and whether it works."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def _state(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _work(resources: Resources, typed: Typed) -> list[str]:
-    from bot.commands import KINDS  # which imports this folder
+    from bot.commands import KINDS  # bot.commands imports this folder
 
     return [name for name in KINDS if name.startswith(typed.prefix.strip().casefold())]
 
@@ -159,8 +159,8 @@ async def _voices(resources: Resources, typed: Typed) -> list[str]:
 
 
 async def _speaker(resources: Resources, typed: Typed) -> list[str]:
-    """The narrator and the chair, and the characters of the story that is played there."""
-    from bot.commands import KINDS  # which imports this folder
+    """The narrator and the chair, and the characters of the story that is played in this place."""
+    from bot.commands import KINDS  # bot.commands imports this folder
 
     prefix = typed.prefix.strip().casefold()
     return [

@@ -1,4 +1,4 @@
-"""What may be set as a voice, a speed, or as narrated; and whether the configured voices are there."""
+"""Checks values for voices, speeds and narration, and whether the configured voices are available."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 MOST_VOICES = 5
 FOR_CHANNELS = {"opuslib_next": "opuslib-next-bundled", "davey": "davey", "nacl": "PyNaCl"}
-"""What Discord's voice channels need, and the packages that bring it: libopus, and two encryptions, from end to end and
-on the way to the voice server."""
+"""The packages for Discord's voice channels: libopus, and two kinds of encryption, end to end and on the way to the
+voice server.
+"""
 _ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
 _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
@@ -57,7 +58,7 @@ def voices(resources: Resources, text: str, *, admin: bool) -> str:
 
 
 def offered(resources: Resources, prefix: str) -> list[str]:
-    """The voices that are there, for the last place of the list that is typed, each with the list before it."""
+    """The available voices, as completions of the last place in a typed list, each with the list before it."""
     before, blank, typed = prefix.rpartition(" ")
     speech, typed = resources.speech, typed.casefold()
     engines = [(name, engine) for name in speech.names if (engine := speech.engine(name)) is not None]
@@ -71,7 +72,7 @@ def offered(resources: Resources, prefix: str) -> list[str]:
 
 
 def speed(text: str) -> str:
-    """As it is kept. Raises UserError."""
+    """The speed as it is stored. Raises UserError."""
     try:
         value = float(text.strip().replace(",", ".").rstrip("x×"))
     except ValueError:
@@ -82,7 +83,7 @@ def speed(text: str) -> str:
 
 
 def on_or_off(text: str) -> str:
-    """As it is kept. Raises UserError."""
+    """The value as it is stored. Raises UserError."""
     value = text.strip().casefold()
     if value not in _ON | _OFF:
         raise UserError("voice.on_or_off", value=text[:40])
@@ -90,14 +91,16 @@ def on_or_off(text: str) -> str:
 
 
 def examined(config: Config, say: Words) -> Iterator[Check]:
-    """For the doctor: each of the configured voices, and why it is not there; what voice channels need. Starts none."""
+    """For the doctor: each of the configured voices, with the reason if it is missing, and the requirements of voice
+    channels. Starts none of them.
+    """
     speech = Speech(config)
     for voice in parse_list(config.speech.voices):
         engine = speech.engine(voice.engine)
         if engine is None:
             yield Check(False, say("voice.doctor_unknown", voice=str(voice)))
         elif reason := engine.absent():
-            # The default ones are a wish, not an order: the program may not be there.
+            # The default voices are optional: the program may not be installed.
             yield Check(
                 (None if config.speech == type(config.speech)() else False),
                 say("voice.doctor_absent", voice=str(voice), reason=reason),
@@ -113,7 +116,7 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
 
 
 def ears(config: Config, say: Words) -> Iterator[Check]:
-    """For the doctor: what listens to recordings, and what is missing for it. Starts nothing; reads model files."""
+    """For the doctor: the transcriber of recordings, and what it lacks. Starts nothing; reads model files."""
     local, services = Ears(config), ", ".join(config.roles.transcriber)
     if not local:
         heard = (

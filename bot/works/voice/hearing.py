@@ -1,6 +1,6 @@
-"""A spoken turn: a recording becomes text, is shown to whoever spoke, and is played once they say so.
+"""A spoken turn: transcribes a recording, shows the text to the speaker, and plays it once they confirm.
 
-Playing it is a request of its own, as if it had been typed: see `spoken`.
+Playing it is a separate request, as if it had been typed: see `spoken`.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from bot.speech.listening.ears import Tell
 
 HEARD: Final = "heard"
-"""The stage that shows the words, and the kind of the storage's offers by which they are kept."""
+"""The stage that shows the words, and the kind of the storage's offers that hold them."""
 MOST_CHARS: Final = 3_900
 """The longest text that can be changed in a window: Discord's and the storage's limit of a field is 4,000."""
 LOOKS_S: Final = (0.5, 1.0, 2.0)
-"""Seconds before each look for the platform's own transcript."""
+"""Seconds before each check for the platform's own transcript."""
 MORE_LOOKS_S: Final = (3.0, 5.0, 8.0, 10.0)
-"""Seconds before the next looks, where there is no model to transcribe."""
+"""Seconds before the further checks, if there is no model to transcribe."""
 PLAY, CHANGE, LEAVE = range(3)
-"""The ways, by their numbers."""
+"""The choices, by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Hearing:
             yield Status(say("voice.listening"))
             transcript = await run.step("transcript", lambda: self._transcript(request, clip), Transcript)
             text, part = transcript.text, transcript.part
-        # All of the words are better than the first of them.
+        # All of the words are better than only the first of them.
         if not text or (part and self._transcriber.listens):
             part = False
             if not self._transcriber.listens:
@@ -113,7 +113,7 @@ class Hearing:
         yield ways(text, request.author.id, say)
 
     async def _transcript(self, request: Request, clip: str) -> Transcript:
-        """What the platform makes of its own clip, by its id; nothing where that takes too long."""
+        """The platform's own transcript of its clip, by the clip's id; none if that takes too long."""
         read = self._resources.platforms[request.place.platform].read_transcript
         assert read is not None, "only a platform that reads transcripts sends a clip"
         for pause in LOOKS_S if self._transcriber.listens else (*LOOKS_S, *MORE_LOOKS_S):
@@ -137,9 +137,9 @@ class Hearing:
         return RecordedWords(text, recording.seconds)
 
     async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The message with the words, after one of the ways was chosen."""
+        """The message with the words, after one of the choices was made."""
         request, say = run.request, words(run.request.locale)
-        await self._runs.ended(request.answers)  # one that a crash cut off would show its buttons again
+        await self._runs.ended(request.answers)  # a run that a crash interrupted would show its buttons again
         way, offered = request.options.get("way"), ways(request.text, request.author.id, say)
         way = min(way, len(offered.choices) - 1) if isinstance(way, int) else PLAY
         contents = (Text(quoted(request.text)), replace(offered, taken=way))
@@ -148,7 +148,7 @@ class Hearing:
 
 
 def ways(text: str, speaker: str, say: Words) -> Choices:
-    """The choices under the words, for the speaker only."""
+    """The choices under the words, only for the speaker."""
     ways = [Choice(say("voice.play"), "/voice play")]
     if len(text) <= MOST_CHARS:
         ways.append(
@@ -162,14 +162,14 @@ def quoted(text: str) -> str:
 
 
 def played_id(recording: Request) -> str:
-    """The id of the request that plays these words: the same however often, and by which way, it is asked for."""
+    """The id of the request that plays these words: always the same, however it is asked for."""
     return child_id(recording, PLAYED)
 
 
 async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
-    """What `voice play` stands for: the spoken words as if they had been typed, and the message that shows it.
+    """The request behind `voice play`: the spoken words as if they had been typed, and the message that shows them.
 
-    Raises UserError where the words are another person's, or withdrawn.
+    Raises UserError if the words are another person's, or withdrawn.
     """
     space = request.place.space
     recording = await runs.request_of(space, request.answers)

@@ -1,6 +1,6 @@
-"""`voice narrate|voice|speed|doctor`: what holds here, another value, and what works; needs no voice channel.
+"""`voice narrate|voice|speed|doctor`: shows and changes the settings, and tests them; needs no voice channel.
 
-`voice join|leave|say|stop|skip|pause|resume`: what is heard now, by whatever the platform reads aloud with.
+`voice join|leave|say|stop|skip|pause|resume`: controls what the platform reads aloud now.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCOPES: Final[dict[str, Scope]] = {
     "everyone": "space",
 }
 RESET: Final = "reset"
-"""Typed instead of a value: removes the setting."""
+"""Typed instead of a value, this removes the setting."""
 TRIED: Final = "One, two, three."
 
 
@@ -64,7 +64,7 @@ class VoiceWork:
             yield Speak(request.text.strip(), "voice")
 
     async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
-        """Carry out the verb; returns the sentence about it. Raises UserError."""
+        """Carry out the verb; returns the sentence about the result. Raises UserError."""
         channels = reader if isinstance(reader, VoiceChannels) else None
         match request.verb:
             case "say":
@@ -111,7 +111,7 @@ class VoiceWork:
 
     def _name(self, request: Request) -> str:
         """The setting's name. Raises UserError for an unknown kind of work."""
-        from bot.commands import KINDS  # which imports this folder
+        from bot.commands import KINDS  # bot.commands imports this folder
 
         base = {"voice": VOICE, "speed": SPEED, "narrate": NARRATE}[request.verb]
         if speaker := str(request.options.get("as") or "").strip():
@@ -123,7 +123,7 @@ class VoiceWork:
         return base
 
     def _scope(self, request: Request) -> Scope:
-        """For whom to set it, if this person may. Raises UserError."""
+        """The scope of the setting, if this person may set it there. Raises UserError."""
         own = request.verb == "narrate" or bool(request.options.get("as"))
         scope = SCOPES[str(request.options.get("for") or ("thread" if own else "me"))]
         if scope in ("channel", "space") and not request.author.admin:
@@ -191,11 +191,11 @@ class VoiceWork:
         return "\n".join([*lines, "", *listed, "", f"{narrated} {names} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
-        """Say a few words; returns how long that took."""
+        """Speak a few words; returns how long that took."""
         speech = self._resources.speech
         began = time.perf_counter()
         try:
-            # A thousandth of the time: said anew each time, and heard the same.
+            # The speed varies by thousandths: that avoids the cache, and sounds the same.
             await speech.sentence(TRIED, Voice(name), 1.0 + (time.time_ns() % 90) / 1000, "en")
         except Unspoken as fault:
             return f"✗ {why(fault, say)}" if fault.why != "language" else say("voice.other_language")
