@@ -36,7 +36,9 @@ class Bars:
 
 
 async def bars_of(accounts: Accounts, request: Request) -> Bars:
-    """By day and work unless the request names something else; without names if there would be fewer than two bars."""
+    """The bars that the request asks for, by day and work by default; without names if there would be fewer than two
+    bars.
+    """
     say, by = words(request.locale), str(request.options.get("by") or "day")
     groups, other = await accounts.groups(request), say("usage.other_work")
     usd = any(usd_of(group.totals) for group in groups)

@@ -79,7 +79,7 @@ class BudgetTable:
         return await Names(self._resources).channel(place, place.channel)
 
     async def _table(self, request: Request, say: Words) -> str:
-        """For an admin all budgets; for others those that apply to them."""
+        """The table of budgets: all of them for an admin, for others those that apply to them."""
         budgets = await self._budgets.all(request.place.space)
         if not request.author.admin:
             budgets = [budget for budget in budgets if _concerns(budget, request)]

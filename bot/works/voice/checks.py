@@ -91,7 +91,7 @@ def on_or_off(text: str) -> str:
 
 
 def examined(config: Config, say: Words) -> Iterator[Check]:
-    """For the doctor: each of the configured voices, with the reason if it is missing, and the requirements of voice
+    """The doctor's checks of the configured voices, with the reason if one is missing, and of the requirements of voice
     channels. Starts none of them.
     """
     speech = Speech(config)
@@ -116,7 +116,7 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
 
 
 def ears(config: Config, say: Words) -> Iterator[Check]:
-    """For the doctor: the transcriber of recordings, and what it lacks. Starts nothing; reads model files."""
+    """The doctor's checks of the transcriber of recordings, and of what it lacks. Starts nothing; reads model files."""
     local, services = Ears(config), ", ".join(config.roles.transcriber)
     if not local:
         heard = (

@@ -123,7 +123,7 @@ class Hearing:
         return Transcript("")
 
     async def _heard(self, request: Request, path: str, tell: Tell) -> RecordedWords:
-        """Raises UserError."""
+        """Transcribe the recording. Raises UserError."""
         most = self._resources.config.speech.spoken_mb * 1_000_000
         data = await self._resources.incoming.read(path, most)
         try:

@@ -78,7 +78,7 @@ def _entries(book: Mapping[str, Any]) -> list[Any]:
 
 
 def read_chat(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
-    """Raises UserError ("story.import_…")."""
+    """The story of a chat. Raises UserError ("story.import_…")."""
     title = text_of(tree.get("name"))
     telling = Telling(title if title != "Exported" else "", premise=text_of(tree.get("scenario")))
     for row in tree["messages"]:

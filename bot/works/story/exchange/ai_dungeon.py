@@ -60,7 +60,7 @@ def found_within(tree: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def read_ai_dungeon(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
-    """Raises UserError ("story.import_…")."""
+    """The story of a scenario or an adventure. Raises UserError ("story.import_…")."""
     telling = Telling(
         title=text_of(tree.get("title")),
         premise=text_of(tree.get("memory")) or text_of(tree.get("description")),

@@ -49,7 +49,7 @@ SHARED: Final = (
 CARDS_MB: Final = 5
 """The maximum size of the characters' cards in a story's JSON: Discord allows files of at most 10 MB."""
 _CARD_FILES: Final = {"card": "", "card-png": ".png", "card-charx": ".charx"}
-"""For each way to export a card, the suffix of its file, "" for that of the original file."""
+"""The suffix of the file for each way to export a card, "" for that of the original file."""
 LOOKED: Final = 20_000
 """How many characters are read to detect a story's language."""
 

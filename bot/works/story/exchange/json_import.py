@@ -115,7 +115,7 @@ class _Reader:
     scenes: set[int] = field(default_factory=set)
     summed: set[int] = field(default_factory=set)
     places: list[int] = field(default_factory=lambda: [0])
-    """For the number of a node in the file, its position among those that are kept."""
+    """The position of a file's node among those that are kept, by the node's number in the file."""
 
     def story(self, tree: Mapping[str, Any]) -> Imported:
         title = self._name(tree.get("title"), "title")

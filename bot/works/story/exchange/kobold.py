@@ -40,7 +40,7 @@ def is_kobold(tree: Mapping[str, Any]) -> bool:
 
 
 def read_kobold(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
-    """Raises UserError ("story.import_…")."""
+    """The story of a file of KoboldAI or Kobold Lite. Raises UserError ("story.import_…")."""
     telling = Telling(
         title=text_of(tree.get("gamename")),
         premise=text_of(tree.get("memory")),

@@ -23,7 +23,7 @@ from bot.works.story.exchange.passages import Passage, Telling, Whose, prose, te
 _TEXT: Final = 1
 """The type of a section that is text."""
 _PLAYER: Final = 1
-"""Who wrote a part: the player."""
+"""The number of the player as a part's writer."""
 _PLACEHOLDER = re.compile(r"\$\{([^{}\[\]:]{1,200})(?:\[([^{}\[\]]{0,1000})\])?(?::[^{}]{0,2000})?\}")
 
 
@@ -32,7 +32,7 @@ def is_novelai(tree: Mapping[str, Any]) -> bool:
 
 
 def read_novelai(tree: Mapping[str, Any], data: bytes, file: str, whose: Whose) -> Imported:
-    """Raises UserError ("story.import_…")."""
+    """The story of a `.story` or a `.scenario`. Raises UserError ("story.import_…")."""
     if "scenarioVersion" in tree and "storyContainerVersion" not in tree:
         return _scenario(tree).imported(data, file, whose)
     metadata, content = _object(tree.get("metadata")), _object(tree.get("content"))

@@ -368,7 +368,9 @@ class WatchedScene:
     """
 
     def __init__(self, players: Players | None, *, stop: bool) -> None:
-        """Without players everything is passed on. Without `stop`, violations are only recorded in `acted_for`."""
+        """`players`: without them everything is passed on. `stop`: without it, violations are only recorded in
+        `acted_for`.
+        """
         self._players, self._stop = players, stop
         self._text = ""
         self._shown = self._read = 0

@@ -158,7 +158,7 @@ class Node(Protocol):
 
 
 class Branch(Protocol):
-    """See `storage.stories.BranchRow`."""
+    """A branch: any object with these fields (`storage.stories.BranchRow`)."""
 
     @property
     def id(self) -> str: ...

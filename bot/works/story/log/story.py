@@ -133,7 +133,7 @@ class Story:
     initiatives: list[Initiative] = field(default_factory=list)
     """Includes those of undone turns: `initiative` is the one that counts."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
-    """By id, including those of undone turns: `state.chapters` gives those that count."""
+    """The chapters by id, including those of undone turns: `state.chapters` gives those that count."""
     arc: tuple[Milestone, ...] = ()
     arc_turn: str = ""
     """The turn after which the arc was made; a stop card that withdraws the turn withdraws the arc."""
@@ -142,7 +142,7 @@ class Story:
     length: int = 0
     seq: int = 0
     party: dict[str, Member] = field(default_factory=dict)
-    """By the ids of the people."""
+    """The members by the ids of the people."""
     whispers: list[Whisper] = field(default_factory=list)
     screen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """The contents of the game master's screen, in order: the author of each part, and its body (`Kind`, "screen")."""

@@ -38,7 +38,7 @@ _TOGETHER = 131_072
 """About how many postings are scored at a time: those of a long query's words would take many megabytes."""
 
 _TERMS = 64
-"""For how many terms a branch remembers which scenes contain them: a search asks several times."""
+"""The number of terms for which a branch remembers the scenes that contain them: a search asks several times."""
 
 FEW = 3
 """A name in more scenes than this is not rare, however long the story is."""

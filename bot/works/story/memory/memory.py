@@ -47,7 +47,9 @@ KEPT, KEPT_PIECES = 16, 400_000
 """How many stories' pieces stay in memory, and how many pieces in all: 200,000 take 60 MB (docs/retrieval-lab.md)."""
 
 LOADED = 1_000
-"""For how many nodes vectors are read at a time: reading those of a long story at once would take twice the memory."""
+"""The number of nodes whose vectors are read at a time: reading those of a long story at once would take twice the
+memory.
+"""
 
 QUERY_CHARS = 8_000
 """The maximum length of a query in characters: each of its words is looked up."""

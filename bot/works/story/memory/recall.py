@@ -100,7 +100,7 @@ class Recall:
         yield Text(say("story.forgotten_piece"))
 
     async def _moments(self, request: Request) -> list[Moment]:
-        """Raises UserError."""
+        """The moments that the request asks for. Raises UserError."""
         played = await self._logs.played(request)
         story, space = played.story, request.place.space
         if story.head is None:

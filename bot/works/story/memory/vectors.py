@@ -32,7 +32,7 @@ _SAMPLED = 65_536
 """The number of vectors from which the distribution of differing signs is estimated, about."""
 
 CROWD, CLOSEST = 512, 10
-"""With how many of all vectors a candidate is compared, and how many of the closest count."""
+"""The number of vectors of all with which a candidate is compared, and how many of the closest count."""
 
 _STEP: Final = 2
 """The bytes of a vector's step, in front of its numbers."""

@@ -1,4 +1,4 @@
-"""What is kept on a game master's screen: plans, hidden rolls and scenes that were tried. Pure.
+"""The contents of a game master's screen: plans, hidden rolls and scenes that were tried. Pure.
 
 Only the present game master reads it. Access goes with the role: if the table has no game master, nobody reads it.
 """

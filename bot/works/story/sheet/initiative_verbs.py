@@ -50,7 +50,7 @@ class InitiativeVerbs:
             yield _ways(now, say)
 
     async def _initiative(self, request: Request, say: Words) -> Shown:
-        """Raises UserError."""
+        """Show the fight, or carry out a step of it. Raises UserError."""
         first, _, rest = request.text.strip().partition(" ")
         step = _STEPS.get(first.casefold(), "")
         if not step:

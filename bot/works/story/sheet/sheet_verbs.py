@@ -118,7 +118,7 @@ class SheetVerbs:
         )
 
     async def _sheet(self, request: Request, say: Words) -> Shown:
-        """Raises UserError."""
+        """Show or change a sheet, or choose the template. Raises UserError."""
         options = request.options
         change = str(options.get("change") or "").strip()
         if name := str(options.get("template") or "").strip():

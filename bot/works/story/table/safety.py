@@ -159,7 +159,7 @@ class Safety:
             yield Changed(shown_by, stage, "", (notice, *back, then))
 
     async def _card(self, request: Request) -> Card:
-        """Raises UserError."""
+        """Append the stop card to the log, and stop the runs that it affects. Raises UserError."""
         space = request.place.space
         async with self._playing_card:  # of several simultaneous cards, one comes first
             played, turn = await self._meant(request)

@@ -70,7 +70,7 @@ class CastVerbs:
                 return  # after a failure the next ones would fail too
 
     async def _speakers(self, request: Request) -> Speakers:
-        """Raises UserError."""
+        """The characters whom the request asks to reply. Raises UserError."""
         story = (await self._logs.writable(request)).story
         if story.head is None:
             raise UserError("story.nothing_yet")

@@ -86,7 +86,7 @@ class Interview:
         yield Choices("", (more,))
 
     async def _asked(self, request: Request) -> Asked:
-        """Raises UserError."""
+        """The question of the request. Raises UserError."""
         played = await self._logs.played(request)
         name, question = addressed(played.story, request)
         player = str(played.story.cast.get(name, {}).get("player") or "")

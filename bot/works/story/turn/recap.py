@@ -52,7 +52,7 @@ _SINCE: Final = re.compile(
 _OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b", re.IGNORECASE)
 _MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
 _NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
-"""What may be scenes: "3", "2-3"."""
+"""A scene's number, or a range of them: "3", "2-3"."""
 TIERS: Final = 8
 """The tiers of the story so far that people may correct: no story has enough scenes for a higher one."""
 _CORRECTION: Final = re.compile(r"\s*(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?\s*:\s+(\S.*)", re.DOTALL)
@@ -166,7 +166,7 @@ class Recap:
         yield Choices("", how)
 
     async def _since(self, request: Request) -> Since:
-        """Raises UserError."""
+        """The range that the request asks for. Raises UserError."""
         played = await self._logs.played(request)
         story = played.story
         if story.head is None:

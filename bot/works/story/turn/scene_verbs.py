@@ -107,7 +107,7 @@ class SceneVerbs:
                 yield event
 
     async def _start(self, request: Request) -> TurnPlan:
-        """Raises UserError."""
+        """Create the story, and plan its opening scene. Raises UserError."""
         limits, space = self.settings, request.place.space
         premise = request.text.strip()
         if not any(map(str.isalnum, premise)):
@@ -140,7 +140,7 @@ class SceneVerbs:
         return await self.plan(request, PlayedStory(row, row.id, story), opening.id, at)
 
     async def _act(self, request: Request) -> TurnPlan:
-        """Raises UserError."""
+        """Append the player's turn, and plan its scene. Raises UserError."""
         played = await self._logs.writable(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         await check_rating(story, request, self._adults)

@@ -149,7 +149,7 @@ class Trials:
         )
 
     async def _planned(self, request: Request) -> Tried:
-        """Raises UserError."""
+        """Plan the scene to try. Raises UserError."""
         played, text = await self._screen.played(request), request.text.strip()
         if played.story.head is None:
             raise UserError("story.nothing_yet")

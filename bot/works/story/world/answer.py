@@ -1,4 +1,4 @@
-"""What a verb that shows or corrects the world has found out in one step: everything that its answer needs."""
+"""The result of a verb that shows or corrects the world, found in one step: everything that its answer needs."""
 
 from __future__ import annotations
 

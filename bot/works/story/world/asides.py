@@ -24,7 +24,7 @@ def earlier(story: Story, author: str, verb: str, about: str = "") -> list[Aside
 
 
 def up_to(asides: list[Aside], run: str) -> list[Aside]:
-    """Those up to the one of this run, whose button was pressed; all of them if none is of this run."""
+    """The questions up to the one of this run, whose button was pressed; all of them if none is of this run."""
     at = next((n for n, aside in enumerate(asides, 1) if aside.run == run), len(asides))
     return asides[:at]
 

@@ -130,7 +130,7 @@ class Unnamed:
     """Removes the name that many models put before a character's reply, while the reply streams."""
 
     def __init__(self, name: str) -> None:
-        """Without a name nothing is removed."""
+        """`name`: without it nothing is removed."""
         before = rf"\s*[*_]*{re.escape(name)}[*_]*\s*:[*_]*\s*"
         self._before = re.compile(before, re.IGNORECASE)
         self._wait = len(name) + 8

@@ -78,7 +78,7 @@ class Pattern:
     """A pattern to search texts with; if it is `folded`, the texts must be casefolded."""
 
     def __init__(self, source: str, flags: str) -> None:
-        """Raises _Unknown."""
+        """Parse the pattern. Raises _Unknown."""
         self.folded = "i" in flags
         self._lines = "m" in flags
         self._node = _Reader(source, flags).node()

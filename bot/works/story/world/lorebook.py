@@ -189,7 +189,7 @@ def _lot(seed: str, *of: str) -> float:
 
 
 def _one_a_group(heard: Sequence[tuple[int, _Call]], groups: set[str], seed: str) -> list[tuple[int, _Call]]:
-    """Those without a group, and one of each group that has none yet, drawn by weight; all of them without a seed.
+    """The calls without a group, and one of each group that has none yet, drawn by weight; all of them without a seed.
 
     A sticky entry of a group stays, and excludes the others.
     """

@@ -1,4 +1,4 @@
-"""Who is at a table, and whose turn it is."""
+"""Decides who is at a table, and whose turn it is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def names_of(story: Story) -> dict[str, str]:
 
 
 def members(story: Story) -> dict[str, str]:
-    """Those of `everybody` who have not left, or have taken a turn since."""
+    """The people of `everybody` who have not left, or have taken a turn since."""
     last = {turn.act.author: turn.first for turn in story.current_turns}
     return {
         id: name
