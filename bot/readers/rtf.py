@@ -317,7 +317,7 @@ class _Reader:
             self._row, self._cell = [], []
 
     def _taken(self) -> _Paragraph:
-        """Returns the paragraph collected so far."""
+        """The paragraph collected so far."""
         text = _paired("".join(self._words[""]))
         marker = "".join(self._words.pop("marker", []))
         looks, self._looks = self._looks, []

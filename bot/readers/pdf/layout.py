@@ -210,7 +210,7 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
 
 
 def _middle(bins: list[int], start: int) -> int:
-    """The middle of the unbroken run of bins that `near` is in."""
+    """The middle of the unbroken run of bins that `start` is in."""
     columns = set(bins) | {start}
     low = high = start
     while low - 1 in columns:

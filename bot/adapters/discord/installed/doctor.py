@@ -171,7 +171,7 @@ def _shape(command: dict[str, Any]) -> tuple[object, ...]:
 
 
 class _Nobody:
-    """Stands in for the application while the commands are built but not used."""
+    """Replaces the application while the commands are built but not used."""
 
     async def complete(self, *_: object) -> list[str]:
         return []

@@ -44,7 +44,7 @@ ADVICE_S: Final = 30.0
 """Seconds for which Discord's answer about starts stays valid."""
 
 KEPT_STARTS: Final = 0.1
-"""The share of a day's starts that is kept back from moving shards."""
+"""The share of a day's starts that is not spent on moving shards."""
 
 LEAVE_S: Final = 12.0
 """Seconds that an ending process stays connected so that others can take its shards: one look, one turn of a bucket,

@@ -183,7 +183,7 @@ class InvalidRequests:
         return len(self._times)
 
     def note(self, status: int) -> None:
-        """Count a request if this status makes it invalid."""
+        """Count an invalid request that was answered with this status."""
         now = self._clock()
         self._times.append(now)
         count = self.count

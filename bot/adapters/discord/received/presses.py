@@ -41,7 +41,7 @@ PAGE_CHARS = 3_600
 rest is for the page's number or the name of the person who shared it.
 """
 CONTENT_CHARS = 3_990
-"""The characters of shared content, a little below the same limit."""
+"""The most characters of a shared message together with the line about its sharer, a little below the limit of 4000."""
 ACK_SECONDS = 1.5
 """Seconds that the storage may take before the press is acknowledged without its answer. Discord waits 3 s (its
 documentation, "Receiving and Responding").

@@ -370,7 +370,7 @@ class VoiceChannels:
         await self._give_up(room, "voice.gave_up")
 
     async def _give_up(self, room: Room, why: str) -> None:
-        """Leave for good, and say so where the text that was being read is."""
+        """Leave for good, and say so next to the text that was being read."""
         if why == connection.SENT_AWAY:
             await asyncio.sleep(DELETED_S)
         if room.leaving or room.connection is not None:
