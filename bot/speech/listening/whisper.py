@@ -63,7 +63,7 @@ class Whisper:
         return self._model.encode(self._view.from_array(spectrogram(samples, self._filters)))
 
     def language(self, encoded: Any, likely: str) -> str:
-        """The spoken language (ISO 639-1): the detected one, or `likely` if that is neither the bot's nor nearly certain."""
+        """The spoken language (ISO 639-1); `likely` if the detected one is neither the bot's nor nearly certain."""
         if not self._model.is_multilingual:
             return "en"
         # From the best to the worst, such as ("<|pt|>", 0.93).
