@@ -65,7 +65,7 @@ ELSEWHERE = ("buttons.", "discord.", "own_name.", "policy.", "slack", "welcome."
 """Keys of sentences that the terminal never says, and of the page on privacy, which is written for others."""
 OPERATOR = {
     "en": re.compile(r"operator|\b(person|people|who) (runs?|keeps?) (me|the bot)\b", re.IGNORECASE),
-    "pt-BR": re.compile(r"operador|\bopera\b|\bquem (me|cuida de mim)\b", re.IGNORECASE),
+    "pt-BR": re.compile(r"operador|\bquem (opera|mantém|me|cuida)\b", re.IGNORECASE),
 }
 
 
@@ -89,6 +89,37 @@ def test_a_sentence_speaks_to_the_operator_or_of_them(monkeypatch: pytest.Monkey
     assert say("a.key", name="KEY") == "The bot's operator sets KEY."
     monkeypatch.setattr(Words, "to_operator", True)
     assert say("a.key", name="KEY") == "Set KEY."
+
+
+@pytest.mark.parametrize(
+    "words_of",
+    [
+        r"ficheiros?", r"utilizador\w*", r"ecrãs?", r"telemóve\w+", r"partilh\w+", r"apag\w+", r"está a \w+r",
+        r"t[eê]m de \w+r", r"de novo e de novo", r"(é|são) contad[oa]s?", r"vem pel[oa]", r"quem quer que", r"p\. ex\.",
+        r"falta-me", r"línguas?", r"(?<!\.)lorebook", r"(uma|as|das?|nas?) personage(m|ns)", r"quem me opera",
+        r"opera o bot", r"quem administra(?! (este|um))", r"em (config\.toml|\.env)",
+    ],
+)  # fmt: skip
+def test_no_portuguese_message_has_words_that_no_brazilian_writer_would_use(words_of: str) -> None:
+    pattern = re.compile(rf"\b{words_of}", re.IGNORECASE)
+    told = {
+        key: re.sub(r"`[^`]*`", "", text)  # examples are a player's words
+        for key, text in PORTUGUESE.items()
+        if not key.startswith("names.")
+    }
+    assert not {key: text for key, text in told.items() if pattern.search(text)}
+
+
+def test_portuguese_describes_commands_and_names_buttons_in_the_imperative() -> None:
+    described = {
+        key: text
+        for key, text in PORTUGUESE.items()
+        if re.match(r"verbs\.(?!arg|option|group|setting_|help_more|plain_text|example|story_fork_menu)", key)
+        or re.search(r"button", key.partition(".")[2])
+    }
+    other = re.compile(r"\w+[aei]r\b|(Que|Quem|O que|Como|Se|Os?|As?|Um|Uma) ")
+    assert len(described) > 150
+    assert not {key: text for key, text in described.items() if other.match(text)}
 
 
 def test_both_languages_have_the_same_placeholders() -> None:

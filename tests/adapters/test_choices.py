@@ -407,7 +407,7 @@ async def test_on_discord_what_a_run_refuses_is_kept_for_its_author_to_change(on
     await on.discord.submit(on.bia, pressed, {"text": "refuse this"})
     message = (await on.discord.until(lambda: correctable(on)))[0]
     assert len(correctable(on)) == 1, "a message is there to be read and edited"
-    assert "quem disse isso" in (await on.discord.press(on.ana, message, "Change it…")).text
+    assert "quem enviou a mensagem" in (await on.discord.press(on.ana, message, "Change it…")).text
     pressed = await on.discord.press(on.bia, message, "Change it…")
     assert pressed.modal is not None
     (label,) = pressed.modal["components"]

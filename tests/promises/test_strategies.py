@@ -104,7 +104,7 @@ async def test_a_translated_question_finds_english_text_and_is_cited_with_its_wo
     (citation,) = of(events, "citation")
     assert citation["quote"] == "speed becomes zero until the grapple ends"
     assert "Brazilian Portuguese" in service.requests[-1]["messages"][0]["content"]
-    assert "línguas" not in texts(events, "notice")  # the other-language notice is not due any more
+    assert "idiomas" not in texts(events, "notice")  # the other-language notice is not due any more
 
 
 async def test_statements_whose_markers_were_cut_are_told_below_the_answer(stocked: Path) -> None:
@@ -141,7 +141,7 @@ async def test_without_a_model_a_foreign_question_is_told_so(stocked: Path) -> N
         events = await talk.say(
             "/rules ask O que acontece com a velocidade de uma criatura agarrada, grappled?"
         )
-    assert "língua" in texts(events, "notice") or "idioma" in texts(events, "notice")
+    assert "idiomas diferentes" in texts(events, "notice")
 
 
 async def test_multi_hop_through_the_feed_tells_each_hop_and_cites_the_last(

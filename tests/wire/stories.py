@@ -198,7 +198,7 @@ async def a_language_of_ones_own_and_then_everything_deleted(d: Driver) -> None:
     assert count(would.said(), "as palavras de") == 1, would.said()
     done = await d.command(ANA, "privacy delete", yes=True)
     await d.rest(5)
-    assert count(done.said(), "Apagado, com todas as cópias") == 1, done.said()
+    assert count(done.said(), "Excluído, com todas as cópias") == 1, done.said()
     again = await d.command(ANA, "sessions list")
     await d.rest(6)
     assert count(again.said(), "You have no conversation yet") == 1, again.said()

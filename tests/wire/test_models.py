@@ -100,6 +100,6 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
         typed = "/modelos" if platform == "discord" else typed
         await says("", "Modelos, na ordem", "Ollama não responde em", f"`{typed} use config` volta a eles.")
         await says("use ollama:", "provedor:modelo")
-        await says("use config", "Todos aqui usam de novo os modelos de config.toml.")
+        await says("use config", "Todos aqui voltaram a usar os modelos do config.toml.")
         await says("", "local:small", without="llama3.2")
         d.check()

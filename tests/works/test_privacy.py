@@ -140,7 +140,7 @@ async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
         (choices,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
         assert "2 conversas suas" in text, "Ana has set Portuguese"
-        assert "as palavras de 3 pedidos" in text
+        assert "o texto de 3 pedidos" in text
         assert [row["payload"]["text"] for row in (await conversations.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]
@@ -165,10 +165,10 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         events = await conversations.privacy("seven", "delete", me, yes=True)
         text = "".join(event.text for event in events if isinstance(event, Text))
         assert "3 conversas suas" in text
-        assert "as palavras de 5 pedidos" in text
-        assert "1 pergunta com a sua resposta" in text
+        assert "o texto de 5 pedidos" in text
+        assert "1 pergunta com sua resposta" in text
         assert "1 ajuste seu" in text
-        assert "1 opinião sobre respostas" in text
+        assert "1 avaliação de respostas" in text
         assert words_in(tmp_path, HERS) == set()
         assert await under_way.wait() == "stopped"
         assert words_in(tmp_path, OTHERS) == set(OTHERS)

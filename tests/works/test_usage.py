@@ -249,7 +249,7 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     assert "1 chamada foi a um modelo de preço desconhecido" in events
     assert "1 ajudou, 0 não" in events
     assert "restam US$ 2,75" in events
-    assert "Esta é só a sua parte." in events
+    assert "Este é só o seu uso." in events
     assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")
 
 

@@ -62,7 +62,7 @@ async def test_no_network_is_one_sentence() -> None:
         gone = config(fake)
     ((well, text),) = await examine(gone, "a.b.c", words("pt-BR"))
     assert well is False
-    assert f"Não consigo alcançar o Discord em {gone.discord.api_base}" in text
+    assert f"Não consigo acessar o Discord em {gone.discord.api_base}" in text
 
 
 @pytest.mark.parametrize(

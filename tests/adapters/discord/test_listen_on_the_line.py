@@ -109,7 +109,7 @@ async def test_stop_ends_the_answer_and_tells_everybody_in_the_pressers_language
     pressed = await on.discord.press(on.ana, answer, await pressable(on, answer, "stop"))
     await on.discord.until(lambda: not running(on, asked))
     assert pressed.acked is not None
-    await seen(on, "Ana parou isto.")
+    await seen(on, "Ana interrompeu isto.")
     await on.discord.until(lambda: button(answer, "stop") is None)
     assert "It begins." in answer.text
     assert on.discord.refused == []

@@ -94,7 +94,7 @@ async def test_no_network_is_one_sentence() -> None:
         gone = config(slack)
     ((text, well),) = (await told(gone, "pt-BR")).items()
     assert well is False
-    assert text.startswith(f"Não consigo alcançar o Slack em {gone.slack.api_base}")
+    assert text.startswith(f"Não consigo acessar o Slack em {gone.slack.api_base}")
 
 
 async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_there(

@@ -204,7 +204,7 @@ async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack
 
 
 def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> None:
-    assert "Adicionar Sutradhar" in install_page("https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7")
+    assert "Adicione Sutradhar" in install_page("https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7")
     page = install_page('https://slack.com/"><b>', "de, en;q=0.5")
     assert "Add Sutradhar" in page
     assert "<b>" not in page

@@ -61,7 +61,7 @@ async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at:
     ("command", "text", "hint"),
     [
         ("/rules", "ask", "Uma criatura agarrada pode conjurar magias?"),
-        ("/council", "ask", "Que final serve melhor à história?"),
+        ("/council", "ask", "Qual final serve melhor à história?"),
         ("/rules", "roll", "2d20kh1+5"),
     ],
 )

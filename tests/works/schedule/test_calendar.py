@@ -125,9 +125,9 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
         ),
         (
             "pt-BR",
-            r"Aqui, ([\w-]+) [\d-]{10} 19:00 \(UTC\); depois, toda semana \(\1\)\.",
-            r"todo dia às 19:00 \(UTC\) e chamo a mesa no dia em que ninguém joga há 2 dias",
-            "Pela hora UTC, até que `/settings set timezone America/Sao_Paulo --for me`",
+            r"Vou publicar aqui: ([\w-]+) [\d-]{10} 19:00 \(UTC\); depois, toda semana \(\1\)\.",
+            r"todo dia às 19:00 \(UTC\) e chamo a mesa no dia em que completar 2 dias sem ninguém jogar",
+            "use `/settings set timezone America/Sao_Paulo --for me`",
         ),
     ],
     ids=["en", "pt-BR"],

@@ -102,7 +102,7 @@ async def test_a_turn_begins_the_story_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("locale", "sentence"),
-    [("en", "marked for adults"), pytest.param("pt-BR", "marcado para adultos", marks=pytest.mark.slow)],
+    [("en", "marked for adults"), pytest.param("pt-BR", "lugares para adultos", marks=pytest.mark.slow)],
 )
 async def test_what_cannot_be_is_refused_at_its_question(tmp_path: Path, locale: str, sentence: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
