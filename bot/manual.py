@@ -15,7 +15,7 @@ from bot.words import Words, words
 def help_text(
     say: Words, topic: str = "", *, table: Sequence[Verb] = TABLE, plain: str = "verbs.plain_text"
 ) -> str:
-    """Markdown for /help: all works, one work, or one verb. An unknown topic gets all works.
+    """Markdown for /help: all works, one work, or one verb. For an unknown topic it lists all works.
 
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """

@@ -1,6 +1,6 @@
-"""Words of files and people escaped as Markdown; a line of Markdown as its words, and a text of it as HTML.
+"""Escapes text as Markdown, and turns Markdown into plain text or HTML.
 
-A leaf; how a platform shows Markdown, its adapter knows.
+Imports none of our modules; each platform's adapter knows how it shows Markdown.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ TAGS: Final = (
     "iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|"
     "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
-"""Elements of HTML that are markup; what else stands between angle brackets is words."""
+"""HTML elements that count as markup; anything else between angle brackets is text."""
 _MARKUP: Final = re.compile(rf"<!--|</?(?:{TAGS})(?![\w-])", re.IGNORECASE)
 
 
 def harmless(words_of_a_file: str) -> str:
-    """The words with every sign of Markdown escaped."""
+    """The words with all Markdown syntax escaped."""
     return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
 
 
 def code(text: str) -> str:
-    """The text as code, on one line; "" for none."""
+    """The text as inline code; "" for an empty text."""
     line = " ".join(text.split()).replace("`", "´")
     return f"`{line}`" if line else ""
 
 
 def table_row(*cells: str) -> str:
-    """A row of a table."""
+    """A row of a Markdown table."""
     return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -50,7 +50,7 @@ def _parser() -> MarkdownIt:
 
 
 def plain(line: str, *, addresses: bool = False) -> str:
-    """The words of a line of Markdown; links by their labels, with `addresses` also where they lead."""
+    """The text of a line of Markdown; links are replaced by their labels, with `addresses` followed by their URLs."""
     words: list[str] = []
     targets: list[str] = []
     for token in _parser().parseInline(line)[0].children or ():

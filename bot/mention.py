@@ -1,7 +1,6 @@
-"""A person, a channel or a group that somebody has chosen from their platform's list: `<@ID|NAME>`, `<#ID|NAME>` or
-`<&ID|NAME>`.
+"""Parses a person, channel or group chosen from a platform's list: `<@ID|NAME>`, `<#ID|NAME>` or `<&ID|NAME>`.
 
-Where platforms have no such list, people type a name.
+On platforms without such a list people type a name.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ def group(id: str, name: str) -> str:
 
 
 def chosen(text: str) -> tuple[str, str]:
-    """The id and the name; "" for the id of a typed name."""
+    """The id and the name; the id of a typed name is ""."""
     match = _CHOSEN.fullmatch(text.strip())
     return (match[2], match[3] or "") if match is not None else ("", text.strip())
 
 
 def readable(text: str) -> str:
-    """The text with names alone, for people to read."""
+    """The text with mentions replaced by names, for people to read."""
     return _CHOSEN.sub(lambda match: f"{match[1].replace('&', '@')}{match[3] or match[2]}", text)
 
 

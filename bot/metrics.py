@@ -1,4 +1,4 @@
-"""What this process counts, in Prometheus' text format: runs, first words, calls of models, events of platforms.
+"""The metrics of this process, in Prometheus' text format: runs, first words, model calls, platform events.
 
 Counted in memory and never stored: a restart begins at 0, as Prometheus expects. Labels name works, providers, roles
 and platforms, never a space or a person. Source: Prometheus' documentation, "Exposition formats", version 0.0.4.
@@ -47,7 +47,7 @@ class Counter:
 
 
 class Histogram:
-    """How many observations were at most each of some bounds. Of the event loop alone."""
+    """Counts the observations up to each of several bounds. Use it only on the event loop."""
 
     kind: Final = "histogram"
 
@@ -109,7 +109,7 @@ ALL: Final[tuple[Counter | Histogram, ...]] = (
 
 
 def text(gauges: Iterable[Gauge] = ()) -> str:
-    """All of it, with what the caller has just read, and what the operating system says of this process."""
+    """All metrics as text, with the caller's gauges and the operating system's figures for this process."""
     lines: list[str] = []
     for metric in ALL:
         lines += _head(metric.name, metric.about, metric.kind)
@@ -121,7 +121,7 @@ def text(gauges: Iterable[Gauge] = ()) -> str:
 
 
 Gauge: TypeAlias = tuple[str, str, Labels, dict[Labels, float]]
-"""Its name, what it is, the names of its labels, and a value for each combination of them."""
+"""A gauge: its name, its description, the names of its labels, and a value for each combination of labels."""
 
 
 def sample(name: str, value: float, labels: Iterable[tuple[str, str]]) -> str:
@@ -143,7 +143,9 @@ _STARTED: Final = time.time()
 
 
 def _of_process() -> Iterator[Gauge]:
-    """Under the names that Prometheus' own clients use; memory and files only where /proc is."""
+    """Memory, processor and file figures under the names that Prometheus' own clients use; memory and files only if
+    /proc exists.
+    """
     times = os.times()
     yield _alone("process_cpu_seconds_total", "Processor time.", times.user + times.system)
     yield _alone("process_start_time_seconds", "When it began, since 1970.", _STARTED)

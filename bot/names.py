@@ -1,4 +1,4 @@
-"""What the people and channels of a space are called, as far as the bot knows; nobody is mentioned by it."""
+"""Finds the names of a space's people and channels, without mentioning anybody."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Looks in the requests that are kept, then asks the platform."""
+    """Looks up names in the stored requests, then asks the platform."""
 
     def __init__(self, resources: Resources) -> None:
         self._inbox = resources.records.inbox
         self._platforms = resources.platforms
 
     async def person(self, place: Place, id: str) -> str:
-        """What they were called at their last request in the place's space, else on the platform; "" if unknown."""
+        """The person's name at their last request in the place's space, otherwise on the platform; "" if unknown."""
         if not id:
             return ""
         row = await self._inbox.last_of(place.space, id)
         try:
             name = " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
-        except (KeyError, TypeError, ValueError):  # of an earlier release
+        except (KeyError, TypeError, ValueError):  # written by an earlier release
             name = ""
         platform = self._platforms.get(place.platform)
         if name or platform is None or platform.person_name is None:
@@ -37,7 +37,7 @@ class Names:
             return ""
 
     async def channel(self, place: Place, id: str) -> str:
-        """What people call the channel, or category, of the place's space; "" if unknown."""
+        """The name of a channel or category of the place's space; "" if unknown."""
         platform = self._platforms.get(place.platform)
         if not id or platform is None or platform.channel_name is None:
             return ""

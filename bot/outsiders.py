@@ -1,7 +1,7 @@
 """What members of another workspace or organisation may do in a channel that is shared with them (Slack Connect).
 
-By default they may ask, play and speak there as members do, and nothing else: what shows or changes what the space
-keeps is for its members. `App.perform` checks this, so it holds for each way in. Knows no platform.
+By default they may ask, play and speak there as members do, and nothing else: only members may see or change the
+space's data. `App.perform` checks this, so it applies to every request. Knows no platform.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Outsiders:
-    """Reads the setting "outsiders" for the door."""
+    """Checks requests of outsiders against the setting "outsiders"."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     async def check(self, verb: Verb, request: Request) -> None:
-        """Raises UserError where the request's author is from outside and may not do this."""
+        """Raise UserError if the request's author is from outside and may not do this."""
         if not request.author.outside or verb.stops or verb.urgent or verb.outside == "always":
             return
         allowed = await self.allowed(request.ruled_by)
@@ -41,7 +41,7 @@ class Outsiders:
 
 
 def asks(verb: Verb) -> bool:
-    """Whether the verb asks, plays or speaks, and changes nothing that the space keeps."""
+    """Whether the verb asks, plays or speaks, and changes none of the space's data."""
     if verb.work not in GOVERNED or verb.admin or verb.background:
         return False
     return verb.asks or verb.turn or verb.speaks or verb.hears or verb.inner or verb.outside != ""

@@ -1,6 +1,6 @@
-"""What a platform gives to the core, in one object; the core names no platform.
+"""The functions that a platform gives to the core, in one object; the core names no platform.
 
-Attached before the start, so that interrupted runs can be shown.
+It is attached before the start, so that interrupted runs can be shown.
 """
 
 from __future__ import annotations
@@ -34,18 +34,20 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Views: TypeAlias = "Callable[[str, Request, Outbox], View]"
-"""Makes the view of a run by its id; once more after a crash."""
+"""Makes the view of a run by its id; called again after a crash."""
 
 Fetch: TypeAlias = Callable[[Request, File, Path, int], Awaitable[None]]
-"""Writes the bytes of a request's file to the path, at most that many. Raises UserError."""
+"""Writes a request's file to the path, at most that many bytes. Raises UserError."""
 
 ReadThread: TypeAlias = Callable[[Request], Awaitable[str]]
-"""The words of the request's thread before its own message, a "Name: words" a line, oldest first; "" for nothing."""
+"""Returns the messages of the request's thread before its own, as lines "Name: words", oldest first; "" if there are
+none.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """A message of a thread; `author` is the id of whoever wrote it, "" for a program."""
+    """A message of a thread; `author` is the author's id, "" for a program."""
 
     id: str
     author: str
@@ -56,8 +58,8 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class WholeThread:
-    """A whole thread, without what the bot has said: who began it (by id; "" for the bot itself), and its messages,
-    oldest first.
+    """A whole thread, without the bot's messages: who began it (by id; "" for the bot itself), and its messages, oldest
+    first.
     """
 
     starter: str
@@ -66,20 +68,22 @@ class WholeThread:
 
 
 ReadWholeThread: TypeAlias = Callable[[Request], Awaitable[WholeThread | None]]
-"""The thread that the request comes from, up to it; None where it comes from none. It and its pages raise UserError."""
+"""Returns the thread of the request, up to its message; None if it is in no thread. This call and its pages raise
+UserError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a platform itself has heard in a recording, "" for nothing; `part`: only the first words of it."""
+    """The platform's own transcript of a recording, "" for nothing; `part`: it has only the first words."""
 
     text: str
     part: bool = False
 
 
 ReadLast: TypeAlias = Callable[[Request, int], Awaitable[list[ThreadMessage]]]
-"""So many of the newest messages of the channel or thread that the request comes from, before it, oldest first, as far
-as its author may read them; without the bot's. Raises UserError where they cannot be read.
+"""Returns up to that many messages before the request in its channel or thread, oldest first, as far as its author may
+read them; without the bot's. Raises UserError if they cannot be read.
 """
 
 
@@ -92,28 +96,28 @@ class LinkedThread:
 
 
 ReadLinked: TypeAlias = Callable[[Request, str, int], Awaitable[LinkedThread]]
-"""So many of the newest messages of a thread that the request links, by `Quoted.thread`. Raises UserError, also where
-the request's author may not read it.
+"""Returns up to that many of the newest messages of a thread that the request links, by `Quoted.thread`. Raises
+UserError, also if the request's author may not read it.
 """
 
 
 ReadPins: TypeAlias = Callable[[Request], Awaitable[list[ThreadMessage]]]
-"""The pinned messages of the channel or thread that the request comes from, the newest first. Raises UserError."""
+"""Returns the pinned messages of the request's channel or thread, the newest first. Raises UserError."""
 
 
 ReadTranscript: TypeAlias = Callable[[Request, str], Awaitable[Transcript | None]]
-"""What the platform has heard in a request's recording, by the id that the file has there; None while it listens."""
+"""Returns the platform's transcript of a request's recording, by the file's id there; None while it is being made."""
 
 
 class Reader(Protocol):
-    """What is read aloud, and waits for it, where a request comes from. Both raise UserError."""
+    """Controls what is being read aloud, and waits to be, in a request's place. Both methods raise UserError."""
 
     async def stop(self, request: Request) -> int:
-        """Leave out all of it; how many stages that were."""
+        """Skip everything; returns how many stages that were."""
         ...
 
     async def skip(self, request: Request) -> bool:
-        """Go on with the next stage; whether there was one to skip."""
+        """Continue with the next stage; returns whether there was one to skip."""
         ...
 
 
@@ -122,33 +126,33 @@ class VoiceChannels(Reader, Protocol):
     """The voice channels of a platform's spaces; the bot is in one of each at most. All raise UserError."""
 
     async def join(self, request: Request, name: str) -> str:
-        """Enter the channel of this name, or with "" that of whoever asks. What to say of it."""
+        """Enter the channel of this name, or with "" the asker's. Returns the sentence to show."""
         ...
 
     async def leave(self, request: Request) -> str:
-        """The name of the channel that the bot has left."""
+        """Leave the channel; returns its name."""
         ...
 
     def pause(self, request: Request) -> bool:
-        """Whether something was going on."""
+        """Pause; returns whether anything was playing."""
         ...
 
     def resume(self, request: Request) -> bool:
-        """Whether it was paused."""
+        """Resume; returns whether it was paused."""
         ...
 
     def where(self, request: Request) -> str | None:
-        """The name of the channel in which the bot is, "" for none; None where there can be none."""
+        """The name of the channel that the bot is in, "" for none; None if there can be none."""
         ...
 
     def state(self, request: Request, say: Words) -> list[str]:
-        """How it is with voice, for the doctor, a line each."""
+        """The state of voice for the doctor, as lines."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who a person is in a space: the ids of their groups, of those that were asked about, and whether they are an
+    """A person's standing in a space: which of the groups in question they belong to (ids), and whether they are an
     admin."""
 
     groups: tuple[str, ...]
@@ -230,7 +234,7 @@ class Platform:
 
 
 class LogView:
-    """The view of a job that no person watches: its result is written to the log."""
+    """The view of a job that nobody watches: its result is written to the log."""
 
     def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
         self._folder = request.place.thread

@@ -1,12 +1,12 @@
-"""Limits, set by the kernel, of what a process may use of the machine. A leaf."""
+"""Limits a process's use of the machine with the kernel's resource limits. Imports none of our modules."""
 
 from __future__ import annotations
 
 
 def limit(**limits: int) -> None:
-    """Limit this process from now on, for good: RLIMIT_DATA=… in bytes and the like (see `setrlimit(2)`).
+    """Limit this process permanently: RLIMIT_DATA=… in bytes and similar (see `setrlimit(2)`).
 
-    A system that lacks a limit, as Windows lacks all of them, goes on without it.
+    A limit that the system lacks is not set; Windows lacks all of them.
     """
     try:
         import resource
@@ -17,9 +17,9 @@ def limit(**limits: int) -> None:
             continue
         hard = resource.getrlimit(which)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        # At the soft limit of time the process gets SIGXCPU, which says why; at the hard one, SIGKILL.
+        # At the soft time limit the process gets SIGXCPU, which shows the reason; at the hard one, SIGKILL.
         above = hard if name == "RLIMIT_CPU" else most
         try:
             resource.setrlimit(which, (most, above))
-        except (OSError, ValueError):  # macOS does not support all limits that it names
+        except (OSError, ValueError):  # macOS names limits that it does not support
             continue

@@ -1,4 +1,4 @@
-"""The prompts: prompts.yml, read again when it changes, and each space's own wording in place of the file's.
+"""The prompts: those in prompts.yml, which is read again when it changes, and each space's own wordings.
 
 Knows no model and no work.
 """
@@ -24,7 +24,7 @@ BUNDLED = bundle.ROOT / "prompts.yml"
 OWN = "prompt."
 """The prefix of the settings that hold a space's own wording; the prompt's name follows."""
 LONGEST = 20_000
-"""Characters of one prompt: several times the longest in prompts.yml."""
+"""The most characters of one prompt: several times the longest in prompts.yml."""
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _FENCE = re.compile(r"^```[\w-]*\n|\n?```$")
@@ -46,7 +46,7 @@ class PromptText:
         return frozenset(_PLACEHOLDER.findall(self.system + self.user))
 
     def fill(self, **values: str) -> tuple[str, str]:
-        """Both texts with their placeholders filled. One pass: placeholders in the values stay as they are."""
+        """Both texts with their placeholders filled in, in one pass: placeholders in the values stay unchanged."""
 
         def value(match: re.Match[str]) -> str:
             return values.get(match[1], match[0])
@@ -55,20 +55,20 @@ class PromptText:
 
 
 class Texts(dict[str, PromptText]):
-    """Prompts by their names. Raises UserError("prompts.unknown") for one that is not there."""
+    """Prompts by their names. Raises UserError("prompts.unknown") for an unknown name."""
 
     def __missing__(self, name: str) -> PromptText:
         raise UserError("prompts.unknown", name=name[:60], names=", ".join(self))
 
 
 def parse(text: str) -> Texts:
-    """Every prompt of a prompts.yml. Raises UserError("prompts.…") naming the first thing that is wrong."""
+    """Parse every prompt of a prompts.yml. Raises UserError("prompts.…") with the first error."""
     import yaml
 
     try:
-        # libyaml's, where it is there, takes a tenth of the time.
+        # libyaml's loader, if installed, takes a tenth of the time.
         tree: Any = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that no calendar has
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date
         mark = getattr(error, "problem_mark", None)
         raise UserError("prompts.unreadable", line=mark.line + 1 if mark else 1) from error
     if not isinstance(tree, Mapping) or not tree:
@@ -103,7 +103,9 @@ class PromptFile:
         self._prompts = parse(file.read_text(encoding="utf-8"))
 
     def read(self) -> Texts:
-        """The present prompts, in the file's order; blocking, a few microseconds unless the file has changed."""
+        """The current prompts, in the file's order. Blocks for a few microseconds, or longer if the file has
+        changed.
+        """
         try:
             changed_ns = self._file.stat().st_mtime_ns
             if changed_ns == self._changed_ns:
@@ -122,9 +124,9 @@ class PromptFile:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A prompt as a space has it. `own` is the row of the space's own wording: by whom, and since when.
+    """A prompt as a space uses it. `own` is the row of the space's own wording, with its author and date.
 
-    `stale`: there is such a wording, but the file has other placeholders by now, so the file's is used.
+    `stale`: that wording is not used, because the file now has other placeholders.
     """
 
     text: PromptText
@@ -133,19 +135,21 @@ class Wording:
 
 
 class Prompts:
-    """The prompts of each space: its own wording where it has one, else the file's."""
+    """The prompts of each space: its own wording if it has one, otherwise the file's."""
 
     def __init__(self, file: PromptFile, settings: SettingsStore) -> None:
         self._file = file
         self._settings = settings
 
     async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
-        """The present prompts of these names in this space, all read at one moment."""
+        """The current prompts of these names in this space, all read at one moment."""
         own, bundled = await self._settings.under(space, OWN), self._file.read()
         return {name: _wording(bundled[name], own.get(name)).text for name in names}
 
     async def wording(self, space: str, name: str) -> Wording:
-        """The prompt, and whose it is. Raises UserError("prompts.unknown") for a name that the file does not have."""
+        """The prompt, and whose wording it is. Raises UserError("prompts.unknown") for a name that the file does not
+        have.
+        """
         bundled = self._file.read()[name]
         return _wording(bundled, await self._settings.get(space, OWN + name))
 
@@ -155,9 +159,9 @@ class Prompts:
         return [_wording(text, own.get(name)) for name, text in self._file.read().items()]
 
     async def checked(self, space: str, name: str, text: str) -> PromptText:
-        """A space's own wording, from YAML with `system`, `user` or both, or just the text of `system`.
+        """Check a space's own wording: YAML with `system`, `user` or both, or just the text of `system`.
 
-        A part that is not given stays. Raises UserError("prompts.…") for a wording with other placeholders
+        A part that is not given stays unchanged. Raises UserError("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
         """
         now = (await self.wording(space, name)).text
@@ -181,13 +185,13 @@ class Prompts:
         return prompt
 
     async def reset(self, space: str, name: str, author: str) -> bool:
-        """Restore the file's wording; whether there was another. Raises UserError for an unknown prompt."""
-        _ = self._file.read()[name]  # raises where there is none
+        """Restore the file's wording; returns whether there was another. Raises UserError for an unknown prompt."""
+        _ = self._file.read()[name]  # raises for an unknown name
         return await self._settings.reset(space, OWN + name, author)
 
 
 def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:
-    """The space's own wording, if it has the placeholders of the file's; else the file's."""
+    """The space's own wording if it has the same placeholders as the file's, otherwise the file's."""
     if own is None:
         return Wording(bundled)
     written = parts(own.value)
@@ -207,7 +211,7 @@ def as_yaml(text: PromptText) -> str:
 
 
 def parts(wording: str) -> dict[str, str]:
-    """`system` and `user` out of YAML, also inside a code fence; anything else is the text of `system`."""
+    """`system` and `user` from YAML, also inside a code fence; any other text is `system`."""
     import yaml
 
     text = _FENCE.sub("", textwrap.dedent(wording).strip()) + "\n"
@@ -222,7 +226,9 @@ def parts(wording: str) -> dict[str, str]:
 
 
 def _is_flat(text: str) -> bool:
-    """Whether it is one mapping of plain values. Nested YAML is not read: the scanner takes quadratic time for it."""
+    """Whether the text is one mapping of plain values. Nested YAML is not read, because the scanner needs quadratic
+    time for it.
+    """
     import yaml
 
     mappings = 0

@@ -1,4 +1,4 @@
-"""The parts of one process, wired by hand: storage, library, models and what works share."""
+"""The parts of one process: storage, library, models and everything that works share."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The parts that live as long as the process. `platforms` are those that are attached, by their names."""
+    """The parts that live as long as the process. `platforms` are the attached ones, by their names."""
 
     config: Config
     lock: Lock
@@ -95,7 +95,7 @@ class Resources:
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> Resources:
-        """Take the lock, open and migrate the database. Raises UserError with what a person can do."""
+        """Take the lock, then open and migrate the database. Raises UserError with advice for the person."""
         prompts = await asyncio.to_thread(PromptFile)
         lock = await locked(config)
         try:
@@ -135,7 +135,7 @@ class Resources:
         budget = Budget(ledger, config.budget, allowances=budgets.of)
 
         async def instruction(request: Request) -> str:
-            """What the channel's admins ask of its answers, as a paragraph of a system prompt; "" for nothing."""
+            """The channel admins' instructions for answers, as a paragraph of a system prompt; "" for none."""
             rows = await settings.nearest(request.ruled_by, "", INSTRUCTION)
             if not rows:
                 return ""
@@ -188,7 +188,7 @@ class Resources:
 
     @property
     def engine_url(self) -> str:
-        """The database of the durable engine: a file of its own, or a schema of its own on a server."""
+        """The URL of the durable engine's database: a separate file, or a separate schema on a server."""
         url = self.config.storage.url
         return (
             url if url and not url.startswith("sqlite") else f"sqlite:///{self.config.data_dir / 'engine.db'}"
@@ -210,7 +210,7 @@ class Resources:
 
 
 async def locked(config: Config) -> Lock:
-    """Hold the data folder. Raises UserError."""
+    """Lock the data folder. Raises UserError."""
     try:
         await asyncio.to_thread(config.data_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         lock = await asyncio.to_thread(hold, config.data_dir / "lock")
@@ -225,7 +225,7 @@ async def locked(config: Config) -> Lock:
 
 
 def _check_copies(config: Config) -> None:
-    """Raises UserError where a backup is half restored, or the database was moved away from where it is looked for."""
+    """Raise UserError if a backup is only half restored, or if the database was moved to another address."""
     folder = config.data_dir
     if (folder / STAGING).exists():
         raise UserError("storage.restoring", folder=folder)

@@ -1,5 +1,5 @@
-"""Deletes what is older than `[storage] keep_days`, and what belongs to spaces that the bot left more than `grace_days`
-ago, at a start and once a day. Knows no table.
+"""Deletes data older than `[storage] keep_days`, and data of spaces that the bot left more than `grace_days` ago, at
+the start and once a day. Knows no table.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from storage.faults import StorageFault
 from storage.retention import BATCH, Retention
 
 FIRST_S = 30.0
-"""Delay after a start, so that what waits is answered first."""
+"""Delay in seconds after a start, so that waiting requests are answered first."""
 
 DAY_S = 86_400.0
 
 PAUSE_S = 0.05
-"""Between two batches, for others who write."""
+"""The pause in seconds between two batches, for other writers."""
 
 _log = logging.getLogger(__name__)
 
 Forget = Callable[[Sequence[str]], Awaitable[None]]
-"""Deletes what the engine has kept of runs."""
+"""Deletes what the engine has stored of runs."""
 
 
 class DeleteDocuments(Protocol):
@@ -36,7 +36,7 @@ class DeleteDocuments(Protocol):
 
 
 class KeptDays:
-    """One per process. Does nothing where everything is kept for ever."""
+    """Deletes old data daily; one per process. Does nothing if everything is kept forever."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class KeptDays:
             self._task = asyncio.create_task(self._loop())
 
     async def close(self) -> None:
-        """Stop; the next start goes on."""
+        """Stop; the next start continues."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -80,7 +80,9 @@ class KeptDays:
             await asyncio.sleep(DAY_S)
 
     async def round(self, now: datetime) -> int:
-        """Forget all that is due; how many runs, conversations and changes of settings. Raises StorageFault."""
+        """Delete everything that is due; returns how many runs, conversations and changes of settings. Raises
+        StorageFault.
+        """
         before = now - timedelta(days=self._days)
         forgotten, after = 0, 0
         while True:
@@ -102,9 +104,9 @@ class KeptDays:
         return forgotten
 
     async def delete_left(self, now: datetime) -> list[str]:
-        """Delete all that is kept of the spaces that the bot left long enough ago; which they were.
+        """Delete all data of the spaces that the bot left long enough ago; returns which.
 
-        Raises StorageFault; what is left is deleted the next time.
+        Raises StorageFault; the rest is deleted next time.
         """
         due = await self._departures.before(now - timedelta(days=self._grace_days))
         for space in due:
