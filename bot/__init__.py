@@ -1,3 +1,3 @@
-"""Sutradhar, the holder of the threads: the application, knowing no platform outside `adapters`."""
+"""Sutradhar, the holder of the threads: the application. Only `adapters` knows platforms."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m bot`: see bot.cli."""
+"""The entry point of `python -m bot`: see bot.cli."""
 
 import sys
 

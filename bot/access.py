@@ -1,6 +1,6 @@
 """Who may start which work, ask models and add books: rules that admins set for a person, a group or everyone.
 
-Knows no platform and no work. `App.perform` checks the rules, so they hold for each way in.
+Knows no platform and no work. `App.perform` checks the rules, so they apply to every request.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
 MODELS, BOOKS = "models", "books"
 RULED: Final = (*GOVERNED, MODELS, BOOKS)
-"""What a rule can be about: a kind of work, all that asks models or costs money, and all that reads books and files."""
+"""What a rule can be about: a kind of work, everything that asks models or costs money, or everything that reads books
+and files.
+"""
 
 Whose: TypeAlias = Literal["person", "group", "everyone"]
 ALLOW, DENY = "allow", "deny"
 MOST: Final = 200
-"""The most rules of a space: each request reads them."""
+"""The most rules of a space; every request reads them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`of` is the id of the person or group, "" for everyone; `name` what it was called when the rule was set."""
+    """One access rule. `of` is the id of the person or group, "" for everyone; `name` is their name when the rule was
+    set.
+    """
 
     what: str
     whose: Whose
@@ -44,7 +48,7 @@ class Rule:
 
     @property
     def setting(self) -> str:
-        """The name under which it is kept."""
+        """The name of the setting that stores the rule."""
         return setting_of(self.what, self.whose, self.of)
 
 
@@ -57,7 +61,7 @@ def value_of(allows: bool, name: str) -> str:
 
 
 def rule_of(row: SettingRow) -> Rule | None:
-    """The rule that a row keeps; None for one of another release."""
+    """The rule that a row stores; None for a row of another release."""
     what, _, rest = row.name.removeprefix(ACCESS).partition(".")
     whose, _, of = rest.partition(".")
     verdict, _, name = row.value.partition(" ")
@@ -67,7 +71,7 @@ def rule_of(row: SettingRow) -> Rule | None:
 
 
 class Access:
-    """Reads the rules of a space for the door."""
+    """Checks requests against the rules of their space."""
 
     def __init__(self, settings: Settings, platforms: Mapping[str, Platform]) -> None:
         self._settings = settings
@@ -80,8 +84,8 @@ class Access:
         return sorted(rules, key=lambda rule: (RULED.index(rule.what), get_args(Whose).index(rule.whose)))
 
     async def check(self, verb: Verb, request: Request) -> Request:
-        """The request, with its author's groups where rules or budgets name groups. Raises UserError where a rule
-        forbids it, or where the platform does not tell the groups."""
+        """The request, with its author's groups if rules or budgets name groups. Raises UserError if a rule forbids the
+        request, or if the platform does not report the groups."""
         needed = needs(verb, request)
         if not needed:
             return request
@@ -96,7 +100,8 @@ class Access:
             stands = await self._standing(request.place, author.id, named)
             admin, groups = admin or stands.admin, stands.groups
             request = replace(request, author=replace(author, groups=groups))
-        # A process's own requests, such as those of a watched folder, are nobody's. Admins could lift each rule.
+        # Requests of the process itself, such as those of a watched folder, have no author. Admins could change every
+        # rule anyway.
         if admin or not author.id:
             return request
         for what in needed:
@@ -116,7 +121,7 @@ class Access:
 
 
 def needs(verb: Verb, request: Request) -> list[str]:
-    """What the request needs the right to. Stop cards, privacy, help and a person's own settings need none."""
+    """The rights that the request needs. Stop cards, privacy, help and a person's own settings need none."""
     needed = [verb.work] if governed(verb) else []
     if verb.background:
         needed.append(BOOKS)
@@ -145,5 +150,5 @@ def decisive(rules: Sequence[Rule], person: str, groups: Collection[str]) -> Rul
 
 
 def _allowed(rules: Sequence[Rule]) -> str:
-    """The groups that may, by their names."""
+    """The names of the groups that are allowed."""
     return ", ".join(rule.name or rule.of for rule in rules if rule.whose == "group" and rule.allows) or "–"

@@ -1,4 +1,4 @@
-"""`usage`: what a space has spent on models, what it may still spend, and how its answers were rated.
+"""The `usage` command: what a space has spent on models, what it may still spend, and how its answers were rated.
 
 A person sees their own part, an admin everybody's. Calls no model and changes nothing.
 """
@@ -31,22 +31,22 @@ K = TypeVar("K")
 P = TypeVar("P", "Group", "Share")
 
 RECENT = 30
-"""Days of a report without an option."""
+"""The days of a report without an option."""
 
 NAMED = 20
-"""The most people with a line of their own; the others share one."""
+"""The most people with a separate line; the others share one."""
 
 LEAST = Decimal("0.0001")
-"""The smallest amount in dollars that `bot.budget` writes as more than nothing."""
+"""The smallest amount in dollars that `bot.budget` does not round to zero."""
 
 MOST_ROWS = 60
 """The most rows of a table by day, model or channel."""
 
 LOOKED_UP = 200
-"""The most people or channels of one answer whose names are looked up; the others have their ids."""
+"""The most people or channels of one answer whose names are looked up; for others their ids are shown."""
 
 WITH_BARS = "terminal"
-"""The platform that shows bars in letters, where others have a picture."""
+"""The platform that shows bars made of characters; others show a picture."""
 BAR, BAR_CELLS = "█", 20
 
 NAME_CHARS = 40
@@ -64,12 +64,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The last `days` of a space, of one person or of `everybody`; the largest spenders first.
+    """The usage of a space in the last `days`, of one person or of `everybody`; the largest spenders first.
 
     `whole` is the sum of all that is shown, `others` the number of people besides those in `people`. `capped` is what
-    the whole space has spent, or reserved for calls under way, in the days that its cap counts. `up` and `down` are
-    the ratings of answers in the whole space. `conversation` is the one where it was asked, of the same people, and
-    `cache` what the service's cache costs there. `capped_tokens` are the tokens beside the dollars of `capped`.
+    the whole space has spent, or reserved for calls under way, in the days that its cap counts. `up` and `down` are the
+    ratings of answers in the whole space. `conversation` is the usage of the same people in the conversation in which
+    the report was requested, and `cache` what the service's cache costs there. `capped_tokens` are the tokens that
+    belong to the dollars in `capped`.
     """
 
     days: int
@@ -88,7 +89,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """A table by one thing, and all of the sums as CSV; each "" where nobody asked for it."""
+    """A table by day, model or channel, and all sums as CSV; each "" if it was not requested."""
 
     table: str
     csv: str
@@ -129,7 +130,7 @@ class Accounts:
         return as_markdown(report, self._settings, words(request.locale), request.author.id)
 
     async def breakdown(self, request: Request) -> Breakdown:
-        """The answer to `usage --by` and `--csv`: everybody's for an admin, else the asker's own."""
+        """The answer to `usage --by` and `--csv`: everybody's usage for an admin, otherwise the asker's own."""
         place, groups = request.place, await self.groups(request)
         by = str(request.options.get("by") or "")
         table = ""
@@ -149,13 +150,13 @@ class Accounts:
         return Breakdown(table, _csv(groups, people, channels))
 
     async def groups(self, request: Request) -> list[Group]:
-        """What was spent in the days that the request names: by everybody for an admin, else by the asker."""
+        """What was spent in the days that the request names: by everybody for an admin, otherwise by the asker."""
         since = datetime.now(UTC) - timedelta(days=days_of(request))
         author = None if request.author.admin else request.author.id
         return await self._ledger.groups(request.place.space, since, author_id=author)
 
     async def called(self, place: Place, by: str, ids: Sequence[str]) -> dict[str, str]:
-        """The names of people or channels by their ids; nothing of what has no names."""
+        """The names of people or channels by their ids, without those that have none."""
         look = {"person": self._names.person, "channel": self._names.channel}.get(by)
         if look is None:
             return {}
@@ -163,7 +164,7 @@ class Accounts:
         return dict(zip(once, await asyncio.gather(*(look(place, id) for id in once)), strict=True))
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
-        """What `author` has spent, or everybody in the space; people have no names yet."""
+        """What `author` or everybody in the space has spent; people's names are not filled in yet."""
         now = datetime.now(UTC)
         since = now - timedelta(days=days)
         shares = await self._ledger.shares(space, since, author_id=None if everybody else author)
@@ -185,7 +186,7 @@ class Accounts:
 
 
 def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str = "") -> str:
-    """The report as Markdown: tables, then sentences. `asker` is "you" in it."""
+    """The report as Markdown: tables, then sentences. It addresses `asker` as "you"."""
     parts = [say("usage.since", days=report.days)]
     if report.whole.calls:
         parts.append(_people(report, say, asker))
@@ -208,9 +209,10 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
 
 
 def _csv(groups: Sequence[Group], people: Mapping[str, str], channels: Mapping[str, str]) -> str:
-    """One line for each day, person, work, model and channel, with the names of people and channels by their ids.
+    """The sums as CSV, one line for each day, person, work, model and channel; `people` and `channels` map ids to
+    names.
 
-    What a spreadsheet might take for a formula is quoted.
+    Text that a spreadsheet might interpret as a formula is quoted.
     """
     import csv
     import io
@@ -258,7 +260,7 @@ def _people(report: Report, say: Words, asker: str) -> str:
 
 
 def _called(line: Line, asker: str, say: Words) -> str:
-    """The name to show; a person whose data were deleted has none."""
+    """The name to show for a line, also for a person whose data were deleted."""
     return say("usage.you") if line.who == asker else line.name or say("usage.nameless")
 
 
@@ -310,7 +312,7 @@ def _caps(report: Report, settings: BudgetConfig, say: Words) -> list[str]:
 
 
 def _cost(spent: Totals, say: Words) -> str:
-    """In dollars; "?" where no price is known, "≥" where some are unknown."""
+    """The cost in dollars; "?" if no price is known, "≥" before it if some are unknown."""
     usd = usd_of(spent)
     if not spent.unpriced:
         return _dollars(usd, say)
@@ -318,7 +320,7 @@ def _cost(spent: Totals, say: Words) -> str:
 
 
 def usd_of(spent: Totals) -> Decimal:
-    """As the caps count it: what is reserved for a call counts as spent until the call has ended."""
+    """Dollars as the caps count them: what is reserved for a call counts as spent until the call has ended."""
     return spent.cost_usd + spent.reserved_usd
 
 
@@ -334,25 +336,25 @@ def _figure(n: int, say: Words) -> str:
 
 
 def _added(shares: Sequence[Share], by: Callable[[Share], str]) -> list[tuple[str, Totals]]:
-    """The shares' sums by what `by` says of them, the most expensive first."""
+    """The shares added up by the key that `by` returns, the most expensive first."""
     return sorted(
         summed(shares, by).items(), key=lambda entry: (-usd_of(entry[1]), -entry[1].calls, entry[0])
     )
 
 
 def days_of(request: Request) -> int:
-    """How many days back the request asks for."""
+    """The number of past days that the request asks for."""
     days = request.options.get("days")
     return min(days, MOST_DAYS) if isinstance(days, int) else RECENT
 
 
 def key_of(group: Group, by: str) -> str:
-    """What a group is counted under in a table by this."""
+    """The key under which a group is counted in a table by this."""
     return str(getattr(group, "author_id" if by == "person" else by))
 
 
 def summed(parts: Sequence[P], key: Callable[[P], K]) -> dict[K, Totals]:
-    """The parts' sums by what `key` says of them."""
+    """The parts added up by the key that `key` returns."""
     sums: dict[K, list[Totals]] = {}
     for part in parts:
         sums.setdefault(key(part), []).append(part.totals)

@@ -1,4 +1,4 @@
-"""The application: `App.open` wires everything by hand, `App.perform` takes every request in.
+"""The application: `App.open` connects all parts, and `App.perform` receives every request.
 
 Knows no platform: adapters bring a factory of views, keyed by the platform's name.
 """
@@ -71,26 +71,26 @@ if TYPE_CHECKING:
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
-"""How long to wait for a database that another program has locked, before the person gets a sentence about it."""
+"""How many seconds to wait for a database that another program has locked before the person gets a message."""
 ACKNOWLEDGE_S = 10.0
-"""How long an acknowledgement may take before the run begins without it; platforms wait three seconds."""
+"""How many seconds an acknowledgement may take before the run begins without it; platforms wait three seconds."""
 LEAVE_S = 5.0
-"""How long `close` waits for views, and for a database that hangs; what is not shown by then, or not stored, is at the
-next start.
+"""How many seconds `close` waits for views and for a database that hangs; anything not shown or stored by then is
+handled at the next start.
 """
 
 STRAYS_S = 1.0
-"""Between two tries to take up what earlier processes have left."""
+"""Seconds between two tries to take over the runs that earlier processes left."""
 ASKS_S = 2.0
-"""How long a model may take to say whether a message asks something: Slack waits three seconds."""
+"""How many seconds a model may take to decide whether a message asks something: Slack waits three seconds."""
 LISTENER_S = 0.5
-"""How long a message waits for the model of meanings to load; until then the words alone count."""
+"""How many seconds a message waits for the embedding model to load; until then only its words count."""
 
 FORGET = "forget"
-"""What processes tell each other of a run of which nothing more is to be shown."""
+"""The topic of the message between processes that nothing more of a run may be shown."""
 
 LOST = 75
-"""The exit code of a process that has lost its lease: a keeper should start it again."""
+"""The exit code of a process that has lost its lease: its supervisor should restart it."""
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Ticket:
     _ended: Callable[[str], Awaitable[Ended]]
 
     async def wait(self) -> Ended:
-        """Wait until the run's answer is whole; how it ended."""
+        """Wait until the run's answer is complete; returns how it ended."""
         return await self._ended(self.run)
 
 
@@ -139,13 +139,13 @@ class App:
         self._listening: asyncio.Task[Embedder | None] | None = None
         self._reporting: set[asyncio.Task[None]] = set()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
-        """By what a button belongs to."""
+        """Locks by space and by what a button belongs to."""
         self._guard: asyncio.Task[None] | None = None
         self._taking_over = asyncio.Lock()
         self._parts: dict[str, int] = {}
-        """Into how many parts platforms are divided, so that several processes have some each."""
+        """Into how many parts each platform is divided, so that several processes can each serve some."""
         self.platforms = resources.platforms
-        """Those that are attached, by their names."""
+        """The attached platforms by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
         self._lease = lease = resources.lease
         self._live = (
@@ -193,9 +193,9 @@ class App:
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
-        """Open the storage and wire the works; takes the data folder's lock. Nothing runs before `start`.
+        """Open the storage and create the works; takes the data folder's lock. Nothing runs before `start`.
 
-        `busy_timeout_s` bounds the wait for another program that holds a database. Raises UserError when the
+        `busy_timeout_s` limits the wait for another program that has locked a database. Raises UserError when the
         folder is in use, cannot be written, or was made by a newer release.
         """
         from bot.heap import share_heap
@@ -232,10 +232,10 @@ class App:
         again: bool = True,
         unpost: Unpost | None = None,
     ) -> Clips:
-        """What a platform without voice channels narrates by: files of this kind, posted by `post`.
+        """Narration for a platform without voice channels: audio files with this suffix, posted by `post`.
 
-        With a name under which they are `kept`, other processes can drop them, and with `again` they are made after a
-        crash, too: see Clips.
+        If `kept` names where they are stored, other processes can drop them, and with `again` they are also made after
+        a crash: see Clips.
         """
         from bot.speech.clips import Clips
 
@@ -259,19 +259,19 @@ class App:
         return clips
 
     async def _stands(self, request: Request) -> bool:
-        """Whether the request is as it was: one that was withdrawn has no words any more, and no answer."""
+        """Whether the request still has its words: a withdrawn one has no words and no answer."""
         past = await self.request_of(request.place.space, request.id)
         words_of = (request.text, request.options, request.origin)
         return past is not None and (any((past.text, past.options, past.origin)) or not any(words_of))
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
-        """The locale that the person has set there, or others for them; `otherwise` also where it cannot be read."""
+        """The locale set for the person in this place; `otherwise` if none is set or it cannot be read."""
         with suppress(StorageFault):
             return await self.settings.locale(place, person, otherwise)
         return otherwise
 
     async def answering(self, place: Place, person: str) -> tuple[str, str]:
-        """The model that answers the person there, "" for none, and the one that makes vectors."""
+        """The name of the model that answers the person there ("" for none), and of the embedding model."""
         return await self.settings.answerer(place, person), self.config.embedding.model
 
     async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
@@ -282,7 +282,7 @@ class App:
                     yield line
 
     async def local_server(self, space: str = "") -> LocalServer | None:
-        """A model server on this machine to offer; None where a key or a model is set, or none is found."""
+        """A model server on this machine to offer; None if a key or a model is set, or if no server is found."""
         if self.config.roles_from not in ("none", "demo"):
             return None
         if space and await self.settings.store.get(space, f"{MODEL}answerer") is not None:
@@ -292,26 +292,26 @@ class App:
         return next(iter(await local_servers(self.config.providers)), None)
 
     def attach(self, platform: Platform) -> None:
-        """Serve this platform; before `start`, so that interrupted runs have a view."""
+        """Serve this platform. Call it before `start`, so that interrupted runs have a view."""
         self.platforms[platform.name] = platform
 
     def origin(self, place: Place) -> str | None:
-        """The origin of a request to which no message belongs; None where the platform has none."""
+        """The origin of a request to which no message belongs; None if the platform has none."""
         platform = self.platforms.get(place.platform)
         return platform.origin(place) if platform is not None and platform.origin is not None else None
 
     async def adults(self, place: Place) -> bool | None:
-        """Whether the platform lets only adults into the place; None where it cannot tell."""
+        """Whether the platform admits only adults to the place; None if it cannot tell."""
         platform = self.platforms.get(place.platform)
         return await platform.adults(place) if platform is not None and platform.adults is not None else None
 
     def load(self) -> None:
-        """Begin to load, in the background, what `start` needs."""
+        """Begin to load in the background what `start` needs."""
         self._engine.load()
 
     async def start(self) -> list[Request]:
-        """Launch the engine. Returns the requests that run without being asked for now: interrupted ones, and those of
-        the works' services. Raises UserError.
+        """Launch the engine. Returns the requests that now run by themselves: interrupted ones, and those of the works'
+        services. Raises UserError.
         """
         with in_words():
             return await self._start()
@@ -322,7 +322,7 @@ class App:
                 await self._lease.take()
             except DatabaseBusy as busy:
                 raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
-            # Each process would have the vectors of its own books alone.
+            # Without a Chroma server each process would have only the vectors of its own books.
             if self.config.embedding.model != "none" and not self.config.storage.chroma_url:
                 for machine in await self._lease.beside():
                     raise UserError("storage.several", machine=machine)
@@ -353,7 +353,7 @@ class App:
             self._guard = asyncio.create_task(self._keep_lease(self._lease))
         if forgetting:
             self._report(self._forget_rest(forgetting))
-        if self.resources.files.shared:  # which may be far away
+        if self.resources.files.shared:  # which may be on another machine
             self._report(self._clear_away())
         else:
             await self._clear_away()
@@ -379,16 +379,16 @@ class App:
             await clips.take_up(self.request_of, process)
 
     async def _clear_away(self) -> None:
-        """What is left of removed books, and the files of requests that have ended."""
+        """Remove what is left of removed books, and the files of requests that have ended."""
 
         async def unfinished() -> set[str]:
-            # Of all rows: runs of other platforms wait with their files for a process that serves these.
+            # Includes runs of other platforms, which wait with their files for a process that serves those.
             return {row.id for row in await self._inbox.unfinished()}
 
         try:
             if self._lease is None:
                 await self.resources.intake.clear(grace=timedelta())
-            else:  # questions of other processes may read what was replaced
+            else:  # questions in other processes may still read replaced books
                 await self.resources.intake.clear()
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
@@ -404,14 +404,16 @@ class App:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
 
     async def _keep_lease(self, lease: Lease) -> None:
-        """Look after this process's lease, and after the others. Once it is lost, end: others go on with the runs."""
+        """Keep this process's lease, and watch the others. If the lease is lost, end the process: others continue its
+        runs.
+        """
         lease.leave = _leave
         self._report(self._take_up_strays())
         await lease.keep(self._take_over)
         _leave()
 
     async def _take_up_strays(self) -> None:
-        """Go on with what no process goes on with, as soon as the database lets it."""
+        """Continue the runs that no process executes, as soon as the database allows it."""
         while True:
             try:
                 return await self._take_over("")
@@ -420,7 +422,7 @@ class App:
                 await asyncio.sleep(STRAYS_S)
 
     async def _take_over(self, process: str) -> None:
-        """Go on with what a process has left that is no more, and with all that no process goes on with."""
+        """Continue the runs of a process that has ended, and all runs that no process executes."""
         async with self._taking_over:
             await self._taken_over(process)
 
@@ -445,7 +447,9 @@ class App:
         await self._take_up_clips(process)
 
     async def _agree(self) -> list[str]:
-        """Learn into how many parts platforms are divided; those of which no other process has any."""
+        """Agree with other processes on the number of parts of each platform. Returns the platforms that no other
+        process serves.
+        """
         lease, database = self._lease, self.records.database
         assert lease is not None
         alone = []
@@ -470,8 +474,8 @@ class App:
         return self._lease is not None
 
     def share(self, platform: str, only: Sequence[int] = ()) -> Share | None:
-        """This process's part of a platform, of which others that share the database have theirs; None where it has the
-        database alone. `only` takes no other numbers.
+        """This process's share of a platform, if other processes share the database; None if it has the database alone.
+        `only` limits the share to these numbers.
         """
         if self._lease is None:
             return None
@@ -483,25 +487,27 @@ class App:
             await self._engine.listen(part_name(platform, part))
 
     def serve_no_more(self, platform: str, part: int) -> None:
-        """Leave the runs of a part of a platform to another process; those that go on here do so to their end."""
+        """Leave the runs of a part of a platform to another process; runs that this process executes continue to their
+        end.
+        """
         self._engine.unlisten(part_name(platform, part))
 
     def runs_in(self, space: str) -> bool:
-        """Whether a run of the space goes on in this process."""
+        """Whether this process executes a run of the space."""
         return any(live.request.place.space == space for live in self._live.all())
 
     def hear(self, topic: str, heard: Callable[..., None]) -> None:
-        """Call `heard` with what other processes `tell` under a topic."""
+        """Call `heard` with the values that other processes `tell` under a topic."""
         if self._lease is not None:
             self._lease.hear(topic, heard)
 
     async def tell(self, topic: str, *values: str) -> None:
-        """Tell the other processes that share the database. Raises StorageFault."""
+        """Send values under a topic to the other processes that share the database. Raises StorageFault."""
         if self._lease is not None:
             await self._lease.tell(self.records.database, topic, *values)
 
     def _route(self, platform: str, space: str) -> str:
-        """The runs of a route are executed by the processes that serve it."""
+        """The route of a space's runs: they are executed by the processes that serve it."""
         attached = self.platforms.get(platform)
         if attached is None or attached.part is None:
             return platform
@@ -512,7 +518,7 @@ class App:
         return self._route(row.platform, row.space) if row is not None else None
 
     def _give_up(self, live: LiveRun, *, often: bool) -> None:
-        # In a task: a platform that is slow to show it must not delay the others.
+        # In a task, because a platform that is slow to show it must not delay the others.
         self._report(self._execution.give_up(live, often=often))
 
     def _report(self, reporting: Coroutine[None, None, None]) -> None:
@@ -521,17 +527,17 @@ class App:
         task.add_done_callback(self._reporting.discard)
 
     async def sure(self) -> None:
-        """Return once it is sure that this process's runs are its own: where others share the database, a process that
-        was frozen or cut off may find that they go on with them.
+        """Return once this process certainly still owns its runs: if it was frozen or disconnected, other processes
+        that share the database may have taken them over.
         """
         if self._lease is not None:
             await self._lease.confirmed()
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
-        """Persist the request, acknowledge it, then start it. A request that was received before starts nothing.
+        """Store the request, acknowledge it, then start it. A request that was received before starts nothing.
 
-        `acknowledge` is awaited for a fresh request only; the run starts whether or not it succeeds. Raises
-        UserError when the request is not allowed or could not be persisted: then nothing was begun.
+        `acknowledge` is awaited for a new request only; the run starts whether or not it succeeds. Raises UserError if
+        the request is not allowed or could not be stored; then nothing was started.
         """
         patient_with_an_event()
         verb = commands.verb(request.work, request.verb)
@@ -544,7 +550,7 @@ class App:
             request = await self._allowed(verb, request)
         if UNDER not in request.options:
             return await self._arrived(verb, request, acknowledge)
-        # Of two people who press at once, one comes first.
+        # If two people press at once, one comes first.
         async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
             known = set[str]()
             while True:
@@ -557,7 +563,7 @@ class App:
                     known.update(overtaken.ids)
 
     async def _allowed(self, verb: Verb, request: Request) -> Request:
-        """The request with what the place's settings add to it. Raises UserError where a rule forbids it."""
+        """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
         await self.outsiders.check(verb, request)
         await self.channel_rules.check(verb, request)
         request = await self.access.check(verb, request)
@@ -566,8 +572,8 @@ class App:
         return await self.channel_rules.filled(verb, request)
 
     async def _unless_late(self, request: Request) -> tuple[Request, Collection[str] | None]:
-        """What the press of a button means by now, and, where others share the database, the runs that were seen to go
-        on or wait. Raises PressedLate.
+        """What the press of a button means now, and, if other processes share the database, the runs that were seen
+        running or waiting. Raises PressedLate.
         """
         if (pressed := commands.KINDS[request.work].pressed) is None:
             return request, None
@@ -588,7 +594,7 @@ class App:
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
             request, follows = await self._meant(request, stands_for)
-        # A task of its own, because the caller may be cancelled: a run that is stored but never started would block
+        # In a separate task, because the caller may be cancelled: a run that is stored but never started would block
         # its line.
         begun = asyncio.create_task(self._perform(request, acknowledge, follows, seen))
         self._begun.add(begun)
@@ -596,23 +602,23 @@ class App:
         return await asyncio.shield(begun)
 
     async def check(self, request: Request) -> None:
-        """Raises UserError where the run of this request would refuse what was typed. Changes nothing."""
+        """Raise UserError if the run of this request would refuse what was typed. Changes nothing."""
         checks = commands.KINDS[request.work].checks
         if checks is not None:
             with in_words():
                 await checks(self.resources, request)
 
     async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """What a request stands for. Raises UserError, also where that is not allowed, or was asked for before."""
+        """The request that a request stands for, and the one that follows it. Raises UserError, also if that is not
+        allowed or was received before.
+        """
         with in_words():
             meant, follows = await stands_for(self.resources, self, request)
             if meant is not request and await self._inbox.get(meant.id) is not None:
                 if follows is not None:  # a crash may have come before it
                     await self._perform(follows, None)
                 raise UserError("edge.sent_before")
-            if (
-                meant is not request and not meant.parent
-            ):  # words that were spoken are a request as typed ones are
+            if meant is not request and not meant.parent:  # spoken words are a request like typed ones
                 meant = await self._allowed(commands.verb(meant.work, meant.verb), meant)
         return meant, follows
 
@@ -623,8 +629,8 @@ class App:
         follows: Request | None = None,
         seen: Collection[str] | None = None,
     ) -> Ticket:
-        """`follows` is performed behind it, if it is begun now. Raises Overtaken where more goes on in its place than
-        what was `seen`.
+        """Store and start the request, and then `follows`, unless it was received before. Raises Overtaken if its place
+        has other runs than those `seen`.
         """
         with in_words():
             await self._live.keep_owed()
@@ -645,17 +651,17 @@ class App:
         return Ticket(request.id, seq is not None, self._live.ended)
 
     async def _start_directly(self, request: Request) -> None:
-        # In a fresh context: it is no part of the run that asks for it.
+        # In a fresh context, because it is not part of the run that asks for it.
         route = self._route(request.place.platform, request.place.space)
         await asyncio.create_task(self._engine.start(request.id, route), context=Context())
 
     async def _executed(self, run: str) -> bool:
-        """Whether a process executes the run, or will."""
+        """Whether a process executes the run or will do so."""
         return await self._engine.status(run) == "running"
 
     async def _start_run(self, request: Request, seq: int) -> None:
-        """Start the run of a stored request; where others share the database, as soon as that is there. Raises
-        StorageFault.
+        """Start the run of a stored request; if the database is down and other processes share it, as soon as it is
+        back. Raises StorageFault.
         """
         try:
             await self._try_to_start(request, seq)
@@ -663,7 +669,7 @@ class App:
             if self._lease is not None and fault.away:
                 self._report(self._start_later(request, seq))
                 return
-            # It must neither block its line nor begin at the next start.
+            # The run must neither block its line nor begin at the next start.
             if (live := self._live.get(request.id)) is not None:
                 await self._execution.end(live, "failed")
             raise
@@ -681,11 +687,11 @@ class App:
     async def _try_to_start(self, request: Request, seq: int) -> None:
         row = commands.verb(request.work, request.verb)
         if (row.plain or row.holds) and request.text.strip():
-            # Before the run, which may wait: plain text that comes meanwhile belongs to the same session.
+            # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
             await session_for(self.records.sessions, request, request.text, over=row.holds)
         await self._gate.passed()
         line = line_name(request)
-        # First: if this process ended before, those that come later would go before it.
+        # First, because if this process ended before, later runs would start before this one.
         await self._engine.start(
             request.id, self._route(request.place.platform, request.place.space), line, seq
         )
@@ -693,7 +699,7 @@ class App:
             self._report(self._execution.show_waiting(request, line, seq))
 
     async def _begin(self, child: Request, key: str) -> str:
-        """Start a run's child, as durably as a person's request; again with the same key it does nothing."""
+        """Start a run's child, as durably as a person's request. Calling it again with the same key has no effect."""
         child = replace(child, id=child_id(replace(child, id=child.parent), key))
         with in_words():
             if (seq := await self._arrivals.receive(child)) is not None:
@@ -701,7 +707,9 @@ class App:
         return child.id
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
-        """The work and verb of a person's plain text in this place: those of its session, else of the default work."""
+        """The work and verb for a person's plain text in this place: those of its session, otherwise of the default
+        work.
+        """
         place_key = (place.space, place.platform, place.channel, place.thread)
         with in_words():
             session = await self.records.sessions.active(*place_key)
@@ -711,8 +719,8 @@ class App:
         return work, meant or verb
 
     async def _plain_work(self, place: Place) -> str:
-        """The work of plain text where no session is open: the place's own, else the default, unless there is nothing
-        but courses to ask.
+        """The work for plain text outside a session: the place's own, otherwise the default work, unless the space has
+        only books of another work, such as courses.
         """
         if chosen := await self.channel_rules.default_work(place):
             return chosen
@@ -723,9 +731,9 @@ class App:
         return next(works, commands.DEFAULT_WORK)
 
     async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
-        """Whether a message that does not address the bot asks it something, where it listens to everything.
+        """Whether a message that does not address the bot asks it something, in a place where it listens to everything.
 
-        Decided by the words and the meaning, and in doubt by the extractor, within ASKS_S; else by the words alone.
+        The words and the meaning decide, and in doubt the extractor. After ASKS_S the words alone decide.
         """
         from bot.asking import Overhearing, asks, asks_with_model, by_words
 
@@ -751,7 +759,7 @@ class App:
         return asked and (not await self.channel_rules.silent(request.place) or await self._knows(request))
 
     async def _listener(self) -> Embedder | None:
-        """The model for the meaning of messages; None until it is loaded, or where it is not wanted."""
+        """The embedding model for the meaning of messages; None until it is loaded, or if it is not configured."""
         if self._listening is None:
             from bot.asking_head import MODEL
 
@@ -764,32 +772,32 @@ class App:
         return self._listening.result() if self._listening.done() else None
 
     async def _knows(self, request: Request) -> bool:
-        """Whether an answer is found, as far as that can be known before a model is asked."""
+        """Whether an answer will be found, as far as that can be known before a model is asked."""
         verb = commands.verb(request.work, request.verb)
         if (knows := commands.KINDS[request.work].knows) is None:
             return True
         return await knows(self.resources, await self.channel_rules.filled(verb, request))
 
     async def idle(self) -> None:
-        """Wait until nothing runs any more: neither what goes on behind an answer nor what runs have begun."""
+        """Wait until all runs have ended, including their background parts and the runs that they have begun."""
         while ends := [live.end for live in self._live.all()]:
             await asyncio.wait(ends)
 
     async def stop(self, place: Place, author: str = "") -> int:
-        """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.
+        """Stop the running and waiting runs in this place; library jobs only if there are no others. Returns how many.
 
-        At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
+        At a channel's root this includes what `author` has begun elsewhere in the channel: in threads or in private.
         """
         return await self._live.stop(place, author)
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
-        """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
+        """Wait for the answer of the current run in this place, if it is of one of these verbs."""
         going = await self._live.called(place)
         if going is not None and going.work == work and going.verb in verbs:
             await self._live.ended(going.id)
 
     async def stop_run(self, space: str, run: str) -> int:
-        """Stop one run; 0 when it is over, or of another space."""
+        """Stop one run; returns 0 if it has ended or belongs to another space."""
         if not self._started:  # nothing runs here, but an earlier process's run would continue at a start
             return int(await self._live.give_up(space, run))
         if (live := self._live.of(space, run)) is not None:
@@ -799,11 +807,11 @@ class App:
             return int(request is not None and await self._live.stop_run(request))
 
     async def stop_where(self, meant: Callable[[Request], bool]) -> int:
-        """Stop every run whose request `meant` accepts, as when the bot is removed from a space; how many."""
+        """Stop every run whose request `meant` accepts, as when the bot is removed from a space. Returns how many."""
         return await self._live.stop_where(meant)
 
     def live(self, space: str, run: str) -> bool:
-        """Whether the run is going or waiting in this process."""
+        """Whether the run is running or waiting in this process."""
         live_run = self._live.of(space, run)
         return live_run is not None and not live_run.quiet
 
@@ -814,60 +822,60 @@ class App:
 
     @property
     def shares_files(self) -> bool:
-        """Whether files have a place that other processes reach, too."""
+        """Whether other processes reach the stored files, too."""
         return self.resources.files.shared
 
     async def reach_files(self) -> None:
-        """Raises StorageFault where the place of files cannot be reached."""
+        """Raise StorageFault if the file store cannot be reached."""
         await self.resources.files.list("health")
 
     @property
     def failing_models(self) -> Mapping[str, str]:
-        """The providers whose last call failed, and how."""
+        """The providers whose last call failed, with the fault."""
         return self.resources.models.failing
 
     def counts(self) -> tuple[int, int]:
-        """How many runs go on in this process, and how many wait in a line."""
+        """How many runs are in progress in this process, and how many wait in a line."""
         return self._live.counts()
 
     async def going(self, space: str) -> list[Request]:
-        """The requests of the space that wait or go on in any process, and are not answered yet."""
+        """The requests of the space that wait or run in any process and are not answered yet."""
         return await self._live.going(space)
 
     async def goes_on(self, space: str, run: str) -> bool:
-        """Whether the run is going or waiting, here or in another process."""
+        """Whether the run is running or waiting, here or in another process."""
         return any(request.id == run for request in await self._live.going(space))
 
     async def turns(self, request: Request) -> int:
-        """How many turns of the request's author wait or go on in its place, besides itself."""
+        """How many other turns of the request's author wait or run in its place."""
         return await self._live.turns(request)
 
     async def ended(self, run_id: str) -> Ended:
-        """Wait until a run's answer is whole, also of one that was continued at the start; how it ended."""
+        """Wait until a run's answer is complete, also if it was continued at the start; returns how it ended."""
         return await self._live.ended(run_id)
 
     async def request_of(self, space: str, run: str) -> Request | None:
-        """The request of a run, to ask it again; None where this space has none of that id."""
+        """The request of a run, to repeat it; None if this space has no run of that id."""
         with in_words():
             return await self._past.request(space, run)
 
     async def left(self, meant: Callable[[Request], bool], *spaces: str) -> int:
-        """After the bot was removed from spaces: stop the runs that `meant` accepts; how many. What is kept of the
-        spaces is deleted after `[storage] grace_days`. Raises StorageFault.
+        """Note that the bot was removed from spaces, and stop the runs that `meant` accepts; returns how many. The data
+        of the spaces is deleted after `[storage] grace_days`. Raises StorageFault.
         """
         for space in spaces:
             await self._departures.left(space)
         return await self.stop_where(meant)
 
     async def returned(self, *spaces: str) -> None:
-        """The bot is in these spaces: nothing that is kept of them is deleted. Raises StorageFault."""
+        """Note that the bot is in these spaces, so that their data is not deleted. Raises StorageFault."""
         for space in spaces:
             await self._departures.returned(space)
 
     async def forget(self, space: str, *runs: str) -> bool:
         """Stop runs whose author has deleted the request, and erase their words and answers; the ids stay.
 
-        Whether this space had such runs.
+        Returns whether this space had such runs.
         """
         with in_words():
             had = [run for run in runs if await self._forgotten(space, run)]
@@ -878,22 +886,23 @@ class App:
         return bool(had)
 
     async def drop_cached(self, space: str) -> None:
-        """Keep nothing of the space in memory, in any process, since words of a person were erased."""
+        """Drop everything of the space from memory in every process, because a person's words were erased."""
         await self.resources.caches.drop(space)
 
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
             return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
-        await self._live.stop_run(request)  # first: one that has not begun must not begin
+        await self._live.stop_run(request)  # first, so that a run that has not begun does not begin
         live = self._live.of(space, run)
-        # First: after a crash the next start goes on from here, and finds what is left by the words or by the parent.
+        # First, because after a crash the next start continues from here and finds the rest by the words or by the
+        # parent.
         bare = await self._execution.keep_withdrawn(request)
         for other in await self._past.repeating(request) if request.text else ():
             await self._forgotten(space, other)
         await self._past.withdraw(request)
         await self._execution.hush(request)
         if live is not None:
-            # Until its end it still stores what was shown and what its buttons offer: erase that, too.
+            # Until its end the run still stores what it shows and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
         else:
             await wait_at_most(self._live.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
@@ -903,7 +912,7 @@ class App:
         if live is not None or self._lease is not None:
             await self._past.withdraw(request)
         await self._engine.forget(run)
-        # Its children hold words of it, too, and so does what was played of it.
+        # Its children contain its words, too, and so does the request that played them.
         children = [row.id for row in await self._inbox.children(space, run)]
         for other in (*children, child_id(request, PLAYED)):
             await self._forgotten(space, other)
@@ -912,12 +921,12 @@ class App:
         return True
 
     async def _forget_rest(self, rows: Sequence[UnshownRow]) -> None:
-        """Finish what an earlier process had begun to forget, and take back the messages of these runs."""
+        """Finish forgetting the runs that an earlier process began to forget, and take back their messages."""
         for row in rows:
             try:
                 past = await self._past.request(row.space, row.run_id)
                 await self._forgotten(row.space, row.run_id)
-                if past is None or withdrawn(past):  # else that takes them back, too
+                if past is None or withdrawn(past):  # otherwise `_forgotten` has taken them back
                     self._execution.take_back(request_from_json(row.request))
             except Exception:  # the next start tries again
                 _log.exception("run %s could not be forgotten", row.run_id)
@@ -925,7 +934,7 @@ class App:
         await self.records.database.scrub()
 
     async def forget_steps(self, space: str, *runs: str) -> None:
-        """Delete the stored steps of these runs, except of those that go on; requests and answers stay."""
+        """Delete the stored steps of these runs, except those still running; requests and answers stay."""
         with in_words():
             for run in runs:
                 if await self._past.request(space, run) is not None and self._live.of(space, run) is None:
@@ -933,10 +942,11 @@ class App:
             await self._engine.scrub()
 
     async def reword(self, space: str, run: str, text: str, edit: str = "") -> bool:
-        """Store the new words of a request that a person has edited; its answer stays. Whether this space has the run.
+        """Store the new words of a request that a person has edited; its answer stays. Returns whether this space has
+        the run.
 
-        `edit` identifies the edit of the message, "" where there was none: a redelivered one does nothing. If the work
-        reacts to edits (`Kind.reworded`), that is a run of its own.
+        `edit` identifies the edit of the message, "" if there was none: a redelivered edit has no effect. If the work
+        reacts to edits (`Kind.reworded`), that is a separate run.
         """
         with in_words():
             if (request := await self._past.request(space, run)) is None:
@@ -953,7 +963,7 @@ class App:
                 live.request = replace(live.request, text=text)
             await self._live.reworded(run)
             if follows:
-                # Whether they may is asked again: much may have changed since the message was written.
+                # Check again whether they may, because the rules may have changed since the message was written.
                 author = replace(request.author, admin=False, groups=None)
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
                 try:
@@ -967,7 +977,7 @@ class App:
     async def complete(self, kind: str, typed: Typed) -> list[str]:
         """Names of this kind (`Option.completes`) that begin with what was typed; [] for an unknown kind.
 
-        Names that belong to a person are those of its `author`, and those of a story that of its `place`.
+        Names of a person's own things are those of the `author` in `typed`; names of a story are those of its `place`.
         """
         for work in commands.KINDS.values():
             if kind in work.completes:
@@ -975,7 +985,7 @@ class App:
         return []
 
     async def close(self) -> None:
-        """Close in order. Runs that are still going continue at the next start."""
+        """Close all parts in order. Unfinished runs continue at the next start."""
         self.records.database.hurry(LEAVE_S)
         self._execution.leaving = True
         await self._kept_days.close()
@@ -989,7 +999,7 @@ class App:
             await asyncio.wait(set(self._begun), timeout=LEAVE_S)
         if self._guard is not None:
             self._guard.cancel()
-        # Whoever has not been informed by now will be at the next start.
+        # Reports that are not finished by now are repeated at the next start.
         tasks = [*self._reporting, *(live.task for live in self._live.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
@@ -1006,6 +1016,6 @@ class App:
 
 
 def _leave() -> None:
-    """End at once: people must not hear from a process whose runs others go on with."""
+    """End the process at once: it must not show anything of runs that other processes continue."""
     _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
     os._exit(LOST)

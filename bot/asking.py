@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from bot.retrieval.embedding import Embedder
 
 Verdict = Literal["yes", "likely", "unsure", "no"]
-"""Whether it asks the bot. "likely": it has the shape of a question, and may as well be to the other people."""
+"""Whether a message asks the bot. "likely": it has the shape of a question, but may be meant for other people."""
 
 QUOTATION: Final = "xquote"
-"""Takes the place of words in quotation marks."""
+"""Replaces words in quotation marks."""
 _PRIOR: Final[dict[Verdict, float]] = {"yes": 2.0, "likely": 1.0, "unsure": 0.0, "no": -1.0}
-"""What each verdict adds to the score of a message's meaning."""
+"""How much each verdict adds to the score of a message's meaning."""
 _MARKED: Final = 0.5
-"""That of "unsure" with a question mark."""
+"""The same for "unsure" with a question mark."""
 _END: Final = 1_500
-"""Characters that are read of each end of a message."""
+"""How many characters are read of each end of a long message."""
 
-# What people paste and quote, and what they do in a role, is not what they ask.
+# Pasted and quoted text, and actions in a role play, are not part of the question.
 _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*$|^[ \t]*\*[^*\n]+\*[ \t]*$",
     re.DOTALL | re.MULTILINE,
@@ -48,7 +48,7 @@ _AUXILIARY = (
     "can|could|would|will|should|shall|may|might|must|do|does|did|are|were|have|had|if|when|once|where|how|what|why|who"
     "|which|as|and|but|so|pode|poderia|consegue|sabe|se|quando|como|onde|porque|e|mas"
 )
-"""Words that stand before "you" and are no name."""
+"""Words that may come before "you" and are not names."""
 _NAMED = re.compile(
     r"\s*(?:(?:[Hh]ey|[Hh]i|[Oo]i|[Ee]i|[Ee] aí) )?"
     rf"(?!(?i:{_AUXILIARY})\b)[A-ZÀ-Ý]\w+(?:,| (?=you |u |tá |vc ))"
@@ -57,7 +57,9 @@ _CONDITION = re.compile(r"(?:if|when|once|after|say|se|quando|caso|depois|digamo
 
 
 def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> Verdict:
-    """Whether the message asks the bot. `mentions_people`: others than the bot; `replies`: to another person."""
+    """Whether the message asks the bot. `mentions_people`: it mentions others than the bot; `replies`: it answers
+    another person.
+    """
     own = _own(text)
     whole = plain(own)
     public = bool(words.FOR_ANYBODY.search(whole) or words.NAMES_THE_BOT.search(whole))
@@ -78,7 +80,7 @@ def asks(text: str, *, mentions_people: bool = False, replies: bool = False) -> 
 
 
 def weighed(verdict: Verdict, text: str, score: float) -> Verdict:
-    """The verdict, with what the message means: its score by `bot.asking_head`."""
+    """The verdict combined with the score of the message's meaning (`bot.asking_head`)."""
     if not plain(_own(text)):
         return "no"
     marked = verdict == "unsure" and "?" in text
@@ -88,7 +90,7 @@ def weighed(verdict: Verdict, text: str, score: float) -> Verdict:
 
 
 def by_words(verdict: Verdict, text: str) -> bool:
-    """What a verdict means where no model is asked: a question mark decides what is unsure."""
+    """The decision if no model is asked: when unsure, a question mark decides."""
     return verdict in ("yes", "likely") or (verdict == "unsure" and "?" in text)
 
 
@@ -100,7 +102,7 @@ class AsksReply:
 
 
 class Overhearing:
-    """As much of a run as a call of a model needs, without a run: nothing of it is kept but what it cost."""
+    """Replaces a run for a single model call: nothing of it is stored except its cost."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -115,7 +117,7 @@ class Overhearing:
 async def verdict_on(
     text: str, *, mentions_people: bool = False, replies: bool = False, embedder: Embedder | None = None
 ) -> Verdict:
-    """As `asks`, also by the message's meaning, unless it is for another person."""
+    """The verdict of `asks`, combined with the message's meaning unless it is for another person."""
     verdict = asks(text, mentions_people=mentions_people, replies=replies)
     if embedder is None or mentions_people or replies:
         return verdict
@@ -135,9 +137,10 @@ async def asks_with_model(
     replies: bool = False,
     embedder: Embedder | None = None,
 ) -> bool:
-    """As `asks`; where that is likely or unsure, what the extractor says. Without one, the words and the meaning count.
+    """Whether the message asks the bot. If `asks` says "likely" or "unsure", the extractor decides; without one, the
+    words and the meaning.
 
-    `wording` is the prompt "asks_bot" of the space; `embedder` the model of `bot.asking_head`, if it is loaded.
+    `wording` is the space's prompt "asks_bot"; `embedder` is the model of `bot.asking_head`, if it is loaded.
     """
     verdict = await verdict_on(text, mentions_people=mentions_people, replies=replies, embedder=embedder)
     if verdict in ("yes", "no"):
@@ -158,7 +161,7 @@ async def asks_with_model(
 
 
 def _own(text: str) -> str:
-    """The text without links and what is pasted."""
+    """The text without links and pasted text."""
     return _IGNORED.sub(" ", _SAID.sub(f" {QUOTATION} ", _QUOTED.sub(" ", _ends(text))))
 
 
@@ -168,7 +171,7 @@ def _ends(text: str) -> str:
 
 
 def _addressed(own: str) -> bool:
-    """Whether the message speaks to a person whom it names; not in "Ana and I want to know …"."""
+    """Whether the message addresses a person by name; "Ana and I want to know …" does not."""
     named = _MENTION.search(own)
     if named is None:
         return True
@@ -177,7 +180,7 @@ def _addressed(own: str) -> bool:
 
 
 def _sentence(raw: str, marked: bool, before: str) -> Verdict:
-    """The verdict on one sentence; `marked`: it has a question mark; `before`: the words of the one before it."""
+    """The verdict on one sentence. `marked`: it has a question mark; `before`: the words of the sentence before it."""
     said = plain(raw)
     whole = _unopened(said)
     parts = [_unopened(plain(clause)) for clause in _CLAUSE.split(raw)]
@@ -189,7 +192,7 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
     clauses = [whole, *(part for part in parts if part and not words.CHATTER.fullmatch(part))]
     if words.FOR_ANYBODY.search(whole):
         return "yes"
-    # After a colon comes the text to work on.
+    # The text to work on comes after a colon.
     told = _unopened(plain(raw.partition(":")[0])) if words.REQUEST.match(whole) else whole
     social = words.SOCIAL.search(told) is not None and words.TAUGHT.search(told) is None
     if (
@@ -217,7 +220,7 @@ def _sentence(raw: str, marked: bool, before: str) -> Verdict:
 
 
 def _unopened(said: str) -> str:
-    """The words without the greetings and fillers at their beginning."""
+    """The words without greetings and fillers at their beginning."""
     while said and (match := words.OPENING.match(said)) is not None:
         said = said[match.end() :].lstrip()
     return said

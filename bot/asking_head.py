@@ -1,6 +1,7 @@
-"""How much a message reads as a question to the bot, by the vector of its meaning: one weight for each dimension.
+"""Scores how much a message's vector resembles a question to the bot: a linear model with one weight for each
+dimension.
 
-`bot.asking_weights` is written by scripts/asking_head.py, for the vectors of the model `MODEL`.
+scripts/asking_head.py writes the weights in `bot.asking_weights`, for vectors of the model `MODEL`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MODEL: Final = "e5-enpt"
 
 
 def score(vector: Vector) -> float:
-    """The logarithm of the odds that it is a question to the bot. `vector`: (dimensions,), of length 1."""
+    """The log-odds that the message is a question to the bot. `vector` has shape (dimensions,) and length 1."""
     return float(vector @ _weights()) + BIAS
 
 

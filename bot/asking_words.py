@@ -1,6 +1,6 @@
 """The words by which `bot.asking` tells questions from other talk, in English and Portuguese.
 
-Patterns for text as `plain` writes it: lower case, no accents or signs, spellings of chats written out, "é" as "eh".
+The patterns match text from `plain`: lower case, no accents or punctuation, chat spellings written out, "é" as "eh".
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _SHORTENED: Final = (
     ("'d", " would"),
 )
 _WORD = re.compile(r"\w+")
-_LONGEST: Final = 40  # letters of a word that are read
+_LONGEST: Final = 40  # letters; longer words are cut
 
 
 def plain(text: str) -> str:
-    """The text's words as the patterns here expect them."""
+    """The text's words in the form that the patterns here expect."""
     text = text.casefold().replace("’", "'")
     if "'" in text:
         for short, written in _SHORTENED:
@@ -81,7 +81,7 @@ ANNOUNCED = _of(r"""
     (?:\w+ ){0,3}question(?! is| was| for)(?: \w+){3,}
     |(?:tenho )?(?:uma |so uma |outra )?(?:duvida|pergunta)(?! eh)(?: \w+){3,}
 """)
-"""Sentences that say that a question follows."""
+"""Sentences that announce a question."""
 
 SOCIAL = _of(
     r"""
@@ -107,7 +107,7 @@ SOCIAL = _of(
     """,
     anywhere=True,
 )
-"""What people say among themselves: when they meet, who comes, what they bring."""
+"""What people ask among themselves: when they meet, who comes, what they bring."""
 
 TAUGHT = _of(
     r"""
@@ -116,7 +116,7 @@ TAUGHT = _of(
     """,
     anywhere=True,
 )
-"""Where these are named, a day or an hour is a matter of the course."""
+"""With these words, a day or an hour concerns the course."""
 
 TO_A_PERSON = _of(
     r"""
@@ -221,7 +221,7 @@ CHATTER = _of(r"""
     |entenderam
     |conseguiu|funcionou|resolveu|rolou|deu (?:certo|bom|ruim)|viu
 """)
-"""Whole sentences that are no question to the bot: they ask nothing, or only the previous speaker."""
+"""Whole sentences that do not ask the bot: they ask nothing, or only the previous speaker."""
 
 TAG = _of(r"""
     (?:is (?:that|this) )?(?:right|allowed|true|correct|legal|possible)|what now|now what|all of (?:them|it)
@@ -229,7 +229,7 @@ TAG = _of(r"""
     |pode|procede|vale|certo|confere|eh (?:verdade|isso)|todos|e agora|agora|como fica|o que (?:eu )?faco
     |posso
 """)
-"""What makes a question of the sentence before."""
+"""What turns the sentence before it into a question."""
 
 DROPPED = _of(
     r"nvm|never ?mind|forget (?:it|about it)|found it|esquece|deixa (?:para la|quieto|achei)|ja achei",
@@ -341,7 +341,7 @@ IN_PLACE = _of(r"""
 """Portuguese questions whose question word is not at the beginning, and choices of two."""
 YES_OR_NO = ("yes or no", "sim ou nao")
 GOES_ON = _of(r"(?:\w+ ){0,2}e (?:se (?!a gente|eu|voce)|os? |as? |no |na )\w+(?: \w+){0,5}$")
-"""Half a question that goes on from the one before it, in Portuguese."""
+"""Half a question that continues the one before it, in Portuguese."""
 STATED = _of(r"""
     (?!sim|nao|voces?|el[ea]s?|a gente|acho|pelo|isso|esse|essa|quem|eu|que|se|como|quando|hoje|mas|so|ja
     |tudo|aqui|agora)
@@ -443,7 +443,7 @@ SOUGHT = _of(r"""
     |that|my|our|nice|good)\w+ \w+ list$|passo a passo
     |list of
 """)
-"""Phrases without a verb that name what is looked for."""
+"""Phrases without a verb that name what is wanted."""
 
 ASKED_FOR = _of(r"""
     (?!no|not|yes|yeah|ok|me|more|sim|nao|mais|eu)(?:\w+ ){1,5}(?:for|of|on|about|from|between|sobre|de|do|da

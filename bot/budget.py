@@ -1,4 +1,5 @@
-"""The budget of paid calls: each reserves an estimate first, within the caps, and settles its real usage afterwards.
+"""The budget of paid calls: each call first reserves an estimate within the caps, and afterwards settles its real
+usage.
 
 Knows no provider and no prices: the caller says what tokens cost.
 """
@@ -40,11 +41,12 @@ _WEIGHTS = (
     (0.7, r"\u3040-\u30ff"),
     (0.85, r"\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"),
 )
-"""Tokens a character, by script: Latin letters, blanks, digits, marks, other Latin letters; Greek and Cyrillic; Arabic,
-Hebrew and the scripts of India; Thai and Korean; kana; Chinese. Fitted to the counts that OpenAI gives for one sentence
-in many languages ("Hello GPT-4o", 2024, "Language tokenization"), a little above them, since others take more."""
+"""Tokens per character, by script: Latin letters, blanks, digits, marks, other Latin letters; Greek and Cyrillic;
+Arabic, Hebrew and the scripts of India; Thai and Korean; kana; Chinese. Fitted to the counts that OpenAI gives for one
+sentence in many languages ("Hello GPT-4o", 2024, "Language tokenization"), slightly higher, because other services
+count more."""
 _OTHER = 2.0
-"""Tokens of an emoji or another rare character."""
+"""Tokens per emoji or other rare character."""
 _SCRIPTS = tuple((weight, re.compile(f"[{letters}]+")) for weight, letters in _WEIGHTS)
 _ASCII = tuple(
     (weight, "".join(script.findall("".join(map(chr, range(128))))).encode())
@@ -57,7 +59,9 @@ MESSAGE_TOKENS = 4
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens `text` is: 0 only for no text at all. No service is asked: it would cost a second call."""
+    """About how many tokens `text` has; 0 only for an empty text. No service is asked, which would need a
+    second call.
+    """
     return math.ceil(weighed(text))
 
 
@@ -83,7 +87,7 @@ def weighed(text: str) -> float:
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """About how many tokens the service reads for `prompt`."""
+    """About how many input tokens the service counts for `prompt`."""
     tokens = _message_tokens(prompt.messages)
     if prompt.system:
         tokens += text_tokens(prompt.system) + MESSAGE_TOKENS
@@ -107,7 +111,9 @@ def _message_tokens(messages: Sequence[Message]) -> int:
 
 
 def most_usage(prompt: Prompt) -> Usage:
-    """About what a call may use at most. What is marked for the cache may have to be written to it, at a premium."""
+    """About the most that a call may use. Parts marked for the cache may have to be written to it, at a higher
+    price.
+    """
     if prompt.marked is None:
         return Usage(prompt_tokens(prompt), prompt.max_tokens)
     written = prompt_tokens(replace(prompt, messages=prompt.messages[: prompt.marked]))
@@ -117,23 +123,23 @@ def most_usage(prompt: Prompt) -> Usage:
 
 
 def dollars(amount: Decimal) -> str:
-    """With two digits after the point; below ten cents with four."""
+    """Dollars with two decimals; below ten cents with four."""
     return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
 
 
 async def unknown(usage: Usage) -> Decimal | None:
-    """The price of a model whose price is not known."""
+    """The price function of a model whose price is not known."""
     return None
 
 
 def _tokens(usage: Usage) -> int:
-    """All of them."""
+    """The sum of all tokens."""
     return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
 
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call under way; `noted` is what the ledger has of its usage."""
+    """A call in progress; `noted` is the usage that the ledger has so far."""
 
     space: str
     meter: Meter
@@ -146,7 +152,7 @@ async def _no_allowances(request: Request) -> Sequence[Allowance]:
 
 
 def refused_by(allowance: Allowance, spent: Decimal) -> UserError:
-    """What people read where too little is left of a budget that admins have set."""
+    """The message for people if too little is left of a budget that admins have set."""
 
     def shown(amount: Decimal | int) -> str:
         return f"${dollars(Decimal(amount))}" if allowance.usd is not None else f"{int(amount)} tokens"
@@ -171,7 +177,7 @@ class Budget:
         self._settings = settings
         self._note_s = note_s
         self._open: dict[str, _OpenCall] = {}
-        """Calls under way, by their entry."""
+        """The calls in progress, by their entry."""
         self._timer: asyncio.TimerHandle | None = None
         self._noting: asyncio.Task[None] | None = None
 
@@ -184,13 +190,12 @@ class Budget:
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]] = unknown,
     ) -> AsyncGenerator[Meter, None]:
-        """Around a call that may cost as much as `most`; the meter is to show what it did cost.
+        """A context for a call that may use as much as `most`; the call updates the meter.
 
-        Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the tokens the meter shows,
-        and the dollars that `price` gives for them. What the meter shows meanwhile is noted every `note_s` seconds, so
-        that a call whose process dies can be settled with that: see `Ledger.settle_killed`. Raises UserError
-        ("budget.run", "budget.space", "budget.run_tokens", "budget.space_tokens", "budget.over_…") instead where the
-        call could use more than is left.
+        Settles as "settled" (complete), "stopped" (closed or cancelled) or "failed", with the tokens in the meter and
+        the dollars that `price` returns for them. The meter is stored every `note_s` seconds, so that a call whose
+        process dies can be settled with it: see `Ledger.settle_killed`. Raises UserError ("budget.run", "budget.space",
+        "budget.run_tokens", "budget.space_tokens", "budget.over_…") instead if the call could use more than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
         meter = Meter(again=partial(self._again, request, entry, most, price))
@@ -224,7 +229,7 @@ class Budget:
             self._note_later()
 
     async def note(self) -> None:
-        """Note in the ledger what the calls under way have used so far."""
+        """Note in the ledger what the calls in progress have used so far."""
         changed = [
             (entry, call, call.meter.usage)
             for entry, call in self._open.items()
@@ -232,7 +237,7 @@ class Budget:
         ]
         for _, call, usage in changed:
             call.noted = usage
-        # All at once: each price is a hop to a thread, and on a busy event loop a hop takes a second.
+        # All at once, because each price is computed in a thread, and on a busy event loop that takes a second.
         costs = await asyncio.gather(*(call.price(usage) for _, call, usage in changed))
         calls = [
             UsedSoFar(
@@ -247,7 +252,7 @@ class Budget:
             for (entry, call, usage), cost in zip(changed, costs, strict=True)
         ]
         if calls:
-            # What is not noted now is noted with the next piece.
+            # Usage that is not noted now is noted next time.
             with suppress(StorageFault):
                 await self._ledger.progress(calls)
 
@@ -296,7 +301,7 @@ class Budget:
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> None:
-        """Set an estimate aside once more, for a call that is made once more. Raises UserError ("budget.…")."""
+        """Reserve an estimate once more, for a call that is repeated. Raises UserError ("budget.…")."""
         space = request.place.space
         try:
             await self._ledger.reserve_again(
@@ -357,7 +362,7 @@ class Budget:
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            await writing  # a second cancel must not lose what was spent
+            await writing  # a second cancellation must not lose what was spent
             raise
 
 

@@ -1,4 +1,4 @@
-"""Budgets of people, channels and spaces for a day or a month, in dollars or in tokens, as admins have set them.
+"""The budgets that admins set for people, channels and spaces, per day or month, in dollars or in tokens.
 
 Knows no model and no price. `bot.budget` enforces them before each call, through the ledger.
 """
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from storage.settings import SettingRow
 
 Holder: TypeAlias = Literal["person", "group", "each", "channel", "space"]
-"""Whose a budget is: one person's, each member's of a group, each person's, all that a channel or a space uses."""
+"""Whose usage a budget limits: one person's, each group member's, each person's, a channel's or a space's."""
 Unit: TypeAlias = Literal["usd", "tokens"]
 PERIODS: Final[tuple[Per, ...]] = ("day", "month")
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 MOST: Final = 200
-"""The most budgets of a space: each call of a model reads them."""
+"""The most budgets of a space; every model call reads them all."""
 _AMOUNT: Final = re.compile(
     r"\$?\s*(\d{1,12}(?:\.\d{1,4})?)\s*(\$|usd|dollars?|dólar(?:es)?|tokens?)?", re.IGNORECASE
 )
 WARNED_AT: Final = Decimal("0.8")
-"""The part of a budget at whose use people get a word."""
+"""The part of a budget after whose use people get a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetBudget:
-    """`of` is the id of the person, group or channel, "" for the others; `name` what it was called."""
+    """One budget. `of` is the id of the person, group or channel, "" for the others; `name` is its name when it was
+    set.
+    """
 
     holder: Holder
     of: str
@@ -52,7 +54,7 @@ class SetBudget:
 
     @property
     def setting(self) -> str:
-        """The name under which it is kept."""
+        """The name of the setting that stores the budget."""
         return setting_of(self.holder, self.of, self.per, self.unit)
 
     @property
@@ -69,7 +71,7 @@ def shown(amount: Decimal, unit: Unit) -> str:
 
 
 def amount_of(text: str) -> tuple[Decimal, Unit]:
-    """The amount and the unit that somebody has typed. Raises UserError."""
+    """Parse a typed amount into its value and unit. Raises UserError."""
     typed = text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip()
     match = _AMOUNT.fullmatch(typed)
     if match is None or Decimal(match[1]) <= 0:
@@ -81,7 +83,7 @@ def amount_of(text: str) -> tuple[Decimal, Unit]:
 
 
 def budget_of(row: SettingRow) -> SetBudget | None:
-    """The budget that a row keeps; None for one of another release."""
+    """The budget that a row stores; None for a row of another release."""
     holder, _, rest = row.name.removeprefix(BUDGETS).partition(".")
     of, per, unit = (["", "", *rest.rsplit(".", 2)])[-3:]
     amount, _, name = row.value.partition(" ")
@@ -96,8 +98,8 @@ def budget_of(row: SettingRow) -> SetBudget | None:
 
 @dataclass(frozen=True, slots=True)
 class AdminNote:
-    """That most of a budget of the space is used: a sentence by its key and values. `channels` are where it is posted;
-    where there are none, `person`, who has set the budget, gets it."""
+    """A note that most of a budget of the space is used: the key and values of its message. It is posted in `channels`;
+    if there are none, it goes to `person`, who has set the budget."""
 
     key: str
     values: dict[str, str]
@@ -106,7 +108,7 @@ class AdminNote:
 
 
 class Budgets:
-    """Reads the budgets of a space for the door, for each call, and for the word that most of one is used."""
+    """Reads the budgets of a space for requests, model calls and warnings."""
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self._settings = settings
@@ -120,7 +122,9 @@ class Budgets:
         return sorted(found, key=lambda budget: (order.index(budget.holder), budget.name, budget.setting))
 
     async def of(self, request: Request) -> list[Allowance]:
-        """What the request's author, its channel and its space may use; nothing for an admin where they are exempt."""
+        """The allowances of the request's author, its channel and its space; an empty list for an admin if admins are
+        exempt.
+        """
         place, author = request.ruled_by, request.author
         budgets = await self.all(place.space)
         if not budgets or (author.admin and await self._exempt(place)):
@@ -142,7 +146,7 @@ class Budgets:
         ]
 
     async def check(self, request: Request) -> None:
-        """Raises UserError ("budget.over_…") where nothing is left of a budget."""
+        """Raise UserError ("budget.over_…") if nothing is left of a budget."""
         for allowance in await self.of(request):
             usd, tokens = await self._ledger.used(request.place.space, allowance)
             if allowance.usd is not None and usd >= allowance.usd:
@@ -151,8 +155,8 @@ class Budgets:
                 raise refused_by(allowance, Decimal(tokens))
 
     async def words(self, request: Request) -> list[tuple[str, dict[str, object]]]:
-        """Sentences, by their keys and values, on budgets of which 80 % are used: once in a period each. Those on the
-        space's budget are for admins."""
+        """Warnings, as message keys and values, about budgets of which 80 % are used: one for each budget and period.
+        Warnings about the space's budget are for admins."""
         place, sentences = request.place, []
         for allowance in await self.of(request):
             if allowance.whose == "space" and not request.author.admin:
@@ -167,7 +171,9 @@ class Budgets:
         return sentences
 
     async def notes(self, request: Request) -> list[AdminNote]:
-        """What admins get to know of the budgets of the request's space, once in a period each: 80 % are used."""
+        """Notes for admins about budgets of the request's space of which 80 % are used: one for each budget and
+        period.
+        """
         place, notes = request.place, list[AdminNote]()
         rows = await self._settings.of_space(place.space, BUDGETS)
         of_space = [(row, b) for row in rows if (b := budget_of(row)) is not None and b.holder == "space"]
@@ -189,7 +195,7 @@ class Budgets:
         return notes
 
     async def _first(self, request: Request, allowance: Allowance, unit: Unit, told: str = "") -> bool:
-        """Whether this run is the one that gives the word on the allowance in its period; `told`: to whom."""
+        """Whether this run is the first to warn about the allowance in its period; `told` says who is warned."""
         store, space = self._settings.store, request.place.space
         scope = allowance.whose
         name = f"{TOLD}{told}{allowance.per}.{unit}"
@@ -202,14 +208,14 @@ class Budgets:
                 await store.reset_all(space, gone, "", scope, allowance.of)
             return True
         row = await store.get(space, f"{name}.{stamp}", scope, allowance.of)
-        return row is not None and row.value == request.id  # it is shown again after a crash
+        return row is not None and row.value == request.id  # shown again after a crash
 
     async def _exempt(self, place: Place) -> bool:
         rows = await self._settings.nearest(place, "", ADMINS_EXEMPT)
         return bool(rows) and rows[0].value == ON
 
     async def _since(self, place: Place) -> dict[Per, datetime]:
-        """When the day and the month began, in the space's time zone."""
+        """When the current day and month began, in the space's time zone."""
         rows = await self._settings.nearest(replace(place, channel="", thread=""), "", TIMEZONE)
         named = rows[0].value if rows else "UTC"
         midnight = datetime.now(zone_of(named)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -217,8 +223,8 @@ class Budgets:
 
 
 def _holding(budgets: Sequence[SetBudget], request: Request) -> list[SetBudget]:
-    """Of the budgets for one period in one unit those that hold: the person's own, else the largest of their groups',
-    else each person's; the channel's; the space's."""
+    """Those of the budgets (of one period and unit) that apply: the person's own, otherwise the largest of their
+    groups', otherwise each person's; also the channel's and the space's."""
     groups = request.author.groups or ()
     own = [b for b in budgets if b.holder == "person" and b.of == request.author.id]
     theirs = [b for b in budgets if b.holder == "group" and b.of in groups]

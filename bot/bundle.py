@@ -15,7 +15,7 @@ PATTERNS = (
     "docs/*.md",
     "docs/*.yaml",
 )
-"""What a wheel carries beside the code, from the top of a checkout."""
+"""The files that a wheel contains besides the code, as patterns from the top of a checkout."""
 
 _BUNDLED = Path(__file__).with_name("bundled")
 _CHECKOUT = Path(__file__).resolve().parents[1]

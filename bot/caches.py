@@ -1,4 +1,4 @@
-"""What is kept in memory of spaces, dropped in every process where a person's words were erased."""
+"""In-memory caches of spaces: they are dropped in every process when a person's words are erased."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from storage.db import Database
 
 DROP: Final = "drop"
-"""What processes tell each other."""
+"""The topic of the messages between processes."""
 
 
 class Caches:
@@ -20,11 +20,11 @@ class Caches:
             database.lease.hear(DROP, self._dropped, lambda: self._dropped(""))
 
     def add(self, drop: Callable[[str], None]) -> None:
-        """`drop` drops what a cache has of a space, "" for all of them."""
+        """Register a cache: `drop` removes its data of a space, "" for all spaces."""
         self._drops.append(drop)
 
     async def drop(self, space: str) -> None:
-        """Keep nothing of the space in memory, here and in other processes. Raises StorageFault."""
+        """Drop the data of the space from memory, here and in other processes. Raises StorageFault."""
         self._dropped(space)
         if self._database.lease is not None:
             await self._database.lease.tell(self._database, DROP, space)

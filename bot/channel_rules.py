@@ -1,5 +1,5 @@
-"""What the settings of a channel say of a request: whether its work may run there, what it asks where nothing is named,
-where the answer goes, and which messages are for the bot.
+"""Applies a channel's settings to requests: which works may run, the default shelf or course, where answers go, and
+which messages are for the bot.
 
 Knows no platform. The settings themselves are declared in `bot.works.settings`.
 """
@@ -36,24 +36,24 @@ GOVERNED: Final = tuple(
     for name, kind in commands.KINDS.items()
     if any(row.asks or row.turn or row.speaks or row.hears for row in kind.verbs)
 )
-"""The works that a channel can allow or forbid: those that ask models or speak."""
+"""The works that a channel can allow or forbid: those that ask models or read aloud."""
 PLAIN: Final = tuple(name for name in GOVERNED if any(row.plain for row in commands.KINDS[name].verbs))
-"""The works that can answer plain words."""
+"""The works that can answer plain text."""
 NAMED: Final = frozenset(
     option.name
     for row in commands.TABLE
     for option in row.options
     if option.name == option.completes and option.name in commands.SETTINGS
 )
-"""Options of verbs, such as a shelf, for which a channel can have a value."""
+"""The options of verbs, such as a shelf, for which a channel can have a default."""
 
 ALL: Final = "all"
 EXCEPT: Final = "-"
-"""Before the name of a work that is forbidden; without it, only the named ones are allowed."""
+"""The mark before the name of a forbidden work; without it, only the named works are allowed."""
 
 
 class ChannelRules:
-    """Reads the settings of channels for the door (`App.perform`), the adapters and the models."""
+    """Reads the settings of channels for `App.perform`, the adapters and the models."""
 
     def __init__(self, settings: Settings, sessions: Sessions) -> None:
         settings.keep_at_hand(NAMED)
@@ -61,7 +61,7 @@ class ChannelRules:
         self._sessions = sessions
 
     async def check(self, verb: Verb, request: Request) -> None:
-        """Raises UserError where the request's work may not run in its place. Raises StorageFault."""
+        """Raise UserError if the request's work may not run in its place. Raises StorageFault."""
         if not governed(verb):
             return
         rows = await self._settings.nearest(request.ruled_by, "", WORKS)
@@ -70,7 +70,7 @@ class ChannelRules:
             raise UserError(f"channels.work_{rows[0].scope}", work=verb.work, works=names)
 
     async def filled(self, verb: Verb, request: Request) -> Request:
-        """The request with the place's own shelf, say, where it names none."""
+        """The request with the place's defaults, such as its shelf, for options that it leaves out."""
         wanted = [option.name for option in verb.options if option.name in NAMED]
         brings = verb.background or request.files or "file" in request.options
         if not wanted or brings or verb.work not in GOVERNED:  # the library shows every shelf
@@ -78,19 +78,19 @@ class ChannelRules:
         options = dict(request.options)
         for name in wanted:
             rows = await self._settings.nearest(request.ruled_by, "", name) if name not in options else []
-            # A conversation that goes on has chosen its course or screenplay.
+            # A conversation in progress has chosen its course or screenplay.
             if rows and (name == SHELF.name or not await self._begun(request.place)):
                 options[name] = rows[0].value
         return replace(request, options=options)
 
     async def _begun(self, place: Place) -> bool:
-        """Whether a conversation goes on in the place."""
+        """Whether a conversation has begun in the place."""
         return (
             await self._sessions.active(place.space, place.platform, place.channel, place.thread) is not None
         )
 
     async def default_work(self, place: Place) -> str:
-        """The work of plain words where no conversation goes on; "" where nothing says so."""
+        """The work for plain text outside a conversation; "" if none is set."""
         chosen = await self._settings.nearest(place, "", DEFAULT_WORK)
         if chosen and chosen[0].value in PLAIN:
             return chosen[0].value
@@ -104,7 +104,7 @@ class ChannelRules:
         return rows[0].value if rows else THREADS
 
     async def silent(self, place: Place) -> bool:
-        """Whether a message that does not address the bot gets no answer where nothing is found."""
+        """Whether the bot stays silent if it finds no answer to a message that does not address it."""
         rows = await self._settings.nearest(place, "", UNANSWERED)
         return bool(rows) and rows[0].value == SILENT
 
@@ -114,19 +114,19 @@ class ChannelRules:
         return rows[0].value if rows else IN_THREAD
 
     async def answers_privately(self, verb: Verb, place: Place) -> bool:
-        """Whether an answer to this verb goes to the asker alone there, who can share it."""
+        """Whether only the asker sees the answer to this verb there, and can share it."""
         return verb.option(PRIVATE.name) is not None and await self.answers(place) == IN_PRIVATE
 
 
 def check_listening(config: Config, platform: str, name: str, value: str) -> None:
-    """Raises UserError where a setting asks for messages that the platform does not show the bot."""
+    """Raise UserError if a setting needs messages that the platform does not send to the bot."""
     unseen = platform == "discord" and not config.discord.free_chat
     if name == LISTENS and value == EVERYTHING and unseen:
         raise UserError("settings.listens_intent")
 
 
 def governed(verb: Verb) -> bool:
-    """Whether a channel can forbid it. What stops something always works."""
+    """Whether a channel can forbid the verb. Verbs that stop something are always allowed."""
     return verb.work in GOVERNED and not (verb.urgent or verb.stops or verb.bare)
 
 

@@ -1,5 +1,5 @@
-"""A check of the installation, as `doctor`, Discord's /setup and Slack's `/sutradhar setup` list it, and those that the
-latter two share.
+"""A check of the installation, as `doctor`, Discord's /setup and Slack's `/sutradhar setup` list it, and the checks
+that the latter two share.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from storage.documents import Documents
 
 MARKS: Final = {True: "✓", False: "✗", None: "–"}
-"""What stands before a check's sentence, by `well`."""
+"""The mark before a check's sentence, by `well`."""
 SHELVES: Final = 5
-"""Shelves that a checklist names, at most."""
+"""The most shelves that a checklist names."""
 
 
 class Check(NamedTuple):
-    """The result of a check. `well` None is neither good nor bad: a choice, or something that comes later."""
+    """The result of a check. `well` is None if it is neither good nor bad: a choice, or something to do later."""
 
     well: bool | None
     text: str
@@ -42,7 +42,7 @@ def checklist(checks: Sequence[Check], say: Words, *, well: str, broken: str) ->
 async def library_check(
     documents: Documents, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
 ) -> Check:
-    """The books of the library; `none` is the key of the sentence for an empty one."""
+    """The check of the library's books; `none` is the message key for an empty library."""
     shelved = await documents.list(space)
     if not shelved:
         return Check(False, say(none))
@@ -52,7 +52,7 @@ async def library_check(
 
 
 def model_check(config: Config, roles: RolesConfig, say: Words) -> Check:
-    """The model that writes the answers; `roles` are the space's own."""
+    """The check of the model that writes answers; `roles` are those of the space."""
     answers = roles.chain("answerer")
     if not answers:
         return Check(None, say("welcome.check_model_none"))

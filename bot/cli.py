@@ -1,6 +1,6 @@
 """The command line: `sutradhar [--config FILE] [--data DIR] COMMAND`.
 
-Reads arguments and calls the command, which imports what is heavy itself, so that --help costs next to nothing.
+Parses arguments and calls the command, which imports heavy modules itself, so that --help is fast.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
 BAD_LINES = 20
-"""The most lines of an imported log that are named as left out."""
+"""How many skipped lines of an imported log are listed at most."""
 
 
 _SETTINGS = (
@@ -49,11 +49,11 @@ _SETTINGS = (
     "slack_run.swapped_",
     "slack_run.token_",
 )
-"""Keys of faults that a person has to mend in the configuration: trying again would not help."""
+"""Keys of faults that need a change of the configuration: trying again would not help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command; returns its exit code."""
     accept_all()
     locale = locale_from(os.environ)
     Words.to_operator = True
@@ -79,7 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The commands and options, a work's own only if `argv` names it; global ones go before or after the command."""
+    """The parser of commands and options. A work's own are included only if `argv` names it; global options may come
+    before or after the command.
+    """
     shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--config", metavar="FILE", help=say("cli.config"))
     shared.add_argument("--data", metavar="DIR", help=say("cli.data"))
@@ -123,7 +125,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     add(commands, "run", "cli.run")
     for work in ON_THE_COMMAND_LINE:
         verbs = add(commands, work, f"cli.{work}").add_subparsers(dest="verb", metavar="VERB", required=True)
-        if work in argv:  # the table of verbs costs as much as all the rest of --help
+        if work in argv:  # loading the table of verbs takes as long as the rest of --help
             from bot.commands import KINDS
 
             for row in [row for row in KINDS[work].verbs if not row.inner]:
@@ -175,7 +177,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _arguments(command: argparse.ArgumentParser, row: Verb, say: Words) -> None:
-    """The argument and the options of a row of the table."""
+    """Add the argument and the options of a row of the table."""
     if row.argument is not None:
         count = "+" if row.argument.many else None if row.argument.required else "?"
         name = row.argument.name.upper()
@@ -206,7 +208,7 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:
-    if asked.get("command") != "models":  # model files are no secret, and may serve several people
+    if asked.get("command") != "models":  # model files are not secret, and several users may share them
         os.umask(0o077)
     if asked.get("command") == "doctor" and not (asked.get("invite") or asked.get("live")):
         from bot.doctor import doctor
@@ -268,7 +270,7 @@ def _run(asked: dict[str, Any], locale: str) -> int:
 
 
 def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
-    """One verb of a work, as its row of the table says."""
+    """Run one verb of a work, as its row of the table describes."""
     from bot.adapters.terminal.one_shot import perform
     from bot.adapters.terminal.paths import absolute
     from bot.commands import verb
@@ -283,7 +285,7 @@ def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
 
 
 def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
-    """A story to a file, or from one."""
+    """Export a story to a file, or import one."""
     from json import dumps
     from pathlib import Path
 
@@ -319,7 +321,7 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
 
 def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
-    """The figures of a script in a file: a line for each scene, then their sums."""
+    """Print the figures of a script file: a line for each scene, then the sums."""
     from json import dumps
     from pathlib import Path
 
@@ -340,13 +342,13 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
 
 def _databases(config: Config, say: Words, asked: dict[str, Any]) -> int:
-    """Back up, restore, move or measure what is kept."""
+    """Back up, restore, move or measure the stored data."""
     import signal
     from pathlib import Path
 
     from bot import database_commands
 
-    # What is half written is removed, as after Ctrl-C.
+    # Half-written files are removed, as after Ctrl-C.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     match asked["verb"]:
         case "backup":
@@ -360,7 +362,7 @@ def _databases(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
 
 def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
-    """Measure how well a story's memory finds what the file's queries ask for."""
+    """Measure how well a story's memory finds what the queries in a file ask for."""
     from json import dumps
     from pathlib import Path
 
@@ -384,7 +386,7 @@ def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
 
 
 def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
-    """Measure how well the courses' search tool finds what the file's questions ask for."""
+    """Measure how well the courses' search tool finds what the questions in a file ask for."""
     from pathlib import Path
 
     from bot.adapters import termination
@@ -397,7 +399,7 @@ def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
 
 def _counted(done: int, total: int) -> None:
-    """Progress on one line of a terminal."""
+    """Show progress on one line of a terminal."""
     if sys.stderr.isatty():
         print(f"\r{done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
@@ -412,7 +414,7 @@ def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:
 
 
 def json_stream() -> BinaryIO:
-    """Standard output, for JSON alone: other writers of it write to standard error from now on."""
+    """Standard output, reserved for JSON: everything else is printed to standard error from now on."""
     sys.stdout.flush()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

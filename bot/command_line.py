@@ -1,4 +1,4 @@
-"""Parses a typed line by the table of verbs: lenient about quotes, strict about names.
+"""Parses a typed line with the table of verbs: lenient about quotes, strict about names.
 
 Knows no platform. A line that does not begin with "/" is plain text and is not parsed.
 """
@@ -18,7 +18,7 @@ from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
-_DASHES = re.compile(r"^(--|—|–)(?=\w)")  # a telephone's keyboard makes one long dash of two
+_DASHES = re.compile(r"^(--|—|–)(?=\w)")  # phone keyboards turn two hyphens into one long dash
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 
@@ -41,8 +41,8 @@ class Token:
 
 
 def tokens(line: str) -> list[Token]:
-    """The words of a line. A quote counts only at a word's start (or after "=") and when it is closed
-    at a word's end, so that apostrophes stay apostrophes; a backslash keeps the space after it.
+    """The words of a line. A quote counts only at a word's start (or after "=") and when it is closed at a word's end,
+    so that apostrophes are kept; a backslash keeps the space after it.
     """
     words: list[Token] = []
     at = 0
@@ -68,7 +68,7 @@ def tokens(line: str) -> list[Token]:
 
 
 def _closing(line: str, at: int) -> int | None:
-    """Where the quote that opens at `at` is closed: the next such mark at the end of a word."""
+    """The index where the quote that opens at `at` closes: the next such mark at the end of a word."""
     mark = _CLOSING[line[at]]
     close = line.find(mark, at + 1)
     while close != -1:
@@ -79,9 +79,9 @@ def _closing(line: str, at: int) -> int | None:
 
 
 def parse(line: str, *, asks: bool = False) -> Parsed:
-    """The verb, options and text of the line. Raises UserError ("commands.…") with the nearest right name.
+    """Parse the line into verb, options and text. Raises UserError ("commands.…") with the nearest valid name.
 
-    `asks`: a window asks for the text, or the end of it, and for the options of the verb's form.
+    `asks`: a window will ask for the text, or the rest of it, and for the options of the verb's form.
     """
     line = line.strip()
     if len(line) > MAX_LINE:
@@ -94,8 +94,8 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
 
 
 def lines_of(pasted: str) -> list[str]:
-    """The commands and questions of pasted lines. Text of several lines is one question, or belongs to the command
-    above it where no other command follows and that takes a text.
+    """Split pasted lines into commands and questions. Several lines of text are one question. If the only command is in
+    the first line and takes a text, the other lines belong to it.
     """
     lines = [line for line in pasted.splitlines() if line.strip()]
     commands = [n for n, line in enumerate(lines) if line.lstrip().startswith("/")]
@@ -119,7 +119,7 @@ def _ends_with_its_line(line: str) -> bool:
 
 
 def lacking_text(line: str) -> Parsed | None:
-    """The parsed line where only what the verb's form asks for is missing; else None."""
+    """The parsed line if it lacks only what the verb's form asks for; otherwise None."""
     try:
         parsed = parse(line, asks=True)
     except UserError:
@@ -139,12 +139,12 @@ def line_for(verb: Verb, options: Mapping[str, OptionValue]) -> str:
 
 
 def escaped(word: str) -> str:
-    """As it has to be typed in a line to be one word."""
+    """A word as it has to be typed in a line to be one word."""
     return _SPECIAL.sub(r"\\\1", word)
 
 
 def with_words(parsed: Parsed, words: str) -> Parsed:
-    """The same with a person's words added to its text. They are data and are not parsed. Raises UserError."""
+    """The parsed line with a person's words added to its text. The words are not parsed. Raises UserError."""
     if len(words) > MAX_LINE:
         raise UserError("commands.too_long", length=len(words), limit=MAX_LINE)
     return replace(parsed, text=f"{parsed.text} {words}".strip())
@@ -175,7 +175,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 
 def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
-    """The verb by the names that it has in one of our languages, as on Discord ("biblioteca adicionar", "ajuda")."""
+    """The verb by its names in one of our languages, as on Discord ("biblioteca adicionar", "ajuda")."""
     for say in map(catalogue, LOCALES):
         for row in TABLE:
             if row.bare:
@@ -200,7 +200,7 @@ def _in_words(names: Sequence[str], kind: str, typed: str) -> str | None:
 
 
 def verbs_named(name: str) -> list[Verb]:
-    """The verbs that a name without a work's could mean: the default work's, or else all of that name."""
+    """The verbs that a name without a work could mean: the default work's, otherwise all verbs of that name."""
     if row := BARE.get(name) or ROWS.get((DEFAULT_WORK, name)):
         return [row]
     return [row for row in TABLE if row.name == name]
@@ -215,15 +215,15 @@ def _unknown(name: str, paths: Sequence[str], *others: str) -> UserError:
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The name of these that `name` is most likely a misspelling of, or None."""
+    """The one of these names that `name` most likely misspells, or None."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    alike = 0.6 if len(name) > 3 else 0.75  # of three letters, two are in many a name
+    alike = 0.6 if len(name) > 3 else 0.75  # many names share two of three letters
     return next(iter(get_close_matches(name, names, 1, alike)), None)
 
 
 def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
-    """Takes the options out of the words; the rest, as typed, is the text, or the list of the argument."""
+    """Separate the options from the words; the rest, as typed, is the text or the argument's list."""
     options: dict[str, OptionValue] = {}
     rest: list[Token] = []
     at, literal = 0, False
@@ -260,8 +260,8 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
 
 
 def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
-    """Whether the option's value goes up to the next option: words of free text without quotes, behind the verb's text
-    or of a verb without text. Before the text, where they would have no end, the value is one word.
+    """Whether the option's value extends to the next option: unquoted free text after the verb's text, or of a verb
+    without text. Before the text, where its end could not be recognised, the value is one word.
     """
     free = option.kind in ("text", "person", "group") and not option.choices and not option.completes
     quoted = first.value != line[first.start : first.end]
@@ -270,7 +270,7 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
 
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
-    """The option that a word names and the value after "=". A name unlike any option's belongs to the text."""
+    """The option that a word names, and the value after "=". A word that resembles no option belongs to the text."""
     if not _DASHES.match(word):
         return None, None
     name, _, inline = _DASHES.sub("", word).partition("=")
@@ -295,7 +295,7 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
 
 
 def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
-    """The value converted to the option's kind. Raises UserError ("commands.option_…")."""
+    """Convert the value to the option's kind. Raises UserError ("commands.option_…")."""
     if option.kind == "number":
         if not (value.isascii() and value.isdigit() and len(value) < 9 and int(value) > 0):
             raise UserError("commands.option_number", verb=verb.path, name=option.name, value=value)
@@ -327,7 +327,7 @@ def _text(line: str, rest: Sequence[Token]) -> str:
 
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
-    """Raises UserError where the verb needs what is missing and `asks` does not add it, or something is too much."""
+    """Raise UserError if something required is missing and `asks` does not add it, or if there is too much."""
     if verb.argument is None and (text or (asks and not verb.form)):
         raise UserError("commands.too_many", verb=verb.path, value=text or "…")
     asks = asks and not (verb.argument is not None and verb.argument.many)

@@ -1,7 +1,7 @@
-"""THE table of verbs: the one place that says what can be asked for, put together from the kinds of work.
+"""The table of verbs: every command of the bot, collected from the kinds of work.
 
-Knows no platform and runs nothing. It drives the terminal's parser and completion, /help, the command
-line, every platform's commands and docs/commands.md (`bot.manual`).
+Knows no platform and runs nothing. The terminal's parser and completion, /help, the command line, every platform's
+commands and docs/commands.md (`bot.manual`) are built from it.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 FOLLOW_UP = "follow_up"
-"""The option of plain text: it may refer to what was said before, unlike a typed verb."""
+"""The option that marks plain text, which may refer to what was said before, unlike a typed verb."""
 ON_MESSAGE = "on_message"
-"""The option of a verb that was called from the menu of a run's message, and not by one of the run's buttons."""
+"""The option that marks a verb called from the menu of a run's message, not by one of the run's buttons."""
 UNDER = "under"
-"""The option of a verb that was called by a button: what the button belongs to (`Choice.under`)."""
+"""The option that a button adds to its verb: what the button belongs to (`Choice.under`)."""
 RUN = "run:"
-"""The beginning of that option's value where only the run is known whose message has the button."""
+"""The prefix of that option's value if only the run is known whose message has the button."""
 OPENLY = "openly"
-"""The option of a personal verb that is answered where others read along, because no private answer is possible."""
+"""The option that marks a personal verb that is answered in public because no private answer is possible."""
 MAX_LINE = 8_000
-"""Characters of one typed line: more than a question needs, less than any model's window."""
+"""The most characters of one typed line: more than a question needs, fewer than any model's window has."""
 
 KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIND for name in ALL}
 ROWS: Final[Mapping[tuple[str, str], Verb]] = {
     (verb.work, verb.name): verb for kind in KINDS.values() for verb in kind.verbs
 }
-"""Every verb by its work and its name, the inner ones too."""
+"""Every verb by its work and its name, including inner verbs."""
 TABLE: Final = tuple(verb for verb in ROWS.values() if not verb.inner)
-"""What people can ask for."""
+"""The verbs that people can use."""
 SETTINGS: Final[Mapping[str, Setting]] = {
     setting.name: setting for kind in KINDS.values() for setting in kind.settings
 }
@@ -53,10 +53,10 @@ WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare f
 HELP: Final = next(verb for verb in BARE.values() if verb.at_once)
 HEAR: Final = next(verb for verb in TABLE if verb.hears)
 PLAY: Final = next(verb for verb in ROWS.values() if verb.inner and verb.plain)
-"""The press that plays heard words as if they had been typed."""
+"""The inner verb of the button that plays transcribed words as if they had been typed."""
 TELL_ADMINS: Final = next(verb for verb in ROWS.values() if verb.tells_admins)
 DEFAULT_WORK: Final = ALL[0]
-"""The work of a session that nobody chose."""
+"""The work of a session for which none was chosen."""
 
 
 def make_works(resources: Resources, runs: Runs) -> dict[str, Work]:
@@ -65,7 +65,7 @@ def make_works(resources: Resources, runs: Runs) -> dict[str, Work]:
 
 
 def verb(work: str, name: str) -> Verb:
-    """The row of a work's verb, an inner one too. Raises UserError ("commands.unknown_verb…") where there is none."""
+    """The row of a work's verb, inner verbs included. Raises UserError ("commands.unknown_verb…") if there is none."""
     row = ROWS.get((work, name))
     if row is None:
         raise UserError("commands.unknown_verb_only", name=f"{work} {name}")
@@ -73,5 +73,5 @@ def verb(work: str, name: str) -> Verb:
 
 
 def plain_verb(work: str) -> tuple[str, str]:
-    """The work and verb that plain text means in a session of `work`."""
+    """The work and verb of plain text in a session of `work`."""
     return next((row.work, row.name) for row in TABLE if row.work == work and row.plain)

@@ -1,8 +1,7 @@
-"""A place's conversation: its session and title, the questions and answers that are kept in it, and what people said
-in its thread before.
+"""A place's conversation: its session and title, the stored questions and answers, and earlier messages of its thread.
 
-Knows no platform: adapters read the threads. A run's snapshot decides whether to read one, and stores the result, so
-that a replay does not read again.
+Knows no platform: adapters read the threads. A run's snapshot decides whether to read one and stores the result, so
+that a replay does not read it again.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ TITLE_CHARS = 100
 """The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
 
 MOST_CHARS = 6_000
-"""Of longer threads the newest part is used: about 1,500 tokens, as much as a few passages."""
+"""The most characters that are read of a thread, the newest first: about 1,500 tokens, as much as a few passages."""
 
 LINKED = 200
-"""The newest messages of a linked thread; their text is cut to what a question has room for."""
+"""How many of a linked thread's newest messages are read; their text is cut to the room that a question has."""
 
 NAMES_CHARS = 200
-"""Of the names of those whose messages were read."""
+"""The most characters of the names of those whose messages were read."""
 
 READ_S = 5.0
-"""A question waits no longer than this for its thread; it is then answered without."""
+"""How many seconds a question waits for its thread; then it is answered without."""
 
 QUESTION_CHARS = 4_000
-"""Longer questions are refused: a question that long is a document, and belongs in the library."""
+"""The most characters of a question. Longer ones are refused: such a text is a document, and belongs in the library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence of the catalogue, by its key and values."""
+    """A message of the catalogue, by its key and values."""
 
     key: str
     values: dict[str, str | int] = field(default_factory=dict)
@@ -53,10 +52,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a question is read with. `session` is the id of its session, None in another work's thread.
+    """The context of a question. `session` is the id of its session, None in another work's thread.
 
-    `exchanges` are its last questions and answers, oldest first, and `begun` whether there are any. `earlier` is what
-    people said in the thread before the first question, or what the question brings along; `notes` say what that is.
+    `exchanges` are its last questions and answers, oldest first, and `begun` says whether there are any. `earlier` are
+    messages from the thread before the first question, or messages that the question links; `notes` say which.
     """
 
     session: str | None
@@ -67,7 +66,7 @@ class Conversation:
 
 
 class Conversations:
-    """The conversations of the places of these `platforms`, by their names. A thread is read in `read_s`, or not."""
+    """The conversations of places. `platforms` are by name; reading a thread is given up after `read_s` seconds."""
 
     def __init__(
         self, sessions: Sessions, platforms: Mapping[str, Platform], *, read_s: float = READ_S
@@ -77,7 +76,7 @@ class Conversations:
         self._read_s = read_s
 
     async def of(self, request: Request, question: str, most: int, *, follows: bool) -> Conversation:
-        """The conversation that the question belongs to, with at most so many exchanges; opened if there is none.
+        """The conversation of the question, with at most `most` exchanges; opened if there is none.
 
         `follows`: whether the question may refer to what was said before.
         """
@@ -85,7 +84,7 @@ class Conversations:
         along, notes = await self.along(request)
         if session is None:
             return Conversation(None, [], earlier=along, notes=notes)
-        # Of a council that was stopped the question is kept alone.
+        # Of a stopped council only the question is kept.
         rows = await self._sessions.last_exchanges(session.space, session.id, max(2 * most, 1))
         answered = [(row.question, row.answer) for row in rows if row.answer.strip()]
         first = follows and not answered and await self._sessions.first_here(session)
@@ -95,8 +94,8 @@ class Conversations:
         )
 
     async def along(self, request: Request) -> tuple[str, list[Note]]:
-        """The threads that the request links and the newest messages that it asks for, and what of them was read.
-        Raises UserError where there are no newest messages.
+        """The text of the threads that the request links and of the newest messages that it asks for, with notes about
+        what was read. Raises UserError if there are no newest messages.
         """
         wanted = request.options.get(LAST.name)
         threads = [quoted for quoted in request.quoted if quoted.thread]
@@ -117,7 +116,7 @@ class Conversations:
         return text, Note("thread.read_along", {"n": n, **_whose(said[-n:])})
 
     async def _linked(self, request: Request, quoted: Quoted, room: int) -> tuple[str, Note]:
-        """Also where it cannot be read: the question goes on without it."""
+        """The text of a linked thread. If it cannot be read, the question continues without it."""
         platform = self._platforms.get(request.place.platform)
         late = "", Note("thread.link_late", {"n": 1})
         if platform is None or platform.read_linked is None:
@@ -137,7 +136,7 @@ class Conversations:
         return f"A thread that the question links:\n{text}", Note("thread.read_thread", values)
 
     async def earlier(self, request: Request) -> str:
-        """What people said in the request's thread before it; "" also where it cannot be read."""
+        """What people said in the request's thread before it; "" also if it cannot be read."""
         platform = self._platforms.get(request.place.platform)
         if platform is None or (read := platform.read_thread) is None:
             return ""
@@ -152,9 +151,10 @@ class Conversations:
     async def keep(
         self, run: Run, session: str | None, question: str, answer: str, citations: str = "[]"
     ) -> None:
-        """Keep a run's question and answer in its session; an answer without words is not kept.
+        """Store a run's question and answer in its session; an empty answer is not stored.
 
-        The question is kept as it reads now: whoever asked may have changed it while a crash had cut the run off.
+        The question is stored as it is now, because its author may have edited it before the run was continued after a
+        crash.
         """
         if session is not None and answer.strip():
             space, asked = run.request.place.space, " ".join(run.request.text.split()) or question
@@ -166,8 +166,8 @@ async def session_for(
 ) -> SessionRow | None:
     """The place's session, opened if there is none and titled after the question.
 
-    None in another work's thread, where the request is answered without a session. With `over` it closes the other
-    work's session and opens one of its own.
+    None in another work's thread, where the request is answered without a session. With `over` the other work's session
+    is closed and a new one opened.
     """
     place = request.place
     session = await sessions.active(place.space, place.platform, place.channel, place.thread)
@@ -195,7 +195,9 @@ def read_along(request: Request, notes: Sequence[Note], say: Words) -> list[Noti
 
 
 def _lines(said: Sequence[ThreadMessage], room: int) -> tuple[str, int]:
-    """The newest messages for which there are `room` characters, a "Name, 14:02: words" a line, and how many."""
+    """The newest messages that fit into `room` characters, each as a line "Name, 14:02: words", and how many
+    they are.
+    """
     text = newest(
         "\n".join(f"{each.name}, {each.at:%H:%M}: {' '.join(each.text.split())}" for each in said), room
     )
@@ -208,13 +210,13 @@ def _whose(said: Sequence[ThreadMessage]) -> dict[str, str | int]:
 
 
 def _source(quoted: Quoted, say: Words) -> str:
-    """Such as "from #rules, Ana, 14:02 UTC"."""
+    """The source of a quoted message, such as "from #rules, Ana, 14:02 UTC"."""
     at = f"{quoted.at} UTC" if quoted.at else ""
     return ", ".join(filter(None, (quoted.where, quoted.name or say("thread.forwarded"), at)))
 
 
 def newest(text: str, most: int = MOST_CHARS) -> str:
-    """The last whole lines of `text`, at most `most` characters; of one longer line its end."""
+    """The last whole lines of `text`, at most `most` characters; if the last line is longer, its end."""
     text = text.encode(errors="ignore").decode().strip()  # half an emoji cannot be stored
     if len(text) <= most:
         return text
@@ -225,7 +227,7 @@ def newest(text: str, most: int = MOST_CHARS) -> str:
 
 
 def question_of(text: str) -> str:
-    """The question in one line. Raises UserError for none, and for one of more than QUESTION_CHARS."""
+    """The question on one line. Raises UserError if it is empty or longer than QUESTION_CHARS."""
     question = " ".join(text.split())
     if not question:
         raise UserError("rules.no_question")
@@ -235,6 +237,6 @@ def question_of(text: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """A title of what somebody typed: one line, at most TITLE_CHARS."""
+    """A title from typed text: one line, at most TITLE_CHARS."""
     line = " ".join(text.split())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"

@@ -1,6 +1,7 @@
-"""`db backup|restore|move|size`: runs `storage.copying` and `storage.room`, with progress and faults in words.
+"""The commands `db backup|restore|move|size`: they run `storage.copying` and `storage.room`, and print progress and
+errors.
 
-A password of a URL is in nothing that is printed or raised here.
+Nothing that is printed or raised here contains a URL's password.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from storage.room import Room
 
 QUIET_S = 1.0
-"""What is done sooner shows no progress."""
+"""After how many seconds progress is shown."""
 
 EVERY_S = 5.0
-"""Between two lines of progress where standard error is no terminal."""
+"""Seconds between two lines of progress if standard error is not a terminal."""
 
 
 class Bar:
-    """Progress on standard error: one line of a terminal, or a line from time to time."""
+    """Shows progress on standard error: on one line of a terminal, or as a line from time to time."""
 
     def __init__(self, say: Words) -> None:
         self._say = say
@@ -112,7 +113,7 @@ def restore(config: Config, say: Words, file: Path) -> int:
 
 
 def move(config: Config, say: Words, url: str) -> int:
-    """Move the databases to `url`, and say what belongs into the settings."""
+    """Move the databases to `url`, and print the settings to change."""
     from bot.config.file import URLS
     from bot.runs.engine_tables import addresses, prepare
     from storage.copying import MOVED
@@ -153,7 +154,7 @@ def move(config: Config, say: Words, url: str) -> int:
 
 
 def _move_files(config: Config, say: Words, url: str) -> int:
-    """Copy the files of books and attachments to `url`, and say what belongs into the settings."""
+    """Copy the files of books and attachments to `url`, and print the settings to change."""
     from storage.copying.kept_files import copy
 
     source = config.storage.files
@@ -170,7 +171,7 @@ def _move_files(config: Config, say: Words, url: str) -> int:
 
 
 def size(config: Config, say: Words, out: BinaryIO | None) -> int:
-    """Print what takes the room, the largest first; on `out` as one line of JSON."""
+    """Print what takes up space, the largest first; on `out` as one line of JSON."""
     from bot.runs.engine_tables import addresses
     from storage.room import rooms, stored
 
@@ -216,7 +217,7 @@ def _size(n: int) -> str:
 
 @contextmanager
 def _locked(config: Config) -> Iterator[None]:
-    """Hold the data folder, as a bot does."""
+    """Lock the data folder, as a running bot does."""
     from bot.resources import locked
 
     lock = asyncio.run(locked(config))
@@ -228,7 +229,9 @@ def _locked(config: Config) -> Iterator[None]:
 
 @contextmanager
 def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
-    """Show progress, and say faults in words; without the passwords of `urls`, whatever a driver says."""
+    """Show progress, and turn faults into messages without the passwords of `urls`, whatever a driver's error
+    contains.
+    """
     from storage.copying.databases import passwords
     from storage.copying.restore import Occupied
     from storage.faults import StorageFault

@@ -1,4 +1,4 @@
-"""Dates and times as people write them, in English and Portuguese. A leaf."""
+"""Reads dates and times as people write them, in English and Portuguese. Imports none of our modules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def read_date(text: str, locale: str, now: datetime, **settings: Any) -> datetime | None:
-    """The date in the text, relative to `now`, which has no zone; None where there is none. It has a zone only where
-    the text names one. "1/12" is day and month in Portuguese, month and day in English. `settings` are dateparser's.
+    """The date in the text, relative to `now`, which has no time zone; None if there is none. It has a time zone only
+    if the text names one. "1/12" is day and month in Portuguese, month and day in English. `settings` are dateparser's.
 
     The first call takes tens of milliseconds.
     """

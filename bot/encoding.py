@@ -1,4 +1,6 @@
-"""Standard output and errors in an encoding that lacks characters of ours: a write is never refused. A leaf."""
+"""Makes every write to standard output and standard error succeed, even if their encoding lacks characters. Imports
+none of our modules.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ _NEAREST = str.maketrans(
         "…": "...",
     }
 )
-"""Signs that mean something in our output, as ASCII."""
+"""Symbols in our output that have an ASCII replacement."""
 
 
 def accept_all() -> None:
-    """Write what a stream's encoding lacks as the nearest that it has, "?" at worst, instead of raising."""
+    """Replace characters that a stream's encoding lacks with the nearest ones, at worst "?", instead of raising."""
     codecs.register_error("nearest", _nearest)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -36,7 +38,7 @@ def accept_all() -> None:
 def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    from unicodedata import combining, normalize  # only such a terminal needs it
+    from unicodedata import combining, normalize  # needed only for such terminals
 
     lacking = error.object[error.start : error.end]
     letters = normalize("NFKD", lacking.translate(_NEAREST))

@@ -1,6 +1,6 @@
-"""What goes between a platform and a work: requests in, events out.
+"""The values that pass between a platform and a work: requests in, events out.
 
-A leaf: imports nothing of ours. It deliberately knows no platform, no model and no storage.
+Imports none of our modules. Knows no platform, no model and no storage.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Place:
 class Author:
     """Who asked. `admin` says whether the platform lets them change what the whole space shares. `zone` is the name of
     the time zone that the platform gives for them, "" where it gives none. `groups` are the ids of their roles on
-    Discord or user groups on Slack, None where nobody has asked for them. `outside`: they belong to another workspace
-    or organisation, which shares the channel.
+    Discord or user groups on Slack, None if they were not requested. `outside`: they belong to another workspace or
+    organisation that shares the channel.
     """
 
     id: str
@@ -59,11 +59,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Where something is from that a request brings along, such as a message that it links.
+    """The source of something that a request contains, such as a message that it links.
 
-    `where` is the channel's name, "" for the request's own or one that not everybody may know; `name` is the author's;
-    `at` is the time in UTC. `refused` is the key of the sentence that says why it is not read, "" if it is. `thread` is
-    the platform's id of a thread whose messages the run reads, "" for a message.
+    `where` is the channel's name, "" for the request's own or for one that not everybody may know; `name` is the
+    author's name; `at` is the time in UTC. `refused` is the key of the message that says why it is not read, "" if it
+    is. `thread` is the platform's id of a thread whose messages the run reads, "" for a message.
     """
 
     where: str = ""
@@ -75,16 +75,16 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing that somebody asked for. `id` is derived from the platform's own event id.
+    """One request of a person, a schedule or a folder. `id` is derived from the platform's own event id.
 
     `origin` says where the answer goes, in a format that only the adapter reads; it is never logged. `line` names the
-    line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that has begun it
-    (`Run.begin`); "" where a person, a schedule or a folder has. `answers` is the run of the same space whose choice
-    was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
-    adults in there; None where it cannot tell. `window`: its text was typed into a window, which is closed.
-    `asked_in` is the channel of a private request whose answer has a place of its own, "" for the place's own.
-    `quoted` says where the messages are from that its text quotes. `proxied`: the name under which a proxy has posted
-    its author's words, "" for none.
+    line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that began it
+    (`Run.begin`); "" if a person, a schedule or a folder did. `answers` is the run of the same space whose choice was
+    pressed, or on whose message the verb was called; "" if there is none. `adults`: whether the platform admits only
+    adults there; None if it cannot tell. `window`: its text was typed into a window, which is closed. `asked_in` is the
+    channel of a private request whose answer goes to another place, "" for the place's own. `quoted` are the sources of
+    the messages that its text quotes. `proxied`: the name under which a proxy has posted its author's words, "" for
+    none.
     """
 
     id: str
@@ -108,15 +108,15 @@ class Request:
 
     @property
     def ruled_by(self) -> Place:
-        """The place whose settings, rules and budgets hold: where it was asked for."""
+        """The place whose settings, rules and budgets apply: where the request was made."""
         return replace(self.place, channel=self.asked_in, thread="") if self.asked_in else self.place
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who speaks in a stage, if not the bot: a name, and the https address of a picture or "".
+    """The speaker of a stage, if not the bot: a name, and the https address of a picture or "".
 
-    `own`: post the words under this name where the platform can; elsewhere the name stands above them in bold.
+    `own`: post the words under this name if the platform can do that; otherwise the name is shown above them in bold.
     """
 
     name: str
@@ -129,9 +129,9 @@ class Stage:
     """Opens a new threaded message. `key` is unique within the run and the same on replay.
 
     With the key of the open stage it only changes that stage's title. `calls` are the ids of the people whom its
-    message mentions, as they have asked for: the bot mentions nobody else. `meanwhile` is a button under it while it
-    grows, and where it was stopped or has failed; a terminal, where lines can be typed, has none. `answer`: a model
-    answers here, so that people can rate it.
+    message mentions, as they have asked for: the bot mentions nobody else. `meanwhile` is a button under the stage
+    while it grows, and after it was stopped or has failed; the terminal shows none. `answer`: a model's answer, which
+    people can rate.
     """
 
     key: str
@@ -144,16 +144,16 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Grows the open stage by `text` (Markdown)."""
+    """Adds `text` (Markdown) to the open stage."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Spoiler:
-    """Grows the open stage by lines of plain text, below its Text, that are hidden until a reader opens them.
+    """Adds lines of plain text to the open stage, below its Text, that are hidden until a reader opens them.
 
-    Only where the platform can do that (`Run.hides`).
+    Only if the platform can do that (`Run.hides`).
     """
 
     text: str
@@ -161,7 +161,7 @@ class Spoiler:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The line under the open stage that is replaced by the next; `done` of `total` where they are known."""
+    """The status line under the open stage; the next Status replaces it. `done` of `total`, if known."""
 
     text: str
     done: int | None = None
@@ -170,7 +170,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What marker [n] stands for. `quote` is a verbatim substring of the source's text, `link` its http or https
+    """The source behind marker [n]. `quote` is a verbatim substring of the source's text, `link` its http or https
     address, or "".
     """
 
@@ -184,14 +184,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the line that a press stands for as if it were typed; "" for none.
+    """One button: its label, and the command line that a press runs as if it were typed; "" for none.
 
-    `asks` is a question that a press asks first: the answer becomes the text of the command, and no option or command
-    is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
-    window can open. `filled` is what stands in the window for the answer already. `under` names what the button
-    belongs to, in the work's own terms: the work checks it before it does what the line says (`Kind.pressed`). `title`
-    names the conversation that a press begins, where the line's own text would not. `answers` is the run that a press
-    answers, "" for none; None is the run that offers it.
+    `asks` is a question that a press asks first: the answer becomes the text of the command and is not parsed. The
+    command's verb must take a text. With `form` a press opens the verb's whole form, if a window can open. `filled` is
+    the text already in the window. `under` names what the button belongs to, in the work's own terms: the work checks
+    it before it does what the line says (`Kind.pressed`). `title` names the conversation that a press begins, if the
+    line's text does not. `answers` is the run that a press answers, "" for none; None is the run that offers it.
     """
 
     label: str
@@ -206,12 +205,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The run ends by offering these; a press is a new request.
+    """The buttons that a run offers at its end; a press is a new request.
 
-    With `votes` a press is a vote: each person's last one counts, and the buttons show the counts. It is a request,
-    too, only where the choice has a command. A terminal has no votes. Once one is `taken`, by its index, they stay
-    visible and cannot be pressed any more; `by` is the name of the person who took it. `only` is the id of the person
-    who may press them, "" for everybody.
+    With `votes` a press is a vote: each person's last vote counts, and the buttons show the counts. It is also a
+    request if the choice has a command. The terminal has no votes. Once one is `taken` (by its index), the buttons stay
+    visible but can no longer be pressed; `by` is the name of the person who took it. `only` is the id of the person who
+    may press them, "" for everybody.
     """
 
     prompt: str
@@ -249,7 +248,7 @@ class Attachment:
 class Elsewhere:
     """A conversation in another place that the view links to, named `title`.
 
-    Where places are threads, the view gives the thread that name, and archives it or wakes it up.
+    If places are threads, the view gives the thread that name, and archives or reopens it.
     """
 
     place: Place
@@ -259,7 +258,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line, named `title`, that leads to the first message of another run of this space."""
+    """A link, named `title`, to the first message of another run of this space."""
 
     run: str
     title: str
@@ -267,9 +266,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """What the open stage gets from here on is said aloud while it is written, up to the Speak of the same key.
+    """From here on, text of the open stage is read aloud while it is written, up to the Speak of the same key.
 
-    That has the whole of it, for platforms that make files. `key`, `speaker` and `language` are as there.
+    That Speak has the whole text, for platforms that make audio files. `key`, `speaker` and `language` are as there.
     """
 
     key: str
@@ -279,9 +278,9 @@ class Speaking:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Words for the voice channel or for an audio clip, spoken at most once, also after a crash.
+    """Words for the voice channel or for an audio clip, spoken at most once, even after a crash.
 
-    `key` is that of the stage whose words they are. `speaker` is who says it, a role such as "narrator" or a
+    `key` is that of the stage that contains the words. `speaker` is who says them, a role such as "narrator" or a
     character's name; `language` is as in `Request.locale`, "" for the request's own.
     """
 
@@ -293,7 +292,7 @@ class Speak:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A lasting sentence beside the answer: a label, a limit, a degraded path. `retry`: the answer is not whole, and a
+    """A permanent sentence next to the answer: a label, a limit, a fallback. `retry`: the answer is incomplete, and a
     button offers to ask again.
     """
 
@@ -310,9 +309,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer is whole, and the run continues in the background: nobody waits for it, and `stop` no longer stops it.
+    """The answer is complete, and the run continues in the background: nothing waits for it, and `stop` no longer stops
+    it.
 
-    Of what it yields from now on only Changed and Speak are shown.
+    Of its later events only Changed and Speak are shown.
     """
 
 
@@ -330,15 +330,15 @@ Shown: TypeAlias = (
     | Notice
     | Failed
 )
-"""What a view shows of its run."""
+"""The events that a view shows of its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Gives a stage of an earlier run of this space, by its key, this title and these contents.
+    """Changes the title and contents of a stage, by its key, of an earlier run of this space.
 
-    Without contents it is withdrawn: a sentence replaces it. A stage that was never shown is not shown now; one that
-    can no longer be edited is posted again, but not with `in_place`. `answer`: see Stage.
+    Without contents the stage is withdrawn: a sentence replaces it. A stage that was never shown is not shown now. One
+    that can no longer be edited is posted again, unless `in_place`. `answer`: see Stage.
     """
 
     run: str
@@ -352,7 +352,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Hush:
-    """Take back what was read aloud of a stage of an earlier run of this space, by the stage's key."""
+    """Takes back what was read aloud of a stage, by its key, of an earlier run of this space."""
 
     run: str
     stage: str
@@ -360,7 +360,7 @@ class Hush:
 
 @dataclass(frozen=True, slots=True)
 class Unquoted:
-    """Take back the messages that quote the request of an earlier run of this space; its stages stay."""
+    """Takes back the messages that quote the request of an earlier run of this space; its stages stay."""
 
     run: str
 
@@ -370,7 +370,8 @@ Event: TypeAlias = Shown | Speaking | Speak | Hush | Unquoted | Changed | Answer
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, with cache reads and writes counted separately; `estimated`: counted by us.
+    """Tokens of one model call, with cache reads and writes counted separately; `estimated`: not reported by the
+    service.
 
     `cost_usd` is the price in dollars that the service reports, None where it reports none. Of the cache writes,
     `cache_hour_tokens` are kept for an hour, which costs more.
@@ -385,7 +386,7 @@ class Usage:
     cache_hour_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Both calls together, with the price of those that have one."""
+        """The sum of both calls, with the price of those that have one."""
         usd = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
         return Usage(
             self.input_tokens + other.input_tokens,
@@ -400,7 +401,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that a model asks for. `arguments` is the JSON object it wrote, not yet checked by anyone."""
+    """A tool call by a model. `arguments` is the JSON object that it wrote, not yet validated."""
 
     id: str
     name: str
@@ -409,12 +410,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole model answer. `finish` is one of `bot.llm.base.FINISHES`.
+    """A complete model answer. `finish` is one of `bot.llm.base.FINISHES`.
 
-    `calls` are the tools asked for ("tool"). `raw` is the turn as the service's own blocks (JSON), to be
-    handed back to the same model in a tool loop. `passed_over` are the models of the role's chain that
-    failed before this one, each as (model, fault). `reasoning` is what the service shows of the thinking,
-    if anything: not part of the answer. `unseen`: the prompt's images were left out, which the model does not take.
+    `calls` are the tool calls ("tool"). `raw` is the turn as the service's own blocks (JSON), to be sent back to the
+    same model in a tool loop. `passed_over` are the models of the role's chain that failed before this one, each as
+    (model, fault). `reasoning` is the thinking that the service shows, if any; it is not part of the answer. `unseen`:
+    the prompt's images were left out, because the model does not accept them.
     """
 
     text: str
@@ -429,7 +430,7 @@ class Completion:
 
 
 class Run(Protocol):
-    """One request being worked on, durably: a finished step is not repeated after a crash."""
+    """The durable execution of a request: a finished step is not repeated after a crash."""
 
     @property
     def id(self) -> str: ...
@@ -476,35 +477,35 @@ class Run(Protocol):
         for_all: bool = False,
         there: Place | None = None,
     ) -> str:
-        """Begin a child run of an `inner` verb of this work; its id, made from this run's and `key`.
+        """Begin a child run of an `inner` verb of this work; returns its id, made from this run's and `key`.
 
-        It is as durable as this run, and begun once also when this one is replayed. It shows nothing before it opens a
-        stage, and nobody waits for it. Children of one `line` go one after another; one without a line waits for no
-        other run, unless its verb is ordered.
-        With a `thread_title` it begins a new conversation, in the place that `new_thread` gives. `for_all`: it is
-        nobody's, and everybody sees it, also where only one person sees this run: `there`, or in this run's place.
+        It is as durable as this run, and begins only once even if this run is replayed. It shows nothing before it
+        opens a stage, and nothing waits for it. Children of one `line` run one after another; a child without a line
+        does not wait, unless its verb is ordered. With a `thread_title` it begins a new conversation, in the place that
+        `new_thread` returns. `for_all`: it has no author, and everybody sees it, even if only one person sees this run:
+        in the place `there`, or in this run's.
         """
         ...
 
     def new_thread(self, key: str, title: str) -> Place:
-        """The place of the new conversation, in this run's channel, that `begin` begins by this key and title.
+        """The place of the new conversation, in this run's channel, that `begin` begins with this key and title.
 
-        Raises UserError where there can be none.
+        Raises UserError if there can be none.
         """
         ...
 
 
 class Work(Protocol):
-    """What to do; knows no platform."""
+    """A kind of work: it knows what to do, and no platform."""
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]: ...
 
 
 class View(Protocol):
-    """How it looks; knows no work. One view per run."""
+    """Shows one run on its platform; knows no work."""
 
     async def show(self, event: Shown) -> None:
-        """Take the event; it may be shown after this returns."""
+        """Accept an event; it may be shown after this returns."""
         ...
 
     async def change(self, changed: Changed) -> None:
@@ -512,15 +513,15 @@ class View(Protocol):
         ...
 
     async def flush(self, status: Ended) -> None:
-        """Show everything that was taken: the run's end, as `status`, is about to be stored.
+        """Show all events; the run's end, as `status`, is about to be stored.
 
-        Returns once all of it is on the screen, or was given up for good, however long that takes. Cancelled, it shows
+        Returns once everything is on the screen or finally given up, however long that takes. If cancelled, it shows
         nothing more.
         """
         ...
 
     async def close(self, status: Ended) -> None:
-        """The run's end, as `status`, is stored."""
+        """Note that the run's end, as `status`, is stored."""
         ...
 
 
@@ -529,7 +530,7 @@ class Waiting(Protocol):
     """A view that can show that its run waits, before another view, perhaps in another process, shows the run."""
 
     async def show_waiting(self, status: Status, seconds: float) -> None:
-        """Return once that is on the screen; if it is not within so many seconds, it never is."""
+        """Show the status; returns once it is on the screen. If that takes longer than `seconds`, it is never shown."""
         ...
 
     async def unless_shown(self, seconds: float) -> None:
@@ -538,7 +539,7 @@ class Waiting(Protocol):
 
 
 class UserError(Exception):
-    """A fault that a person can understand and mend, by its key in the catalogue of words.
+    """An error that a person can understand and correct, by its key in the catalogue of words.
 
     Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`.
     """
@@ -550,8 +551,8 @@ class UserError(Exception):
 
 
 class PressedLate(UserError):
-    """A button was pressed whose time is over. A run of `verb`, which only the person who pressed sees, tells them so
-    and offers ways to go on.
+    """A button that is no longer valid was pressed. A run of `verb` tells that to the person who pressed, privately,
+    and offers ways to continue.
     """
 
     def __init__(self, key: str, verb: str, options: Mapping[str, OptionValue]) -> None:

@@ -1,4 +1,4 @@
-"""Faults as the one sentence that a person reads; the details go to the log.
+"""Turns errors into one sentence that people read; the details go to the log.
 
 Knows no platform and no work.
 """
@@ -27,7 +27,7 @@ def in_words() -> Iterator[None]:
 
 
 def failure(request: Request, error: Exception) -> Failed:
-    """The event that ends a run which has raised `error`."""
+    """The event that ends a run which raised `error`."""
     say = words(request.locale)
     if isinstance(error, UserError):
         return Failed(say(error.key, **error.values))

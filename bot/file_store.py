@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from storage.files import Files
 
 PASSING: Final = "passing"
-"""In the data folder: files on their way to a store or from it."""
+"""A folder in the data folder for files on their way to a store or from it."""
 
 ORIGINALS, _ = FOLDERS
 
@@ -25,7 +25,7 @@ _OF_DRIVERS: Final = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_")
 
 
 def keeps_files(url: str) -> bool:
-    """Whether an address is one of a place for files; it may need a package that is not installed."""
+    """Whether an address names a place for files; that place may need a package that is not installed."""
     protocol, cut, _ = url.partition("://")
     if not cut:
         return url == "folder"
@@ -37,10 +37,10 @@ def keeps_files(url: str) -> bool:
 
 
 def file_store(config: Config, *, alone: bool = False, hasty: bool = False) -> Files:
-    """Where the files of these settings are kept; blocking, but asks nothing of it. Raises UserError.
+    """The file store of these settings; blocking, but does not access the store. Raises UserError.
 
-    `alone`: the caller holds the data folder, so what is half written there is of a process that was killed. `hasty`:
-    what fails is not tried again.
+    `alone`: the caller has locked the data folder, so half-written files there are from a process that was killed.
+    `hasty`: failed operations are not retried.
     """
     url = config.storage.files
     if url == "folder":

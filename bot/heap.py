@@ -1,4 +1,4 @@
-"""How the C library (glibc) keeps the memory of threads."""
+"""Sets how the C library (glibc) allocates memory in threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 def share_heap() -> None:
     """Have all threads that start from now on allocate from one heap, unless MALLOC_ARENA_MAX says otherwise.
 
-    By default each has its own, which keeps as much memory as the thread's largest work has used.
+    By default each thread has its own heap, which keeps as much memory as the thread ever used.
     """
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         import ctypes

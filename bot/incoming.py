@@ -1,6 +1,6 @@
 """Downloads the files of a request, one step each, so that a replay does not download again.
 
-Knows no platform: adapters download. A run's files are stored under its id, for whichever process goes on with it, and
+Knows no platform: adapters download. A run's files are stored under its id, for any process that continues it, and
 removed at its end.
 """
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from storage.files import Files
 
 LONGEST_NAME = 100
-"""Characters of a file's name: every file system and every message has room for as many."""
+"""The most characters of a file's name, short enough for every file system and message."""
 
 CLOSE_S: Final = 3.0
-"""How long an end of the process waits for files that are being removed."""
+"""How many seconds the end of the process waits for files that are being removed."""
 
 _FOLDER: Final = "incoming"
 
@@ -56,8 +56,8 @@ class Incoming:
         copied: bool = False,
         called: str = "file",
     ) -> tuple[list[Candidate], list[Refused]]:
-        """The request's files, to be read by `read`, and why some are not. Raises StorageFault, as when the disk is
-        full.
+        """Download the request's files, for `read`; returns them, and why others were skipped. Raises StorageFault, as
+        when the disk is full.
 
         Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
         the request's own. `copied`: copy also files of this machine, so that they stay unchanged until the run's end.
@@ -108,7 +108,7 @@ class Incoming:
         fetch = platform.fetch if platform is not None else None
         if not file.path and (fetch is None or not file.url):
             raise UserError("library.not_fetched")
-        # Numbered, so that no name from outside becomes a path of ours.
+        # Numbered, so that no untrusted name becomes a path.
         target += suffix
         async with self.writing(run, target) as path:
             try:
@@ -128,12 +128,12 @@ class Incoming:
         return Candidate(name, self.path(run, target), size)
 
     def path(self, run: Run, name: str) -> str:
-        """A file of the run's own, as a Candidate has it."""
+        """The path of a run's own file, for a Candidate."""
         return stored(f"{_FOLDER}/{run.id}/{name}")
 
     @asynccontextmanager
     async def writing(self, run: Run, name: str) -> AsyncIterator[Path]:
-        """Where a run may write a file of its own, which is gone with its others. Raises StorageFault."""
+        """A path where a run may write a file of its own, which is removed with its others. Raises StorageFault."""
         async with self._files.writing(f"{_FOLDER}/{run.id}/{name}") as path:
             yield path
 
@@ -142,7 +142,7 @@ class Incoming:
         return await read_file(self._files, path, max_bytes)
 
     async def clear(self, request: Request) -> None:
-        """Remove the files of a run that has ended; what cannot be removed now is at the next start."""
+        """Remove the files of a run that has ended; any that cannot be removed now are removed at the next start."""
         if not (request.files or request.id in self._brought):
             return
         self._brought.discard(request.id)
@@ -169,7 +169,7 @@ class Incoming:
     async def keep_only(self, unfinished: Callable[[], Awaitable[Collection[str]]]) -> None:
         """At a start: remove the files of all runs but the unfinished ones. Raises StorageFault."""
         if found := await self._files.list(_FOLDER):
-            # Asked for behind the list: other processes may begin runs meanwhile.
+            # Asked for after listing the files, because other processes may begin runs meanwhile.
             runs = await unfinished()
             for run in found:
                 if run not in runs:

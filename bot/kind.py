@@ -1,4 +1,4 @@
-"""A kind of work as the rest of the bot knows it: what can be asked of it, what can be set, and how it is made.
+"""Describes a kind of work to the rest of the bot: its verbs, its settings, and how it is created.
 
 Each folder of `bot.works` has one, called KIND. It imports nothing that its verbs do not need.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Typed:
     """The beginning of a name that a person is typing in a space, and the shelf named before it, if any.
 
-    `place` is where they are, None where that is not known.
+    `place` is where they are, None if unknown.
     """
 
     space: str
@@ -51,7 +51,7 @@ class Runs(Protocol):
     async def forget_steps(self, space: str, *runs: str) -> None: ...
 
     async def drop_cached(self, space: str) -> None:
-        """Keep nothing of the space in memory, in any process, since words of a person were erased."""
+        """Drop everything of the space from memory in every process, because a person's words were erased."""
         ...
 
     async def reword(self, space: str, run: str, text: str) -> bool: ...
@@ -76,18 +76,18 @@ class Runs(Protocol):
     async def goes_on(self, space: str, run: str) -> bool: ...
 
     async def going(self, space: str) -> Sequence[Request]:
-        """The requests of the space that wait or go on in any process, and are not answered yet."""
+        """The requests of the space that wait or run in any process and are not answered yet."""
         ...
 
     async def ended(self, run_id: str) -> Ended: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
-        """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
+        """Wait for the answer of the current run in this place, if it is of one of these verbs."""
         ...
 
 
 class Service(Protocol):
-    """What a work does beside its runs, in the process that executes the runs."""
+    """What a work does besides its runs, in the process that executes them."""
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
         """Begin. `taken_up` are the runs that an earlier process left unfinished. Returns the requests made at once."""
@@ -97,7 +97,7 @@ class Service(Protocol):
 
 
 Complete: TypeAlias = "Callable[[Resources, Typed], Awaitable[list[str]]]"
-"""Gives the names that may complete what was typed."""
+"""Returns the names that may complete what was typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,8 @@ class Setting:
 
     `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises UserError, which
     names the possible values. `check_own` does so for what a person sets for themselves, where they may choose less.
-    `default` is the value where nobody has set it; None where the platform decides.
-    `values` are offered while a person types; `shown` is a stored value as people write it. `platforms` are those that
-    read it, all of them where none is named.
+    `default` is the value if it is not set; None if the platform decides. `values` are offered while a person types;
+    `shown` is a stored value as people write it. `platforms` are those that use it; empty means all.
     """
 
     name: str
@@ -157,12 +156,12 @@ Examine: TypeAlias = "Callable[[Config, Words], Iterator[Check]]"
 
 
 Checks: TypeAlias = "Callable[[Resources, Request], Awaitable[None]]"
-"""Raises UserError where the run of this request would refuse what was typed. Changes nothing."""
+"""Raises UserError if the run of this request would refuse what was typed. Changes nothing."""
 
 
 Pressed: TypeAlias = "Callable[[Work, Request, Sequence[Request]], Awaitable[Request]]"
-"""Checks the press of a button before it is stored: what `UNDER` names must still be there, and no earlier press may be
-at work on it. Gets the work, the request and the requests that go on or wait. Returns the request, or what it means by
+"""Checks the press of a button before it is stored: what `UNDER` names must still exist, and no earlier press may still
+be working on it. Gets the work, the request and the requests that run or wait. Returns the request, or what it means
 now. Raises PressedLate.
 """
 
@@ -172,12 +171,16 @@ Knows: TypeAlias = "Callable[[Resources, Request], Awaitable[bool]]"
 
 
 StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
-"""What a request of the work stands for, itself or another, and what is begun behind it. Raises UserError."""
+"""The request that a request of the work stands for (itself or another), and the one to begin after it. Raises
+UserError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class InView:
-    """What a question is about where it is asked: its `name` for people, and `text` for a prompt, fenced as data."""
+    """The subject of a question, from the place where it is asked: its `name` for people, and `text` for a prompt,
+    fenced as data.
+    """
 
     name: str
     text: str
@@ -187,20 +190,20 @@ class InView:
 class Kind:
     """One kind of work.
 
-    `completes` gives the names for arguments and options, by their `Option.completes`. `for_admins`: its commands are
-    shown to admins only, where a platform can do that. `tidy` is called after the end of each of its runs. `settings`
-    are those that it reads. `overview` is its part of a platform's page about the bot; `suggests` are keys of the
-    catalogue (and `…_title`) for suggested first questions. `reworded` is the inner verb for an edited request of one
-    of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
+    `completes` returns the names for arguments and options, by their `Option.completes`. `for_admins`: its commands are
+    shown to admins only, if the platform can do that. `tidy` is called after the end of each of its runs. `settings`
+    are the settings that it reads. `overview` is its part of a platform's page about the bot; `suggests` are keys of
+    the catalogue (and `…_title`) for suggested first questions. `reworded` is the inner verb for an edited request of
+    one of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
-    what it does beside its runs; it gets its work, None where the bot was given other works. `plain` gives the verb for
-    a person's (by id) plain text in a place, "" for the verb that is `plain`. `stands_for` puts another request in the
-    place of one before it is stored. `checks` looks at a request before it is sent, while a window can still show what
-    is wrong with it. `pressed` checks the request of a button.
-    `in_view` says what another work's question is about, such as the character whom the asker plays; None for nothing.
-    `knows` says whether there is an answer to plain words, without asking a model; None where that is not known before.
-    `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
-    `shared`: what it does belongs to the place, so a private answer is about that, and no conversation of its own.
+    what it does besides its runs; it gets its work, or None if the bot runs without it. `plain` returns the verb for a
+    person's plain text in a place (by the person's id), "" for the verb that is `plain`. `stands_for` replaces a
+    request before it is stored. `checks` checks a request before it is sent, while a window can still show what is
+    wrong. `pressed` checks the request of a button. `in_view` says what another work's question is about, such as the
+    character whom the asker plays; None for nothing. `knows` says whether there is an answer to plain text, without
+    asking a model; None if that cannot be known. `stays` are the key prefixes of stages that stay visible when their
+    request is taken back. `shared`: its state belongs to the place, so a private answer concerns that state and begins
+    no separate conversation.
     """
 
     name: str

@@ -1,7 +1,6 @@
 """Loads the settings from config.toml, the environment and `.env`; `settings` has their shape.
 
-Who plays the parts where [roles] says nothing is decided here, too: the services whose keys are there, else the
-demo model.
+Without [roles], this module also assigns the roles: to the services whose keys are set, otherwise to the demo model.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _DEMO_SEATS: Final = tuple(
     f'{DEMO} persona="{persona}" temperature={temperature}'
     for persona, temperature in (("a careful reader", 0.3), ("a storyteller", 0.9), ("a sceptic", 0.6))
 )
-"""Three seats of that one, so that several can be watched without a key."""
+"""Three council members of the demo model, so that a council can be tried without a key."""
 
 
 def load(
@@ -70,8 +69,8 @@ def load(
 ) -> Config:
     """Read the settings: arguments, then `environ`, then `.env`, then config.toml, then defaults.
 
-    `path` and `data` are what the command line said. Raises UserError ("config.…") for what cannot be
-    used, with its line.
+    `path` and `data` come from the command line. Raises UserError ("config.…") with the line of a setting that cannot
+    be used.
     """
     environ = os.environ if environ is None else environ
     secrets = Secrets(environ, _dotenv(Path.cwd()))
@@ -112,8 +111,8 @@ def _roles(
     suggested: Mapping[str, RolesConfig],
     models_dir: Path,
 ) -> tuple[RolesConfig, RolesFrom]:
-    """The parts where [roles] gives none: to the services whose keys are there, one standing in for the
-    other, else to the demo model if its files are there. `suggested` are the user's own [suggested] tables.
+    """Assign the roles that [roles] leaves empty: to the services whose keys are set, each as a fallback for the one
+    before, otherwise to the demo model if its files are installed. `suggested` are the user's own [suggested] tables.
     """
     keyed = [name for name in KEYED if (key := providers[name].api_key_env) and secrets.get(key)]
     if keyed:
@@ -132,7 +131,7 @@ def _roles(
 
 
 def _bundled_suggestions() -> dict[str, RolesConfig]:
-    """Names of models age, so they stand in the example and nowhere in the code."""
+    """The [suggested] tables of the example file. Model names age, so they are kept there and not in the code."""
     from bot.config.file import ConfigFile
 
     return ConfigFile(_BUNDLED).suggested() if _BUNDLED.is_file() else {}
@@ -149,7 +148,7 @@ def _user_dir() -> Path:
 
 
 def _dotenv(folder: Path) -> dict[str, str]:
-    """The variables of `folder`/.env as they stand: a key may contain a dollar sign."""
+    """The variables of `folder`/.env, unexpanded: a key may contain a dollar sign."""
     file = folder / ".env"
     if not file.is_file():
         return {}

@@ -1,6 +1,6 @@
-"""Reads config.toml, and refuses what it cannot use with the line and the nearest right word.
+"""Reads config.toml. An error names the line and suggests the nearest valid word.
 
-It deliberately knows neither environment nor defaults: those are in `bot.config` and `bot.config.settings`.
+Does not know the environment or the defaults: those are in `bot.config` and `bot.config.settings`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ TABLES: Final[Mapping[str, type]] = {
     "discord": DiscordConfig,
     "slack": SlackConfig,
 }
-"""Beside these tables there are the works' own."""
+"""The tables of config.toml besides those of the works."""
 
 _KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -68,12 +68,12 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SPACE: Final = re.compile(r"(discord|slack|terminal):\w[\w-]*")
 """The platform and the id of a space."""
 _OURS: Final = ("model", "messages", "input", "instructions", "system", "tools", "stream")
-"""What a request holds of its own; a `body` may not change it."""
+"""The fields that a request sets itself; a `body` may not change them."""
 _SECRET_FIELD: Final = re.compile(
     r"^(?:.*[_-])?(?:api[_-]?key|(?:access|auth|bearer|secret)[_-]?(?:key|token)|secret|password|authorization)$",
     re.I,
 )
-"""The name of a field of a `body` that holds a secret; OpenAI's `prompt_cache_key` holds none."""
+"""A field of a `body` that holds a secret, by its name. OpenAI's `prompt_cache_key` holds none."""
 URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
@@ -91,7 +91,7 @@ def sections() -> dict[str, type]:
 
 
 class ConfigFile:
-    """One config.toml being read. Every refusal names the file and the line."""
+    """One config.toml being read. Every error names the file and the line."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -133,7 +133,7 @@ class ConfigFile:
         return tables_read
 
     def _spaces(self) -> dict[str, dict[str, Any]]:
-        """The tables of spaces; what is in them is checked at the start, by `bot.space_file`."""
+        """The tables of spaces; `bot.space_file` checks their contents at the start."""
         for name in self._table(("spaces",)):
             where = ("spaces", name)
             if not _SPACE.fullmatch(name):
@@ -155,7 +155,7 @@ class ConfigFile:
         return section
 
     def suggested(self) -> dict[str, RolesConfig]:
-        """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
+        """The [suggested.…] tables: which models of a service play which role once its key is found."""
         self._check_names(("suggested",), self._table(("suggested",)), list(KEYED))
         roles_by_name = {}
         providers = self._providers()
@@ -192,14 +192,14 @@ class ConfigFile:
                 self._wrong_choice((*where, "kind"), filled.kind, kinds)
             if filled.kind == "openai-compatible" and filled.base_url is None:
                 raise self._error("config.provider_url", where)
-            # A service at its own address wants its own key; one at another address may want none.
+            # A service at its own address needs its own key; a service at another address may need none.
             elsewhere = compatible and (filled.kind, filled.base_url) != (start.kind, start.base_url)
             usual = start.api_key_env if built_in and not elsewhere else _key_of(filled)
             providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
         return providers
 
     def _fill(self, where: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
-        """A `kind` made of the table at `where` over `defaults`; the table may not set "name"."""
+        """A `kind` made from the table at `where` and, for the rest, from `defaults`; the table may not set "name"."""
         raw = self._table(where)
         members = {member.name: member for member in fields(kind) if member.name != "name"}
         self._check_names(where, raw, list(members))
@@ -318,7 +318,7 @@ class ConfigFile:
     def _check_kinds(
         self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
     ) -> None:
-        """Whether the services take what is set."""
+        """Check that each model's service supports its settings. Raises UserError ("config.member")."""
         for spec in map(model_spec.parse, models):
             try:
                 providers[spec.model.partition(":")[0]].check(spec)
@@ -364,12 +364,12 @@ class ConfigFile:
                 raise self._error("config.secret", where, named="headers_env")
             elif not isinstance(part, str | int | float) or (
                 isinstance(part, float) and not math.isfinite(part)
-            ):  # TOML's dates and times, nan and inf, which JSON has not
+            ):  # TOML's dates and times, nan and inf, which JSON does not have
                 raise self._error("config.body_value", where, value=repr_of(part))
         return dict(value)
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
-        """A larger thing may not be smaller than what it holds."""
+        """Check that `fetch_k` is at least `k`, and `parent_chars` at least `child_chars`."""
         for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
             if getattr(retrieval, large) < getattr(retrieval, small):
                 name = large if large in self.raw["retrieval"] else small

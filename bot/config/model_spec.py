@@ -1,7 +1,7 @@
-"""A model with its settings in a role, as text.
+"""Parses and writes a model with its settings in a role.
 
 `openai:gpt-6.1-sol effort=high`, or `local:qwen3 temperature=1.1 persona="a sceptic" timeout=60`: the same in
-config.toml and in chat. Knows no provider: whether there is such a model is not asked here.
+config.toml and in chat. Knows no provider and does not check whether the model exists.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from bot.events import UserError
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 MOST = 12
-"""Of one role: where every one reads the answers of all, the cost grows with their square."""
+"""The most members of one role. In some councils each member reads all answers, so the cost grows with the square."""
 
 PERSONA_CHARS = 200
 SAMPLING = ("top_p", "min_p", "repeat_penalty", "stop", "logit_bias")
-"""How the next token is drawn, for servers on one's own machine."""
+"""Settings for drawing the next token, for servers on one's own machine."""
 
 SETTINGS = ("persona", "temperature", "effort", "timeout", "tokens", *SAMPLING)
 STOPS = 4
-"""Most services take no more."""
+"""The most stop texts; most services accept no more."""
 
 _TEXTS = ("persona", "stop", "logit_bias")
 _QUOTED = """ "[^"]*" | '[^']*' | “[^”]*” """
 _SETTING = re.compile(rf"\s+ (\w+) \s*=\s* ({_QUOTED} | [^\s,;\"'“”]+ )", re.VERBOSE)
 _MODEL = re.compile(r"[^\s,;:\"'“”=]+:[^\s,;\"'“”=]+")
 _ONE = re.compile(rf"(?: {_QUOTED} | [^,;\n] )+", re.VERBOSE)
-"""A member of a list: up to a comma, semicolon or line that is not quoted."""
+"""One member of a list: the text up to an unquoted comma, semicolon or line break."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A model and its settings. `model` is "provider:model"; None leaves a setting to the model or to the config.
 
-    `timeout` is the seconds one of its calls may take, `tokens` the most it may write. `stop` and `logit_bias` are as
-    they are written: texts between bars, and "token:bias" between blanks.
+    `timeout` is the seconds one of its calls may take, `tokens` the most it may write. `stop` and `logit_bias` are kept
+    as written: texts between bars, and "token:bias" pairs between blanks.
     """
 
     model: str
@@ -58,7 +58,7 @@ class ModelSpec:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """What of SAMPLING is set, as chat completions take it."""
+        """The settings of SAMPLING that are set, as parameters of chat completions."""
         values: dict[str, Any] = {
             "top_p": self.top_p,
             "min_p": self.min_p,
@@ -70,11 +70,11 @@ class ModelSpec:
 
     @property
     def short(self) -> str:
-        """What people call it: the model without its provider."""
+        """The name people use: the model without its provider."""
         return self.model.partition(":")[2]
 
     def __str__(self) -> str:
-        """As it is written, so that `parse(str(member)) == member`."""
+        """The text form, so that `parse(str(member)) == member`."""
         quoted = [f"{name}={_quoted(text)}" for name in _TEXTS if (text := getattr(self, name))]
         settings = {name: getattr(self, name) for name in SETTINGS if name not in _TEXTS}
         options = [f"{name}={_formatted(value)}" for name, value in settings.items() if value is not None]
@@ -83,13 +83,13 @@ class ModelSpec:
 
 
 def model_of(text: str) -> str:
-    """The "provider:model" of what `parse` has read before."""
+    """The "provider:model" of a text that `parse` has accepted before."""
     return text.partition(" ")[0]
 
 
 @functools.lru_cache(maxsize=200)
 def parse(text: str) -> ModelSpec:
-    """One member. Raises UserError("members.…") with what is wrong."""
+    """Parse one member. Raises UserError("members.…") with what is wrong."""
     text = text.strip()
     model = _MODEL.match(text)
     if model is None or not model[0].isprintable():
@@ -123,12 +123,12 @@ def parse(text: str) -> ModelSpec:
 
 
 def parse_list(text: str) -> tuple[ModelSpec, ...]:
-    """Members, parted by commas, semicolons or lines. Raises UserError("members.…")."""
+    """Parse members separated by commas, semicolons or line breaks. Raises UserError("members.…")."""
     return of([member for member in _ONE.findall(text) if member.strip()])
 
 
 def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
-    """Members, one a text. Raises UserError("members.…")."""
+    """Parse members, one per text. Raises UserError("members.…")."""
     members = tuple(parse(text) for text in texts)
     if len(members) > MOST:
         raise UserError("members.many", n=len(members), limit=MOST)
@@ -136,7 +136,7 @@ def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
 
 
 def _formatted(value: float | str) -> str:
-    """A word; or a number in as few digits as say it exactly."""
+    """A word as it is, or a number in the fewest digits that are exact."""
     return short if isinstance(value, float) and float(short := f"{value:g}") == value else str(value)
 
 
@@ -146,7 +146,7 @@ def _quoted(text: str) -> str:
 
 
 def _persona(value: str) -> str:
-    """On one line, and without the quotation marks in which it is written."""
+    """The persona on one line, without the quotation marks around it."""
     value = "".join(char for char in value if char.isspace() or (char.isprintable() and char != '"'))
     value = " ".join(value.split())
     if len(value) > PERSONA_CHARS:
@@ -187,7 +187,7 @@ def _number(settings: dict[str, str], name: str, low: float, high: float) -> flo
         value = float(settings[name])
     except ValueError:
         value = -1.0
-    if not low <= value <= high:  # NaN is in no range
+    if not low <= value <= high:  # also NaN
         raise UserError(
             "members.number", name=name, value=settings[name][:80], low=f"{low:g}", high=f"{high:g}"
         )

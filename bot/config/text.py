@@ -1,4 +1,4 @@
-"""Recognises texts in config.toml: a secret, a variable's name, an address, a typing error. Knows no setting."""
+"""Recognises secrets, variable names, addresses and typing errors in config.toml. Knows no particular setting."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _SECRET = re.compile(
     r"^((sk-|xox[a-z](\.xox[a-z])?-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}|(Bot )?[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}$)"
 )
 _PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
-_CREDENTIALS = re.compile(r'[^\s"“”/@]*:[^\s"“”@]+@')  # also of an address that is none: user:password@host
+_CREDENTIALS = re.compile(r'[^\s"“”/@]*:[^\s"“”@]+@')  # also in an incomplete address: user:password@host
 _QUERY = re.compile(r'([?&][^\s"“”=&]+=)[^\s"“”&]+')
 _SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _HOST = re.compile(r"[^\W_](?:(?:[\w-]|\.(?!\.))*\w)?\.?")
 _BLANK = re.compile(r"\s|[\x00-\x1f\x7f]")
-# Slack's signing secret and client secret: that one may also be a variable's name does not save it.
+# Slack's signing secret and client secret; they count as secrets even though they look like variable names.
 _HEX = re.compile(r"^[0-9a-f]{32}$")
 VARIABLES: Final = "_env"
-"""How the settings end that name an environment variable."""
+"""The endings of settings that name an environment variable."""
 
 
 def secret(setting: str, text: str) -> bool:
@@ -30,25 +30,25 @@ def secret(setting: str, text: str) -> bool:
 
 
 def password(text: str) -> bool:
-    """Whether an address holds one."""
+    """Whether an address contains a password."""
     return bool(_PASSWORD.search(text))
 
 
 def address(text: str) -> bool:
-    """Whether `text` is an address of a service: scheme, a host's name or number, perhaps a port and a path."""
+    """Whether `text` is the address of a service: scheme, host name or IP address, and optionally port and path."""
     from urllib.parse import urlsplit
 
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-    except ValueError:  # a bracket without its other, a port that is none
+    except ValueError:  # an unclosed bracket or an invalid port
         return False
-    named = _HOST.fullmatch(host) or ":" in host  # IPv6, which urlsplit has checked
+    named = _HOST.fullmatch(host) or ":" in host  # urlsplit has checked an IPv6 address
     return bool(parts.scheme and named and port != 0 and not _BLANK.search(text))
 
 
 def secret_setting(name: str) -> bool:
-    """Whether a setting of this name, which there is not, would hold a secret."""
+    """Whether an unknown setting of this name would hold a secret."""
     return bool(_SECRET_KEY.search(name))
 
 
@@ -57,12 +57,12 @@ def variable(text: str) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """The text for a message, without what could be a password or a key in an address, however malformed."""
+    """The text for a message, without anything that could be a key, or a password in an address, however malformed."""
     return _QUERY.sub(r"\1…", _CREDENTIALS.sub("…@", text))
 
 
 def repr_of(value: object) -> str:
-    """A value nearly as it was written, on one short line."""
+    """A value on one short line, nearly as it was written."""
     import json
 
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -78,10 +78,10 @@ def nearest(wrong: str, right: list[str]) -> str | None:
 
 
 def line_of(text: str, where: tuple[str | int, ...]) -> int:
-    """The 1-based line on which the key or table at `where` begins; a number is a place in a list of tables.
+    """The 1-based line on which the key or table at `where` begins; a number is an index in a list of tables.
 
-    The file is read again, line by line: the first beginning of it that is whole TOML and holds
-    the key ends with the key's last line, and the whole beginning before that ends above it.
+    Parses ever longer beginnings of the file. The shortest one that is valid TOML and contains the key ends with the
+    key's last line; the longest valid one before it ends above the key.
     """
     lines = text.split("\n")
     whole = 0

@@ -1,8 +1,8 @@
-"""Reports every byte of a response as activity, and passes on only the events that say something.
+"""Reports every byte of a response as activity, and passes on only events with data.
 
 A service may keep a connection alive with lines that carry nothing: OpenRouter's ": OPENROUTER PROCESSING", an empty
-`data:`, an `event:`, `id:` or `retry:` alone. All are legal (WHATWG HTML, 9.2.6), and the openai SDK takes some of them
-for answers that are no JSON.
+`data:`, an `event:`, `id:` or `retry:` alone. All are legal (WHATWG HTML, 9.2.6), and the openai SDK would try to parse
+some of them as JSON.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from httpx2 import AsyncByteStream
 
 _END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
-"""A blank line ends an event, whichever of the three line ends the service uses."""
+"""A blank line ends an event; a service may use any of the three line endings."""
 _SAYS = re.compile(rb"(?:\A|[\r\n])data:[^\r\n]*[^\s]")
 _LONGEST_END = 4
 
 
 @dataclass(slots=True, eq=False)
 class ActivityStream(AsyncByteStream):
-    """Stands in for a response's `stream`. `filtered`: it holds server-sent events, uncompressed."""
+    """Replaces a response's `stream`. `filtered`: it contains uncompressed server-sent events."""
 
     stream: AsyncByteStream
     on_activity: Callable[[], None]
@@ -43,13 +43,13 @@ class ActivityStream(AsyncByteStream):
 
 
 class Events:
-    """The events in a stream of bytes that have data; the others are dropped. None is touched otherwise."""
+    """The events with data in a stream of bytes, unchanged; all others are dropped."""
 
     def __init__(self) -> None:
         self._held = bytearray()
 
     def feed(self, chunk: bytes) -> bytes:
-        """The whole events with data that end in this chunk."""
+        """The complete events with data that end in this chunk."""
         searched = max(0, len(self._held) - _LONGEST_END)
         self._held += chunk
         start, said = 0, []
@@ -62,7 +62,7 @@ class Events:
         return b"".join(said)
 
     def rest(self) -> bytes:
-        """What the stream ended with, in the middle of an event; JSON alone, which some gateways send for an error, as
-        an event."""
+        """What remains at the end of the stream: an unfinished event, or plain JSON, which some gateways send for an
+        error, as an event."""
         held = bytes(self._held).lstrip(b"\r\n")
         return b"data: " + b" ".join(held.splitlines()) + b"\n\n" if held.startswith(b"{") else held

@@ -1,6 +1,6 @@
 """One answer while it is received: its text, its tool calls, how it ended, its usage.
 
-The part that all wires share; a wire's own subclass reads its events. Knows no SDK and no network.
+The part that all APIs share; a subclass for each API reads its events. Knows no SDK and no network.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from bot.llm.faults import FaultError
 from bot.llm.fields import characters
 
 CHARS_PER_TOKEN = 8
-"""More than any language has on average: an answer longer than `max_tokens` of these has ignored the limit."""
+"""More characters than a token has on average in any language: a text longer than `max_tokens` times this has ignored
+the limit.
+"""
 
 SHORTEST_CAP = 2_000
 REASONING_CHARS = 20_000
-"""Characters of reasoning text that stay in memory, at most."""
+"""The most characters of reasoning text kept in memory."""
 
 HIDDEN = 4
-"""Reasoning and tool arguments may be this many times as long as the answer's cap."""
+"""Reasoning and tool arguments may be this many times as long as the answer's limit."""
 
 
 class Answer:
-    """`begun` once the service answers, `over` when nothing more should be read, `paused` when the service is to be
-    asked at once for the rest.
+    """An answer being received: `begun` once the service answers, `over` when nothing more should be read, `paused`
+    when the service must be asked at once for the rest.
 
-    `finish` is None until the service considers the answer whole; `ending` is its reason to end, where nobody knows
-    it. `unseen`: see Completion.
+    `finish` is None until the service reports that the answer is complete; `ending` is its reason to stop if that
+    reason is unknown to us. `unseen`: see Completion.
     """
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
@@ -53,7 +55,7 @@ class Answer:
         self._thinking: list[str] = []
         self._before = meter.usage
         self._spent = 0.0
-        """Tokens, about."""
+        """Tokens used so far, estimated."""
         self._guess = 0
         self._input: tuple[int, int, int] | None = None
         self._hour = 0
@@ -65,7 +67,7 @@ class Answer:
         return "".join(self._pieces)
 
     def begin(self, input_tokens: int) -> None:
-        """The service has taken a request on: from here its `input_tokens` (estimated) are spent."""
+        """The service has accepted a request: from here on its `input_tokens` (estimated) count as used."""
         self.begun = True
         self.finish = None
         self.over = self.paused = False
@@ -77,9 +79,9 @@ class Answer:
         self._count()
 
     def add(self, event: object) -> list[str]:
-        """Take in an event of the stream, or a whole answer; gives the text to show.
+        """Read an event of the stream, or a whole answer; returns the text to show.
 
-        Raises FaultError, also for an event that is too deep to be read.
+        Raises FaultError, also for an event that is nested too deeply.
         """
         self.events += 1
         try:
@@ -93,17 +95,17 @@ class Answer:
 
     @abstractmethod
     def read(self, event: object) -> Iterator[str]:
-        """The wire's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over,
+        """The API's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over,
         paused."""
 
     def continuation(self, prompt: Prompt) -> Prompt:
-        """What to ask to get the rest of a `paused` answer, for a wire on which there are any."""
+        """The prompt that asks for the rest of a `paused` answer, for APIs that pause answers."""
         raise NotImplementedError
 
     def add_text(self, text: str) -> str:
-        """Add text of the answer; returns the part that is still within the cap."""
+        """Add text of the answer; returns the part that is within the limit."""
         text = self._half + text
-        # The other half of the last character may come with the next piece.
+        # The second half of a surrogate pair may come with the next piece.
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         text = characters(text.removesuffix(self._half))[: self._cap - self._chars]
         self._chars += len(text)
@@ -112,12 +114,12 @@ class Answer:
         return text
 
     def count_hidden(self, text: str) -> None:
-        """Count text that is paid but is no answer: reasoning, arguments of a tool."""
+        """Count text that is billed but not shown as the answer: reasoning, arguments of a tool."""
         self._hidden += len(text)
         self._spent += weighed(text)
 
     def add_reasoning(self, text: str) -> None:
-        """Keep reasoning that is shown; it is counted by `count_hidden`."""
+        """Keep reasoning that is shown; `count_hidden` counts it."""
         self._thinking.append(text)
 
     def retract_reasoning(self, text: str) -> None:
@@ -127,7 +129,7 @@ class Answer:
         self._thinking.clear()
 
     def text_was_reasoning(self, reasoning: str, text: str) -> None:
-        """Correct the text so far: it was `reasoning` followed by `text`. Text that was shown stays shown."""
+        """Correct the text so far: it was `reasoning` followed by `text`. Text already shown stays visible."""
         self._thinking.append(reasoning)
         self._pieces = [text]
 
@@ -138,17 +140,17 @@ class Answer:
         usd: float | None = None,
         hour: int = 0,
     ) -> None:
-        """The service's own count: (fresh, read from its cache, written to it), what it wrote, the dollars;
-        and how many of those written to its cache are kept for an hour."""
+        """Set the usage that the service reports: input tokens (fresh, read from its cache, written to it), output
+        tokens, dollars, and how many of the tokens written to the cache are kept for an hour."""
         self._hour = hour or self._hour
         self._input = input if input is not None else self._input
         self._output = output if output is not None else self._output
         self._usd = usd if usd is not None else self._usd
 
     def completion(self, finish: str | None = None) -> Completion:
-        """What has come so far; usage is estimated where the service gave none.
+        """The answer so far; usage is estimated if the service gave none.
 
-        Calls are left out of what does not end with asking for them: they may be cut off, and are not to be made.
+        Tool calls are left out unless the answer ended by asking for them: they may be incomplete and must not be made.
         """
         finish = finish or self.finish or "cut"
         calls: list[ToolCall] = []
@@ -177,7 +179,7 @@ class Answer:
             before.cache_read_tokens + cached,
             before.cache_write_tokens + write,
             before.estimated or self._input is None or self._output is None,
-            # Of several attempts each has to say what it took; the price table knows all of them else.
+            # With several attempts, each has to report its price; otherwise the price table covers all of them.
             None if self._usd is None or before.cost_usd is None else before.cost_usd + self._usd,
             before.cache_hour_tokens + min(self._hour, write),
         )

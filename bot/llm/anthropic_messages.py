@@ -1,8 +1,8 @@
 """Anthropic's Messages API over its SDK.
 
-Takes no temperature: the service has none. The events of a stream are read here and not by the SDK,
-which hides the pings that show a long thought to be alive, and would reshape blocks that have to go
-back as they came: thinking with its signature. No field of an event is trusted.
+Sends no temperature: the service does not accept one. The events of a stream are read here and not by the SDK: the SDK
+hides the pings that come during long thinking, and would change blocks that must go back unchanged (thinking with its
+signature). No field of an event is trusted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNKNOWN = re.compile(
 )
 _UNREAD = re.compile(r"thinking.*(?:cannot be modified|different conversation)|signature.*thinking", re.I)
 PAUSES = 5
-"""How often a turn that the service pauses is gone on with, before it counts as at the limit."""
+"""How often a turn that the service pauses is continued before it counts as having reached the limit."""
 
 _FINISH = {
     "end_turn": "end",
@@ -50,13 +50,13 @@ _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
-    "pause_turn": "length",  # once too often
+    "pause_turn": "length",  # paused once too often
 }
 
 
 class _MessagesRules(ParameterRules):
-    """Effort and schema travel in one parameter, so the service may name either, or that one. RAW is for
-    thinking that it refuses to read again, as that of another model's turn."""
+    """Effort and schema are sent in one parameter, so an error may name any of the three. RAW stands for thinking that
+    the service refuses to read again, as from another model's turn."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if "effort" in request and error.refuses("effort"):
@@ -65,13 +65,13 @@ class _MessagesRules(ParameterRules):
         if _UNREAD.search(error.message) and error.status == 400 and _thoughtful(request):
             overrides[RAW] = None
             return True
-        # A schema that is wrong is no sign that schemas are not taken.
+        # An invalid schema does not mean that the model accepts no schemas.
         schema_rejected = not _UNKNOWN.search(error.message) or "format.schema" in error.message
         if schema_rejected and error.most_output(request.get("max_tokens", 0)) is None:
             return False
         if super().learn(error, request, overrides):
             return True
-        if "ttl" not in self.left_out and error.refuses("ttl"):  # a proxy that knows five minutes only
+        if "ttl" not in self.left_out and error.refuses("ttl"):  # a proxy that supports only five minutes
             self.left_out.add("ttl")
             return True
         dropped = (
@@ -82,13 +82,13 @@ class _MessagesRules(ParameterRules):
 
 
 class AnthropicMessages(Service):
-    """Without a key, none is sent: a local server with this API asks for none."""
+    """Anthropic's Messages API. Without a key, none is sent: a local server with this API needs none."""
 
     sdk = "anthropic"
 
     def _build(self, sdk: Any, http: Any) -> AsyncAnthropic:
         client: AsyncAnthropic = sdk.AsyncAnthropic(
-            # None of these is None: the SDK would look into the environment for another.
+            # None of these may be None: the SDK would read the environment instead.
             base_url=(self._base_url or ADDRESS).rstrip("/").removesuffix("/v1"),
             api_key=self._key or "-",
             webhook_key="",
@@ -97,21 +97,21 @@ class AnthropicMessages(Service):
             http_client=http,
             timeout=http.timeout,
         )
-        client._custom_headers = {}  # ANTHROPIC_CUSTOM_HEADERS, which may hold another key
-        _ = client.messages  # imported on first use, so: here in the thread
+        client._custom_headers = {}  # ANTHROPIC_CUSTOM_HEADERS, which may contain another key
+        _ = client.messages  # imports here, in the thread, not at the first call
         return client
 
     def _new_rules(self) -> ParameterRules:
         return _MessagesRules(("effort", "format", "thinking"))
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
-        """`effort` and `format` stand by themselves here: see `_wire`."""
+        """The parameters, with `effort` and `format` as separate entries: see `_wire`."""
         system = prompt.system
         request: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
         if prompt.effort is not None:
             request["effort"] = prompt.effort
         if prompt.reasoning and prompt.effort is not None:
-            # Not for the sake of being shown alone: most models think at all only where they are asked to.
+            # Also if thinking is not shown: most models think only if they are asked to.
             request["thinking"] = {"type": "adaptive", "display": "summarized"}
         if prompt.schema is not None:
             if self._capabilities.json_schema and "format" not in left_out:
@@ -120,7 +120,7 @@ class AnthropicMessages(Service):
                 system = in_words(system, prompt.schema)
         tools = prompt.tools
         if not tools and (names := {call.name: None for turn in prompt.messages for call in turn.calls}):
-            # A talk in which tools were used is refused without them.
+            # Without it a conversation that used tools is refused.
             tools = tuple(Tool(name, "", {"type": "object"}) for name in names)
         if tools and (prompt.closing or not prompt.tools):
             request["tool_choice"] = {"type": "none"}
@@ -136,7 +136,7 @@ class AnthropicMessages(Service):
         request["messages"] = [
             {"role": message.role, "content": content} for message, content in turns if content
         ]
-        # What comes first in the prompt is covered by a later mark, so the last ones are kept.
+        # A later mark covers everything before it, so the last ones are kept.
         marked = [before] if prompt.cache else []
         marked += [content for message, content in turns if message.cache]
         hour = prompt.cache_hour and "ttl" not in left_out
@@ -153,7 +153,7 @@ class AnthropicMessages(Service):
         if not whole:
             return _Events(await client.messages.create(stream=True, **arguments))
         limits = self._timeouts
-        # Without a limit of its own the SDK refuses to wait for an answer that may be long.
+        # Without an explicit timeout the SDK refuses requests whose answers may be long.
         timeout = anthropic.Timeout(limits.total, connect=limits.connect)
         answer = await client.messages.with_raw_response.create(timeout=timeout, **arguments)
         return await answer.json()
@@ -167,7 +167,7 @@ class AnthropicMessages(Service):
         return tokens
 
     def _wire(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The SDK's arguments for what is to be `sent`."""
+        """The SDK's arguments for the request."""
         from anthropic import Omit
 
         config = {name: request[name] for name in ("effort", "format") if name in request}
@@ -213,14 +213,14 @@ class _Events:
 
 
 def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
-    """A turn's blocks: results of tools first, and never a text without a word, both of which are refused."""
+    """A turn's blocks: results of tools first, and no blank text, because the service refuses anything else."""
     if message.raw and (own_blocks := _own_blocks(message.raw)):
         return [block for block in own_blocks if thoughts or block["type"] not in _THOUGHTS]
     blocks: list[dict[str, Any]] = [
         {
             "type": "tool_result",
             "tool_use_id": _id(result.call),
-            # A failure without a word about it is refused.
+            # The service refuses an error result without text.
             "content": result.text or ("It failed." if result.failed else ""),
             **({"is_error": True} if result.failed else {}),
         }
@@ -240,7 +240,7 @@ def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
 
 
 def _own_blocks(raw: str) -> list[dict[str, Any]]:
-    """The blocks of a turn of this wire; none if it is another's."""
+    """The blocks of a turn that this API wrote; none if another API wrote it."""
     blocks = objects_of(raw)
     if not all(_BLOCK.fullmatch(str(block.get("type"))) for block in blocks):
         return []
@@ -248,12 +248,12 @@ def _own_blocks(raw: str) -> list[dict[str, Any]]:
 
 
 def _thoughtful(request: Mapping[str, Any]) -> bool:
-    """Whether a turn with thinking is handed back."""
+    """Whether a turn with thinking is sent back."""
     return any(block["type"] in _THOUGHTS for turn in request["messages"] for block in turn["content"])
 
 
 def _mark(blocks: list[dict[str, Any]], *, hour: bool) -> None:
-    """Mark the prompt up to here for the cache; a thought cannot be marked."""
+    """Mark the prompt up to here for the cache; thinking blocks cannot be marked."""
     for block in reversed(blocks):
         if block.get("type") not in _THOUGHTS:
             block["cache_control"] = {"type": "ephemeral"} | ({"ttl": "1h"} if hour else {})
@@ -267,7 +267,7 @@ class MessagesAnswer(Answer):
     _pauses = 0
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter, left_out: Set[str]) -> None:
-        """`left_out`: parameters that the service has refused so far."""
+        """`left_out` are the parameters that the service has refused so far."""
         super().__init__(model, prompt, meter)
         self._cache_hour = prompt.cache_hour
         self._left_out = left_out
@@ -304,7 +304,7 @@ class MessagesAnswer(Answer):
             self._end(text(event, "stop_reason"))
 
     def continuation(self, prompt: Prompt) -> Prompt:
-        """A paused turn goes back as it is, as the last message; the service goes on from there."""
+        """The prompt with the paused turn unchanged as its last message; the service continues from there."""
         messages = prompt.messages[:-1] if self._pauses else prompt.messages
         self._pauses += 1
         turn = Message("assistant", self.text, raw=self._written())
@@ -343,7 +343,7 @@ class MessagesAnswer(Answer):
         self.add_reasoning(thought)
 
     def _stop(self, index: int) -> None:
-        """A block is whole: only now is what it asks for a call."""
+        """A block is complete: only now does a tool request in it count as a call."""
         opened = self._open.pop(index, None)
         if opened is None or not isinstance(opened.get("input"), Mapping):
             return
@@ -369,8 +369,8 @@ class MessagesAnswer(Answer):
         return characters(json.dumps(self._blocks, ensure_ascii=False))
 
     def _usage(self, event: object, *, ended: bool) -> None:
-        """The service's counts grow, and a later one stands for an earlier one; those of the cache come on
-        top of `input_tokens`. What an answer wrote is known at its end only. All zeros is no count."""
+        """Read the service's counts: they grow, and a later count replaces an earlier one. Cache tokens are not
+        included in `input_tokens`. The output count is final only at the end of an answer. All zeros means no count."""
         usage = part(event, "usage")
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
             if (counted := count(usage, name)) is not None:

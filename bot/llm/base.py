@@ -1,7 +1,7 @@
-"""The protocol that every model provider speaks, and the values it speaks in.
+"""The protocol of a model provider, and its data types.
 
-Knows no SDK. A provider turns its service's faults into `ModelError`, so that nothing above
-this package ever sees an SDK's exception or a secret inside one.
+Knows no SDK. A provider turns its service's errors into `ModelError`, so that no code outside this package ever sees an
+SDK's exception or a secret in one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 FINISHES = ("end", "length", "refusal", "tool", "cut")
-"""How an answer ended: whole; at the token limit; refused or filtered; asking for tools; cut off."""
+"""How an answer ended: complete; at the token limit; refused or filtered; asking for tools; cut off."""
 
 ModelFault = Literal[
     "auth",
@@ -56,15 +56,15 @@ ModelFault = Literal[
     "cut",
     "format",
 ]
-"""Why a call failed; the catalogue has a sentence `model.<fault>` for each."""
+"""Why a call failed; the catalogue has a message `model.<fault>` for each."""
 
 
 CACHED_TOKENS: Final = 1_000
-"""Shorter prefixes are not marked: most models keep none (the least is 512 to 4,096 tokens, by model: Anthropic,
-"Prompt caching")."""
+"""Shorter prefixes are not marked for the cache: most models do not keep them (the minimum is 512 to 4,096 tokens, by
+model: Anthropic, "Prompt caching")."""
 
 TOKENS_PER_WORD: Final = 2
-"""English takes 1.3, Portuguese and German up to 1.8; the JSON around words some more."""
+"""Tokens per word: English needs 1.3, Portuguese and German up to 1.8; the JSON around the words adds some."""
 
 THOUGHTS: Final[dict[Effort | None, int]] = {
     "none": 0,
@@ -76,15 +76,15 @@ THOUGHTS: Final[dict[Effort | None, int]] = {
     "xhigh": 32_000,
     "max": 48_000,
 }
-"""Tokens of thinking about a short task, by how hard a model is to think; None is a model's own way, which is medium
-with those that think by default. Who does not think leaves them: they are reserved, and not paid."""
+"""Tokens of thinking about a short task, by effort; None is the model's default, which is medium for models that think
+by default. A model that does not think leaves them unused: they are reserved but not billed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives: a text, and the passages that it stands on; `failed` marks a sentence about what went wrong.
+    """The output of a tool: a text, and the passages that it is based on; `failed` marks an error message.
 
-    Both are data, and as they are: whoever hands them to a model fences them and numbers the passages.
+    Both are raw data: the code that gives them to a model fences them and numbers the passages.
     """
 
     text: str = ""
@@ -94,10 +94,10 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a model may ask for. `parameters` is the JSON schema of an object.
+    """A tool that a model may call. `parameters` is the JSON schema of an object.
 
-    `call` does it, with the arguments by their names once they fit the schema (`bot.llm.tool_arguments`). `label` is
-    what people read meanwhile, such as "Searching the lessons"; "" for the name.
+    `call` runs it with keyword arguments that fit the schema (`bot.llm.tool_arguments`). `label` is the status that
+    people read, such as "Searching the lessons"; "" for the name.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of the tool call with this id; `failed` marks a sentence about an error."""
+    """The result of the tool call with this id; `failed` marks an error message."""
 
     call: str
     text: str
@@ -117,16 +117,18 @@ class ToolResult:
 
 
 MediaType: TypeAlias = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
-"""Those that all three services take (Anthropic, "Vision"; OpenAI, "Images and vision")."""
+"""The image types that all three services accept (Anthropic, "Vision"; OpenAI, "Images and vision")."""
 
 IMAGE_BYTES: Final = 5_000_000
-"""The most of one picture: 6.7 MB as it is sent, and Anthropic takes 10 MB so (Vision, "General limits")."""
+"""The largest size of one image: 6.7 MB when encoded; Anthropic accepts 10 MB (Vision, "General limits")."""
 
 IMAGES_BYTES: Final = 20_000_000
-"""… and of all pictures of a prompt: Anthropic takes requests of 32 MB (API overview, "Request size limits")."""
+"""The largest size of all images of a prompt: Anthropic accepts requests of 32 MB (API overview, "Request size
+limits").
+"""
 
 IMAGE_SIDE: Final = 8_000
-"""Pixels: Anthropic takes no longer side (Vision, "General limits")."""
+"""The longest side in pixels that Anthropic accepts (Vision, "General limits")."""
 
 _PATCH: Final = 28
 _MOST_PATCHES: Final = 4_784
@@ -134,7 +136,7 @@ _MOST_PATCHES: Final = 4_784
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture in a prompt; `width` and `height` are pixels. Its bytes have no repr, so that they stand in no log."""
+    """An image in a prompt; `width` and `height` are in pixels. Its bytes are left out of the repr, and so of logs."""
 
     media: MediaType
     data: bytes = field(repr=False)
@@ -143,10 +145,10 @@ class Image:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it takes: one for each 28 × 28 pixels, at most 4,784, as Anthropic counts them (Vision,
-        "Image costs"; width × height / 750 is its older, rougher figure).
+        """About how many tokens the image needs: one for each 28 × 28 pixels, at most 4,784, as Anthropic counts them
+        (Vision, "Image costs"; width × height / 750 is its older, rougher figure).
 
-        OpenAI counts fewer at the detail that we ask for: 32 × 32 pixels, times 1.2, at most 2,500 of them.
+        OpenAI counts fewer at the detail that we ask for: 1.2 for each 32 × 32 pixels, for at most 2,500 such squares.
         """
         patches = -(-self.width // _PATCH) * -(-self.height // _PATCH)
         return max(1, min(patches, _MOST_PATCHES))
@@ -157,17 +159,17 @@ class Image:
 
     @property
     def url(self) -> str:
-        """As a data URL (RFC 2397)."""
+        """The image as a data URL (RFC 2397)."""
         return f"data:{self.media};base64,{self.base64}"
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. An assistant's turn may hold `calls` (and `raw`, see Completion); the user turn that
-    follows it then holds one of `results` for each, before its text. A user's turn may hold `images`, which stand
-    before its text: services advise that order.
+    """One turn. An assistant's turn may hold `calls` (and `raw`, see Completion); the user turn that follows it then
+    holds one of `results` for each, before its text. A user's turn may hold `images`, which are sent before its text,
+    as services recommend.
 
-    `cache`: the prompt up to the end of this message comes again, so the service may keep it.
+    `cache`: the prompt up to the end of this message will be sent again, so the service should keep it.
     """
 
     role: Literal["user", "assistant"]
@@ -181,17 +183,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. `max_tokens` bounds the answer; `temperature` None leaves it to the model.
+    """The prompt for a model. `max_tokens` limits the answer; `temperature` None leaves it to the model.
 
-    `schema`: the answer shall be JSON by this schema, an object with `additionalProperties` false and every
-    property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again; `cache_hour`: the
-    service shall keep what is marked for an hour, where it offers that.
-    `closing`: none of the tools may be called any more. They stay, for services void their cache without them, and
-    models refuse to read their own earlier calls.
-    `sampling` are settings of `bot.config.model_spec.SAMPLING`, for wires that take them.
-    `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
-    what it thinks, where it does so only then. `min_timeout`: wait for so many seconds at least, since some models
-    think in silence; None: as long as the deadlines of the service allow.
+    `schema`: the answer must be JSON that fits this schema, an object with `additionalProperties` false and every
+    property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools will be sent again;
+    `cache_hour`: the service should keep the marked parts for an hour, if it offers that. `closing`: no tool may be
+    called any more. The tools are still sent, because without them services drop their cache and models refuse their
+    own earlier calls. `sampling` are settings of `bot.config.model_spec.SAMPLING`, for APIs that accept them. `effort`
+    is how hard a reasoning model should think, if it knows that level; `reasoning` asks for its thoughts, if it shows
+    them only on request. `min_timeout`: wait at least this many seconds, because some models think without sending
+    anything; None: as long as the service's deadlines allow.
     """
 
     system: str
@@ -216,17 +217,17 @@ class Prompt:
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """Those of all turns."""
+        """The images of all turns."""
         return tuple(image for message in self.messages for image in message.images)
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do. A work takes the path that the model can walk.
+    """What a model can do. A work adapts to it.
 
-    `cites`: it can be trusted to put [n] after what it takes from passage n, and to judge passages.
-    `demo`: it is the small model that comes along, and people are told so. `sees`: it takes images, as far as
-    is known: one that turns out to refuse them is asked without.
+    `cites`: it reliably puts [n] after what it takes from passage n, and can judge passages. `demo`: it is the small
+    bundled model, and people are told so. `sees`: it accepts images, as far as known; if it refuses them, it is asked
+    without.
     """
 
     tools: bool = True
@@ -240,10 +241,9 @@ class Capabilities:
 class Meter:
     """What a call has used so far, over all its attempts.
 
-    A provider keeps it current while it streams: a call that is stopped or cut can yield no
-    Completion, and is billed from here. `whole`: the Completion has come, so nothing can stop the call any more.
-    `again` is awaited before a request that may be paid once more, after one that has used something; it raises
-    UserError where that could pass a cap.
+    A provider updates it while it streams: a call that is stopped or cut off yields no Completion, and is billed from
+    here. `whole`: the Completion has been received, so the call can no longer be stopped. `again` is awaited before a
+    repeated request that may be billed again; it raises UserError if that could exceed a cap.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -252,7 +252,7 @@ class Meter:
 
 
 class ModelError(UserError):
-    """A model call that failed, also after retries. `fault` picks the sentence a person reads.
+    """A model call that failed, after any retries. `fault` selects the message that people read.
 
     `partial` is the text and usage received before the fault, so that they are billed and kept.
     """
@@ -282,18 +282,17 @@ class Provider(Protocol):
     def stream(
         self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
     ) -> AsyncGenerator[str | Completion, None]:
-        """Yield the answer's text as it comes, then one Completion with all of it: with less than that only
-        where its end showed that it had begun with thoughts.
+        """Yield the answer's text as it comes, then one Completion with the full text: it is shorter than the pieces
+        only if the end showed that the answer began with thoughts.
 
-        `whole` asks for the answer in one piece instead of a stream. `meter` is kept current throughout.
-        Closing the generator closes the connection. Raises ModelError; "cut" once text has been
-        yielded, with the text so far as `partial`. Images that the service refuses are left out, and the
-        Completion is `unseen`.
+        `whole` asks for the answer in one piece instead of a stream. `meter` is updated throughout. Closing the
+        generator closes the connection. Raises ModelError; "cut" once text has been yielded, with the text so far as
+        `partial`. Images that the service refuses are left out, and the Completion is `unseen`.
         """
         ...
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
-        """Input tokens as the service counts them; None where it cannot tell."""
+        """Input tokens as the service counts them; None if it cannot count them."""
         ...
 
     def capabilities(self, model: str) -> Capabilities: ...
@@ -307,9 +306,10 @@ def without_images(prompt: Prompt) -> Prompt:
 
 
 def room(words: int, effort: Effort | None) -> int:
-    """How many tokens a short task may take: the words that are wanted of it, and room to think before them.
+    """The token limit of a short task: enough for its words and for thinking before them.
 
-    Thinking counts into the limit, and most models think by themselves: a limit of the words alone starves them.
-    A model whose own limit is lower says so once, and is asked for no more: see `faults.ParameterRules`.
+    Thinking counts towards the limit, and most models think by default: a limit for the words alone would leave no
+    answer. A model with a lower limit refuses once and is then asked for no more than that: see
+    `faults.ParameterRules`.
     """
     return words * TOKENS_PER_WORD + THOUGHTS[effort]

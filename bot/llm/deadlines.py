@@ -1,6 +1,6 @@
-"""How long a question to a model service may take: until it answers, between its events, and in all.
+"""How long a request to a model service may take: until it answers, between its events, and in all.
 
-Knows no service: `bot.llm.service` asks, and says when something came.
+Knows no service: `bot.llm.service` sends the request and reports activity.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from bot.llm.answer import Answer
 
 AFTER_FINISH_S = 3.0
-"""How long the usage may lag behind the finish reason before it is estimated."""
+"""How many seconds the usage may lag behind the finish reason before it is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect; until the first event (a local model reads its prompt); between events; in all."""
+    """Timeouts in seconds: to connect; until the first event (a local model reads its prompt first); between events; in
+    all.
+    """
 
     connect: float = 10.0
     first: float = 120.0
@@ -29,9 +31,9 @@ class Timeouts:
 
 
 class Deadlines:
-    """The deadlines of one question over all its attempts, counted from now.
+    """The deadlines of one request over all its attempts, counted from now.
 
-    `limits` are the timeouts, each except `connect` at least `min_timeout` seconds: see Prompt.
+    `limits` are the timeouts; each except `connect` is at least `min_timeout` seconds: see Prompt.
     """
 
     def __init__(self, timeouts: Timeouts, min_timeout: float | None) -> None:
@@ -50,15 +52,15 @@ class Deadlines:
         self._silence = 0.0
 
     def within(self, seconds: float) -> asyncio.Timeout:
-        """The deadline for what may take so many seconds, and not longer than what is left in all."""
+        """The deadline for an operation that may take `seconds`, but not longer than the total time left."""
         return asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, self._end))
 
     @asynccontextmanager
     async def next_event(self, answer: Answer) -> AsyncIterator[asyncio.Timeout]:
-        """The deadline for the next event of `answer`; restarted by any `activity`."""
+        """The deadline for the next event of `answer`; any `activity` restarts it."""
         idle = self.limits.idle if answer.events else self.limits.first
         async with self.within(min(idle, AFTER_FINISH_S) if answer.finish else idle) as timer:
-            # Once the answer is whole, only its usage is waited for.
+            # Once the answer is complete, only its usage is still expected.
             self._timer, self._silence = None if answer.finish else timer, idle
             try:
                 yield timer
@@ -66,10 +68,10 @@ class Deadlines:
                 self._timer = None
 
     def activity(self) -> None:
-        """Bytes came from the service: restart the idle timeout. The total deadline stays."""
+        """Bytes came from the service: restart the idle timeout, but not the total one."""
         if self._timer is not None and not self._timer.expired():
             self._timer.reschedule(min(asyncio.get_running_loop().time() + self._silence, self._end))
 
     def allow(self, wait: float) -> bool:
-        """Whether there may be another attempt in `wait` seconds."""
+        """Whether another attempt may start in `wait` seconds."""
         return asyncio.get_running_loop().time() + wait < self._last_attempt

@@ -1,7 +1,7 @@
 """The demo model: small and embedded, in a separate process that may crash or be killed.
 
-`Demo` is the provider; it knows no SDK. One generation at a time, others wait in their order. The process
-starts with the first question and ends when nothing has been asked for a while, which frees its memory.
+`Demo` is the provider; it knows no SDK. It runs one generation at a time; others wait in order. The process starts with
+the first question and ends after a while without one, which frees its memory.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Us
 from bot.model_process import ModelProcess, ProcessEnded
 
 MODEL = "smollm2"
-"""The one model there is, by its name in `bot.models.MODELS`."""
+"""The only demo model, by its name in `bot.models.MODELS`."""
 
 CONTEXT = 4096
-"""Tokens of prompt and answer together: 96 MB of cache. The model knows 8,192, ever more slowly."""
+"""Tokens of prompt and answer together: 96 MB of cache. The model supports 8,192, but becomes ever slower."""
 
 CAPABILITIES = Capabilities(tools=False, json_schema=True, cites=False, demo=True, sees=False)
 
 LONGEST_TEXT, LONGEST_LIST, LARGEST = 240, 5, 999_999
-"""Characters, items, numbers (either way) in an answer by a schema that sets no bounds of its own."""
+"""For an answer whose schema sets no limits: characters of a text, items of a list, absolute value of a number."""
 
 
 class Demo:
-    """The provider "demo", a role's "demo:smollm2". Seconds: `idle_s` until its memory is freed, `start_s`
-    to load, `silence_s` between two signs of life, `stop_s` until a stop becomes a kill.
+    """The provider "demo" ("demo:smollm2" in a role). Seconds: `idle_s` until its memory is freed, `start_s` to load,
+    `silence_s` between two signs of life, `stop_s` until a stop becomes a kill.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Demo:
         environ: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
     ) -> None:
-        """`environ` is the bot's own by default. `command` runs another process than the model's, for tests."""
+        """`environ` is the bot's own by default. `command` runs another process instead of the model's, for tests."""
         self.name = name
         self._models_dir = models_dir
         self._context = context
@@ -66,7 +66,7 @@ class Demo:
 
     @property
     def pid(self) -> int | None:
-        """The process that holds the model in memory, if there is one now."""
+        """The id of the process that holds the model in memory; None if there is none."""
         return self._child.pid if self._child is not None and self._child.alive else None
 
     def capabilities(self, model: str) -> Capabilities:
@@ -76,7 +76,7 @@ class Demo:
     async def stream(
         self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
     ) -> AsyncGenerator[str | Completion, None]:
-        """See Provider.stream. Raises UserError where the runtime or the model's files are missing."""
+        """See Provider.stream. Raises UserError if the runtime or the model's files are missing."""
         label = f"{self.name}:{model}"
         meter = meter or Meter()
         before = meter.usage
@@ -91,7 +91,7 @@ class Demo:
             async with aclosing(self._replies(model, prompt)) as replies:
                 async for reply in replies:
                     counted |= {name: reply[name] for name in counted if name in reply}
-                    # Of the input, what is cached was still known from the last call.
+                    # Cached input tokens are those still known from the last call.
                     fresh = counted["input"] - counted["cached"]
                     meter.usage = before + Usage(fresh, counted["output"], counted["cached"])
                     if reply.get("text"):
@@ -110,18 +110,20 @@ class Demo:
         yield completion()
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
-        """See Provider.count; exact. Waits its turn, and starts the process if need be (half a second)."""
+        """See Provider.count; the count is exact. Waits its turn, and starts the process if necessary (half a
+        second).
+        """
         tokens: int | None = None
         try:
             async with aclosing(self._replies(model, prompt, count=True)) as replies:
                 async for reply in replies:
                     tokens = reply.get("input", tokens)
-        except UserError:  # also for what is too long, whose count came first
+        except UserError:  # also for a prompt that is too long, whose count came first
             pass
         return tokens
 
     async def settled(self) -> None:
-        """Wait until no generation runs in the process: after a stop, a second at most."""
+        """Wait until the process runs no generation: at most a second after a stop."""
         if self._child is not None:
             await self._child.settled()
 
@@ -135,7 +137,9 @@ class Demo:
     async def _replies(
         self, model: str, prompt: Prompt, *, count: bool = False
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The process's replies to `prompt`, up to the finish. Raises ModelError, UserError; closing it stops it."""
+        """The process's replies to `prompt`, up to the finish. Raises ModelError or UserError. Closing the generator
+        stops the generation.
+        """
         label = f"{self.name}:{model}"
         if model != MODEL:
             raise ModelError("not_found", label, f"there is {MODEL} alone")
@@ -160,7 +164,7 @@ class Demo:
                 self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._free_memory)
 
     async def _ready(self, label: str) -> ModelProcess:
-        """A process that has loaded the model: the one there is, or a new one."""
+        """A process that has loaded the model: the running one or a new one."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         await self.settled()
@@ -181,16 +185,16 @@ class Demo:
         return child
 
     def _command_line(self) -> Sequence[str]:
-        """The command that runs the model. Raises UserError where something is missing or damaged."""
+        """The command that runs the model. Raises UserError if something is missing or damaged."""
         if find_spec("xllamacpp") is None:
             raise UserError("model.demo_runtime", reason="No module named 'xllamacpp'")
-        if fault := models.fault(self._models_dir, MODEL):  # hashing takes a tenth of a second a start
+        if fault := models.fault(self._models_dir, MODEL):  # hashing adds a tenth of a second to each start
             raise UserError(f"model.demo_{fault}", name=MODEL)
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
         return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
 
     def _free_memory(self) -> None:
-        """End the idle process. Done on this side, so that no question reaches a process that is ending."""
+        """End the idle process. This side does it, so that no question reaches a process that is ending."""
         if self._child is not None and not self._turn.locked():
             self._child.kill()
 
@@ -199,7 +203,7 @@ def _request(prompt: Prompt) -> dict[str, object]:
     turns = [("system", prompt.system)] if prompt.system else []
     turns += [(message.role, message.text) for message in prompt.messages]
     return {
-        # What is written is text: it cannot end its turn and begin another one.
+        # Keeps text from containing control tokens: it cannot end its turn and begin another one.
         "messages": [{"role": role, "content": text.replace("<|", "< |")} for role, text in turns],
         "max_tokens": prompt.max_tokens,
         "temperature": prompt.temperature,
@@ -208,7 +212,9 @@ def _request(prompt: Prompt) -> dict[str, object]:
 
 
 def _bounded(schema: Any) -> Any:
-    """`schema` with an end to every text and list: left alone, so small a model repeats itself to the limit."""
+    """`schema` with limits for every text and list: without them so small a model repeats itself up to the
+    token limit.
+    """
     if isinstance(schema, list):
         return [_bounded(part) for part in schema]
     if not isinstance(schema, Mapping):
@@ -225,7 +231,7 @@ def _bounded(schema: Any) -> Any:
 
 
 def _error(reply: Mapping[str, Any], label: str) -> UserError:
-    """The fault that the process reports."""
+    """The error that the process reports."""
     detail = str(reply.get("detail", ""))[:200]
     match reply.get("fault"):
         case "runtime":

@@ -2,10 +2,10 @@
 
 CONTEXT is how many tokens prompt and answer may have together.
 
-JSON lines in: {"id", "messages", "max_tokens", "temperature"?, "schema"?}, with "count" true only to be
-counted; {"stop": id}. One is answered at a time. JSON lines out: {"ready": context tokens} once; for an id
-{"input", "cached"} and again while the prompt is read, {"text", "output"}, at last {"finish"} or
-{"fault", "detail"}. End of input ends the process at once, whatever it is doing. Knows nothing of the bot.
+JSON lines in: {"id", "messages", "max_tokens", "temperature"?, "schema"?}, with "count" true to only count its tokens;
+{"stop": id}. One is answered at a time. JSON lines out: {"ready": context tokens} once; then for each id {"input",
+"cached"} (repeated while the prompt is read), {"text", "output"}, and last {"finish"} or {"fault", "detail"}. The
+process exits at once when its input ends. Knows nothing of the bot.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pathlib import Path
 from typing import Any
 
 _BATCH = 64
-"""Prompt tokens read at once, under half a second of one core: stopping waits for no longer than that."""
+"""Prompt tokens read at once, less than half a second on one core: a stop takes effect no later than that."""
 
 _FINISH = {"stop": "end", "length": "length"}
 _SAMPLING = {"temperature": 0.5, "top_p": 0.9, "dry_multiplier": 0.8}
-"""Without the last (which forbids repeating oneself word for word) a model this small soon runs in circles."""
+"""Without the last setting (which forbids verbatim repetition) a model this small soon runs in circles."""
 
 _SCHEMA_SAMPLING = {"temperature": 0.2, "top_p": 0.9}
-"""Under a schema, where repeating a key is right."""
+"""Sampling under a schema, where keys repeat rightly."""
 
 
 class _Lines:
-    """Both directions. Reads in a thread of its own, so that a stop is heard during an answer."""
+    """Reads and writes the JSON lines. Reads in a separate thread, so that a stop works during an answer."""
 
     def __init__(self) -> None:
-        # What was standard output is ours alone; whatever the runtime prints goes to standard error.
+        # The original standard output is for replies only; anything the runtime prints goes to standard error.
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
         self.requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -59,7 +59,7 @@ class _Lines:
                 self.stopped = request["stop"]
             else:
                 self.requests.put(request)
-        # Without the runtime's cleanup, which waits for the current answer.
+        # Without the runtime's cleanup, which would wait for the current answer.
         os._exit(0)
 
 
@@ -74,7 +74,7 @@ def main(model: str, context: int) -> int:
     except Exception as fault:  # the runtime raises whatever its C++ threw
         lines.write(fault="load", detail=str(fault))
         return 1
-    # The runtime has put handlers of its own in place. Ctrl-C in the terminal is the parent's business.
+    # The runtime has installed its own signal handlers. Ctrl-C in the terminal is the parent's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     lines.write(ready=context)
@@ -82,7 +82,7 @@ def main(model: str, context: int) -> int:
         request = lines.requests.get()
         try:
             _answer(server, request, lines)
-        except Exception as fault:  # a request it cannot take; the next one may be better
+        except Exception as fault:  # a request it cannot handle; the next one may be valid
             lines.write(id=request["id"], fault="bad_request", detail=str(fault))
 
 
@@ -106,9 +106,9 @@ def _load(model: str, context: int) -> Any:
 
 
 def _without_open_port(params: Any, server: Callable[[Any], Any]) -> Any:
-    """The runtime always listens for HTTP, which nobody here speaks: on a socket that is gone once it runs.
+    """Let the runtime's unused HTTP server, which it always starts, listen on a Unix socket that is deleted at once.
 
-    Where there is none to be had, on a loopback port with a key that nobody knows.
+    If no socket can be made, it listens on a loopback port with a random key.
     """
     params.n_threads_http = 1
     params.api_keys = [secrets.token_hex(16)]
@@ -117,9 +117,9 @@ def _without_open_port(params: Any, server: Callable[[Any], Any]) -> Any:
     try:
         if os.name == "posix":
             folder = Path(tempfile.mkdtemp(prefix="demo-"))
-            if len(str(folder)) < 90:  # a socket's path has 104 bytes at the least
+            if len(str(folder)) < 90:  # some systems allow only 104 bytes for a socket's path
                 params.hostnames = [str(folder / "http.sock")]
-    except OSError:  # no folder for temporary files
+    except OSError:  # there is no folder for temporary files
         pass
     try:
         return server(params)
@@ -129,7 +129,7 @@ def _without_open_port(params: Any, server: Callable[[Any], Any]) -> Any:
 
 
 def _answer(server: Any, question: dict[str, Any], lines: _Lines) -> None:
-    """Answer one request; the last line written is its finish or its fault."""
+    """Answer one request; the last line is its finish or its fault."""
     id: int = question["id"]
     result: dict[str, object] = {}
 

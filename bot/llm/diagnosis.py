@@ -1,7 +1,7 @@
-"""What a service's error means: one table of refusals and one of errors, over status, names and words.
+"""Finds what a service's error means, from a table of refusals and one of errors, by status, names and words.
 
-Services agree on little: the same thing has another status, code, type or sentence at each. So the first row that fits
-decides, whichever service it was. Pure; the reading of an error is in `error_report`.
+Services differ: the same error has another status, code, type or sentence at each. So the first row that fits decides,
+for any service. Pure functions; `error_report` reads the error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ADDRESS: Final = re.compile(r"https?://\S+", re.I)
 
 
 def names_of(*values: object) -> frozenset[str]:
-    """Codes, types and reasons in small letters, each also without what stands before a colon."""
+    """Codes, types and reasons in lower case, each also without the part before a colon."""
     names = set()
     for value in values:
         for part in value[:200].split(":") if isinstance(value, str) else ():
@@ -38,7 +38,7 @@ REFUSALS: Final = names_of(
     *("guardrail_intervened", "content_filtered", "moderation", "flagged", "data_inspection_failed"),
     *("DataInspectionFailed", "sensitive", "content_policy", "ContentPolicyViolationError"),
 )
-"""The names under which services decline, in errors and as reasons to end an answer."""
+"""The names that services use for a refusal, in errors and as reasons to end an answer."""
 
 _REFUSAL = re.compile(
     r"content (?:management |filter\w* |usage |safety )*polic|usage (?:polic|guideline)"
@@ -49,7 +49,7 @@ _REFUSAL = re.compile(
     r"|(?<!data)_policy(?:_violation)?\b",
     re.I,
 )
-"""Sentences of services that decline without a name for it: Anthropic ("Output blocked by content filtering policy"),
+"""Sentences of services that refuse without a name for it: Anthropic ("Output blocked by content filtering policy"),
 DeepSeek ("Content Exists Risk"), Vertex ("violate Google's Responsible AI practices"), xAI ("Content violates usage
 guidelines"), OpenRouter's guardrails ("Request blocked: …"), OpenAI ("flagged as potentially violating our usage
 policy", "as a result of our safety system", "for safety reasons")."""
@@ -71,11 +71,11 @@ _NO_MODEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Fits an error with one of `statuses` (none: any), and with one of `names` or its words in the message or in a
-    name (neither: by its status alone).
+    """A row of the table. It fits an error with one of `statuses` (empty: any) that has one of `names`, or its words in
+    the message or in a name (if it has neither names nor words, the status alone decides).
 
-    `waits`: only with, or only without, a time that the service asks to wait. An error in an answer has status 0 where
-    nothing in it tells another.
+    `waits`: fits only with, or only without, a time to wait from the service. An error inside an answer has status 0
+    unless its content implies another.
     """
 
     fault: ModelFault
@@ -142,7 +142,7 @@ _TABLE: Final = (
     ),
     Row("auth", {401}),
     Row("permission", {403}),
-    # What the model wrote was not what the service takes from it: it may write better when it is asked again.
+    # The service rejects what the model wrote. The model may do better when asked again.
     Row("server", names=names_of("tool_use_failed", "json_validate_failed", "capacity_exceeded")),
     Row(
         "server",
@@ -156,7 +156,7 @@ _TABLE: Final = (
         names_of("exceed_context_size_error", "context_length_exceeded"),
         _CONTEXT,
     ),
-    # The model is there; its account, its routing or this request's parameters rule it out.
+    # The model exists, but the account, its routing or this request's parameters rule it out.
     Row("not_found", {404}, words=_words(r"\bnot found\b|does not exist")),
     Row(
         "bad_request",
@@ -174,21 +174,21 @@ _TABLE: Final = (
     Row("server", {0, 409, 424, 425, 498, 499, *range(500, 600)}),
     Row("bad_request"),
 )
-"""The first row that fits decides; the last fits everything."""
+"""The rows in order: the first that fits decides, and the last fits everything."""
 
 
 def diagnosed(status: int, names: Set[str], message: str, wait: float | None) -> ModelFault:
-    """What the error is. Addresses in its message are ignored: Groq links its billing page from rate limits."""
+    """The meaning of an error. URLs in its message are ignored, because Groq's rate limits link to its billing page."""
     sentence = message[:LONGEST_SENTENCE]
     words = f"{_ADDRESS.sub('', sentence)} {' '.join(sorted(names))}"
     return next(row.fault for row in _TABLE if row.fits(status, names, words, wait))
 
 
 def is_rate_limit(message: str) -> bool:
-    """Whether the message names a limit of tokens or requests a minute or a day."""
+    """Whether the message names a limit of tokens or requests per minute or day."""
     return _A_MINUTE.search(message) is not None
 
 
 def declines(reason: str) -> bool:
-    """Whether an answer that ends for this reason was declined, such as "content_filter: RECITATION"."""
+    """Whether this reason to end an answer means a refusal, such as "content_filter: RECITATION"."""
     return not REFUSALS.isdisjoint(names_of(reason))

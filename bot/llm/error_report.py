@@ -1,6 +1,6 @@
-"""An error as its service reported it, read out of any of the shapes that services and gateways wrap it in.
+"""Reads an error from any of the formats in which services and gateways report it.
 
-Knows no SDK: only status numbers, bodies, headers, and parameters by name.
+Knows no SDK, only status numbers, bodies, headers and names of parameters.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bot.llm.base import ModelFault
 from bot.llm.diagnosis import diagnosed, is_rate_limit, names_of
 
 LEAST_OUTPUT = 16
-"""A number below this is not taken for a model's limit (OpenAI accepts no lower one)."""
+"""A smaller number does not count as a model's limit (OpenAI accepts no lower one)."""
 
 LEAST_LEFT = 256
-"""The least tokens that a prompt must leave of the window; otherwise it counts as too long."""
+"""The fewest tokens that a prompt must leave of the window; otherwise it counts as too long."""
 
 DEEPEST = 5
-"""How many wrappings of an error are opened: a gateway's, its router's, the provider's, and text that is JSON."""
+"""The most wrappings of an error that are opened: a gateway's, its router's, the provider's, and text that is JSON."""
 
 LONGEST_ERROR = 100_000
 LONGEST_MESSAGE = 4_000
-"""Characters: no sentence is longer, but some servers repeat the whole prompt after it."""
+"""The most characters of a message: no real sentence is longer, but some servers append the whole prompt."""
 
 _LIMIT = re.compile(
     r"max_?(?:completion_?|output_?|new_?)?tokens|maximum tokens|context (?:length|limit)|input_tokens",
@@ -50,7 +50,9 @@ _WINDOWS = tuple(
     )
 )
 _TOO_LARGE = re.compile(r"\bLimit:? (?P<limit>\d+), Requested:? (?P<requested>\d+)", re.I)
-"""What one request may take of the account's tokens a minute, the room for its answer included (Groq, OpenAI)."""
+"""How services say that one request exceeds the account's tokens per minute, including the room for its answer (Groq,
+OpenAI).
+"""
 _MOST = re.compile(
     r"(?:at most|<=|less than or equal to|no more than|up to|> |maximum (?:value )?(?:is|of)|\[\s*\d+\s*,)"
     r"[\s`'\"]*(?P<most>\d+)",
@@ -69,12 +71,12 @@ _NO_IMAGES = re.compile(
 certain models."), OpenRouter ("No endpoints found that support image input"), vLLM ("… is not a multimodal model"),
 llama.cpp ("image input is not supported", with status 500), Ollama ("this model is missing data required for image
 input"), LM Studio ("Vision add-on is not loaded", with status 200), DeepSeek ("unknown variant `image_url`, expected
-`text`"), and servers that take texts alone."""
+`text`"), and servers that accept only text."""
 _THESE_IMAGES = re.compile(
     r"(?<![\w-])(?:images?|image_url|input_image)(?![\w-])|image_(?:parse|format|too)", re.I
 )
 _ONE_OF_THEM = re.compile(r"\bformats?\b|animated|media.?type|mime|corrupt|decod|pixels|bytes", re.I)
-"""Words about one image, not about images as such; llama.cpp repeats the whole prompt after them."""
+"""Words about one image, not about images in general; llama.cpp appends the whole prompt after them."""
 
 _STATUS = {
     "invalid_request_error": 400,
@@ -123,13 +125,13 @@ _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 8
 _RESET = re.compile(r"(?:x-|anthropic-)?ratelimit\w*(?:-[\w-]*)?reset(?:-[\w-]*)?")
 
 A_MINUTE_S = 60.0
-"""The pause after a request that asked for more tokens than a minute has, where the service names none."""
+"""The pause in seconds after a request for more tokens than a minute allows, if the service names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """An error as the service reported it. `status` is 0 where there was none; `names` are all codes, types and
-    reasons in it, those of its wrappings included."""
+    """An error as the service reported it. `status` is 0 if there was none; `names` are all its codes, types and
+    reasons, including those of its wrappings."""
 
     status: int
     message: str = ""
@@ -141,21 +143,21 @@ class ErrorReport:
 
     @property
     def fault(self) -> ModelFault:
-        """What it means: see `diagnosis`."""
+        """The meaning of the error: see `diagnosis`."""
         names = self.names | names_of(self.code, self.kind)
         return diagnosed(self.status, names, self.message, self.retry_after_s)
 
     @property
     def wait_s(self) -> float | None:
-        """Seconds until the model may be asked again, where that is known."""
+        """Seconds until the model may be asked again; None if unknown."""
         too_large = self.status == 413 or _TOO_LARGE.search(self.message) is not None
         if self.retry_after_s is None and too_large and self.fault == "rate_limit":
             return A_MINUTE_S
         return self.retry_after_s
 
     def most_output(self, requested: int) -> int | None:
-        """The most tokens that an answer may have, where the service refuses `requested` and says how many it takes:
-        by its model's limit, by what the prompt leaves of the context window, or of the account's tokens a minute."""
+        """The most tokens that an answer may have, if the service refuses `requested` and says how many it accepts: by
+        the model's limit, or by what the prompt leaves of the context window or of the account's tokens per minute."""
         message = re.sub(r"(?<=\d),(?=\d{3}\b)", "", self.message)
         if self.status in (413, 429) and is_rate_limit(message) and (match := _TOO_LARGE.search(message)):
             most = int(match["limit"]) - (int(match["requested"]) - requested)
@@ -165,7 +167,7 @@ class ErrorReport:
         windows = [window for pattern in _WINDOWS if (window := pattern.search(message))]
         if windows:
             most = int(windows[0]["window"]) - int(windows[0]["input"])
-            if most == requested - 1:  # vLLM reads no further than that: the prompt has as many, or more
+            if most == requested - 1:  # vLLM stops counting there: the prompt has at least this many
                 most = max(LEAST_LEFT, requested // 4)
         elif match := _MOST.search(message):
             most = int(match["most"])
@@ -180,7 +182,9 @@ class ErrorReport:
 
     @property
     def images(self) -> Literal["", "none", "these"]:
-        """Of a request with images: whether it is refused because the model takes none, or because of these."""
+        """Why a request with images was refused: "none" if the model accepts no images, "these" if it rejects these
+        images.
+        """
         words = f"{self.code} {self.param} {self.message}"
         if self.fault == "refusal":
             return ""
@@ -192,7 +196,7 @@ class ErrorReport:
 
     @property
     def unstreamed(self) -> bool:
-        """Whether the model does not stream, as to an organization of OpenAI's that is not verified for it."""
+        """Whether the model refuses to stream, for example because OpenAI has not verified the organization."""
         return self.status in (400, 403, 404, 422) and (
             self.param == "stream" or _NO_STREAM.search(self.message) is not None
         )
@@ -216,13 +220,13 @@ _NO_STREAM = re.compile(
 
 
 def error_report(status: int, body: object, headers: Mapping[str, str] | None = None) -> ErrorReport:
-    """Read an error body in any of the shapes that services use. `status` is 0 for an error inside of an answer."""
+    """Read an error body in any of the services' formats. `status` is 0 for an error inside an answer."""
     layers = list(_layers(body))
     message = code = kind = param = ""
     named: list[object] = []
     limits = {name.lower(): value for name, value in (headers or {}).items()}
     delay: float | None = None
-    for layer in layers:  # what is further in says more
+    for layer in layers:  # inner layers say more
         message = _message(layer) or message
         code, param = _word(layer, "code") or code, _word(layer, "param") or param
         kind = _word(layer, "type") or _word(layer, "status") or kind
@@ -248,7 +252,7 @@ def error_report(status: int, body: object, headers: Mapping[str, str] | None = 
 
 
 def _layers(body: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The error and what is wrapped in it, from outside in."""
+    """The error and the errors wrapped in it, from the outside in."""
     if depth > DEEPEST:
         return
     if isinstance(body, str):
@@ -274,13 +278,13 @@ def _layers(body: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     if isinstance(raw, Mapping):
         raw = raw.get("data", raw)
     for wrapped in (raw, body.get("message")):
-        # A message is a layer of its own only where it is JSON; the provider's own words are one as they are.
+        # A message is a layer of its own only if it is JSON; the provider's own text always is one.
         if wrapped is raw or (isinstance(wrapped, str) and _json_in(wrapped) is not None):
             yield from _layers(wrapped, depth + 1)
 
 
 def _json_in(text: str) -> Mapping[str, Any] | list[Any] | None:
-    """The JSON object that a text is, or that stands in it after a gateway's own words."""
+    """The JSON object that a text is or contains after a gateway's own words."""
     found: object = None
     if (start := _WRAPPED.search(text)) is not None or text.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
@@ -297,8 +301,8 @@ def _word(layer: Mapping[str, Any], name: str) -> str:
 
 
 def _message(layer: Mapping[str, Any]) -> str:
-    """FastAPI servers say "detail", as text or as a list of what is wrong, AWS "Message", and Mistral a "detail" inside
-    of the message."""
+    """The text of an error: FastAPI servers put it in "detail" (a text or a list of errors), AWS in "Message", and
+    Mistral in a "detail" inside the message."""
     for name in ("message", "detail", "Message", "msg"):
         value = layer.get(name)
         value = value.get("detail", value) if isinstance(value, Mapping) else value
@@ -310,7 +314,7 @@ def _message(layer: Mapping[str, Any]) -> str:
 
 
 def _wrong(entry: object) -> str:
-    """What is wrong, and where; not the "input", which may be the prompt."""
+    """What is wrong, and where; without the "input", which may be the prompt."""
     if not isinstance(entry, Mapping):
         return str(entry)[:LONGEST_MESSAGE]
     where = entry.get("loc")
@@ -329,7 +333,7 @@ def _names(layer: Mapping[str, Any]) -> Iterator[object]:
                 yield from (
                     part.get(key) for key in ("code", "reason", "error_code", "limit_source", "error_type")
                 )
-                # OpenRouter's moderation says why, and about which words.
+                # OpenRouter's moderation gives the reason and the words in question.
                 yield "moderation" if "flagged_input" in part or part.get("reasons") else None
 
 
@@ -348,7 +352,7 @@ def _number(layer: Mapping[str, Any]) -> int | None:
 
 
 def _delay(layer: Mapping[str, Any]) -> float | None:
-    """Google's RetryInfo."""
+    """The wait in Google's RetryInfo."""
     details = layer.get("details")
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
@@ -358,20 +362,20 @@ def _delay(layer: Mapping[str, Any]) -> float | None:
 
 
 def _seconds(text: str) -> float | None:
-    """Seconds of a time such as "9m38.016s", "40ms" or "6 seconds"."""
+    """The seconds in a time such as "9m38.016s", "40ms" or "6 seconds"."""
     parts = _PART.findall(text)
     return sum(float(number) * _UNITS[unit.lower()] for number, unit in parts) if parts else None
 
 
 def _spoken(message: str) -> float | None:
-    """Seconds of "Please try again in 12.5s"."""
+    """The seconds in a text such as "Please try again in 12.5s"."""
     match = _AGAIN.search(message)
     return _seconds(match["time"]) if match else None
 
 
 def _reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit is lifted: of those with nothing left the longest, else that of tokens, of which this
-    request wanted more than were left."""
+    """Seconds until a limit is lifted: the longest of the exhausted limits, otherwise that of the token limit, of which
+    this request needed more than was left."""
     resets = {
         name: seconds
         for name, value in headers.items()
@@ -385,7 +389,7 @@ def _reset(headers: Mapping[str, str]) -> float | None:
 
 
 def _until(value: str) -> float | None:
-    """Seconds until a time in a header: a span, a number of seconds, or a moment as RFC 3339 or since 1970."""
+    """Seconds until a time in a header: a duration, a number of seconds, or a moment in RFC 3339 or since 1970."""
     value = value.strip()
     with suppress(ValueError, OverflowError):
         number = float(value)
@@ -400,7 +404,9 @@ def _until(value: str) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds a service asks to wait: Retry-After as seconds or date (RFC 9110, 10.2.3), or -ms."""
+    """Seconds that a service asks to wait: Retry-After in seconds or as a date (RFC 9110, 10.2.3), or
+    retry-after-ms.
+    """
     seconds: float | None = None
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:

@@ -1,6 +1,6 @@
-"""What comes of a model service's error: a retry, a parameter left out, a pause, and what people read of it.
+"""Decides what follows from a model service's error: a retry, a parameter left out, a pause, and the text for people.
 
-What is learnt of a model is kept while we run. Knows no SDK: only error reports, and parameters by name.
+What it learns about a model is kept until the process ends. Knows no SDK, only error reports and names of parameters.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from bot.llm.base import ModelError, ModelFault
 from bot.llm.error_report import ErrorReport
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""The names of the parameter that bounds the answer."""
+"""The names of the parameter that limits the answer."""
 
 LONGEST_DETAIL = 240
-"""Characters of what the service says that people read."""
+"""The most characters of the service's text that people read."""
 
 MOST_READ = 20_000
 
@@ -26,7 +26,7 @@ RETRIED: frozenset[ModelFault] = frozenset({"rate_limit", "timeout", "connection
 
 _SECRET = "\0"
 _DATA = re.compile(r"data:[\w/+.-]+;base64,|[A-Za-z0-9+/=]{80,}")
-"""Image data that a service repeats in an error."""
+"""Matches image data that a service repeats in an error."""
 _ACCOUNT = re.compile(r"\b(?:org|user|proj|acct|req|team)[-_](?=\w*\d)[\w-]{8,}")
 _LINK = re.compile(r"\[([^\[\]]{0,200})\]\((https?://[^\s()]{1,300})\)")
 _TAG = re.compile(r"</?[a-zA-Z!@#&:][^<>]{0,200}>")
@@ -39,13 +39,13 @@ _KEYS = re.compile(
 _VALUE = re.compile(
     r"max_?(?:completion_|output_)?tokens\W.{0,60}(?:too (?:large|high|big)|exceed|above|out of range)", re.I
 )
-"""Words about a limit's value that is refused, not about the parameter itself."""
+"""Words about a limit's refused value, not about the parameter itself."""
 
 RESTS_S = {"quota": 300.0, "auth": 300.0, "permission": 300.0, "timeout": 60.0, "connection": 30.0}
-"""Seconds for which a model with this fault is asked after the others of its chain."""
+"""For how many seconds a model with this fault is tried after the others of its chain."""
 
 LONGEST_REST_S = 900.0
-"""The longest pause, when the service says how long to wait."""
+"""The longest pause in seconds, even if the service asks for a longer one."""
 
 _PASSED = {
     "model.key_missing": "auth",
@@ -54,16 +54,16 @@ _PASSED = {
     "model.demo_runtime": "not_found",
     "config.role_provider": "not_found",
 }
-"""The fault shown for a model that could not be asked at all."""
+"""The fault recorded for a model that could not be asked at all."""
 
 
 RAW = "raw"
-"""Stands among what is left out of a request for what a model wrote for itself in its earlier turns (`Completion.raw`),
-its thoughts at least: of this talk only, which is refused with it."""
+"""A name among the parameters left out: earlier turns are sent without what their model wrote for itself
+(`Completion.raw`), such as its thoughts, because the service refuses this conversation with it."""
 
 
 MOST = "most"
-"""The key, among what a question has taught, of the limit of the model's answers; it is learnt once a question."""
+"""The key in `overrides` for the limit of the model's answers; it is learnt at most once per request."""
 
 
 class FaultError(Exception):
@@ -89,8 +89,8 @@ class ReportedError(Exception):
 
 
 def safe(text: str, *secrets: str | None) -> str:
-    """`text` on one line of plain words: without the secrets, anything that looks like one or names an account, an
-    image, markup, a ping, or what does not print."""
+    """`text` on one line, without secrets or anything that looks like one, account names, image data, markup, pings and
+    unprintable characters."""
     for known in filter(None, secrets):
         text = text.replace(known, _SECRET)
     text = _KEYS.sub(_SECRET, _DATA.sub("…", text[:MOST_READ]))
@@ -106,10 +106,10 @@ def safe(text: str, *secrets: str | None) -> str:
 
 @dataclass(slots=True)
 class ParameterRules:
-    """What a model has refused so far, and so is not sent again. Each lesson is learnt once.
+    """What a model has refused so far and is therefore not sent again.
 
-    Parameters in `optional` may be left out, and those in `other_names` have a second name to try. `sees` and
-    `streams` are true until the model refuses images, or refuses to stream (which may hold for this account only).
+    Parameters in `optional` may be left out, and those in `other_names` have a second name to try. `sees` and `streams`
+    are true until the model refuses images or refuses to stream (perhaps for this account only).
     """
 
     optional: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class ParameterRules:
     _most: int | None = None
 
     def fit(self, request: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as this model takes them, with the values of `overrides`: see `learn`."""
+        """The parameters as this model accepts them, with the values of `overrides`: see `learn`."""
         fitted: dict[str, Any] = {}
         for name, value in request.items():
             if name in self.left_out:
@@ -136,11 +136,11 @@ class ParameterRules:
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         """Learn from the error which parameter of the `request` (as fitted) is refused. True when a retry may help.
 
-        What holds for this prompt only goes into `overrides`: other values, and RAW where that is to be left out.
+        Changes for this prompt only go into `overrides`: other values, and RAW if that must be left out.
         """
         for name in LIMITS:
             if name in request and (most := error.most_output(request[name])):
-                # What a long prompt leaves of the window, or of a minute, says nothing about the next prompt.
+                # What a long prompt leaves of the window or of a minute's tokens says nothing about the next prompt.
                 lesson = MOST if error.fault == "bad_request" else name
                 if lesson in overrides:
                     return False
@@ -162,15 +162,15 @@ class ParameterRules:
 
 
 class Cooldowns:
-    """Models that failed lately and are asked last for a while. Kept in memory only."""
+    """Models that failed recently and are tried last for a while. Kept in memory only."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._until: dict[str, tuple[float, str]] = {}
-        """By model: the end of its pause, and the fault."""
+        """For each model the end of its pause, and the fault."""
 
     def active(self, chain: Iterable[str]) -> dict[str, str]:
-        """The models of `chain` that are paused now, with the fault."""
+        """The models of `chain` that are paused now, with their faults."""
         now = self._clock()
         return {model: self._until[model][1] for model in chain if self._until.get(model, (now,))[0] > now}
 

@@ -1,6 +1,6 @@
-"""JSON answers of models: the schema they get, and the parser for what they wrote.
+"""JSON answers of models: the schema they get, and the parser for what they write.
 
-Knows no provider. What a model wrote is data that may be anything, of any shape.
+Knows no provider. A model's text is untrusted and may have any shape.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STARTS = 100
-"""How many braces are tried as the beginning of the object."""
+"""How many opening braces are tried as the beginning of the object."""
 
 SHOWN = 4_000
 """Characters of a wrong answer that the next prompt shows."""
 
-# What the wires could not know for thoughts; never a string within the object itself.
+# Thoughts that the APIs could not recognise as such; never a text within the object itself.
 _THOUGHTS = re.compile(r"\A(?!\s*[{\[]).*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
-# Also a string that never ends, so that none is looked through twice.
+# The string part also matches an unterminated string, so that none is scanned twice.
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _DROPPED = frozenset({"title", "default", "description"})
 
 
 class UnreadableError(Exception):
-    """The answer does not fit the schema; one sentence of explanation for the model."""
+    """The answer does not fit the schema. Its text is one sentence of explanation for the model."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -45,8 +45,8 @@ class UnreadableError(Exception):
 
 
 def schema_of(of: type[Any]) -> dict[str, Any]:
-    """The JSON schema of a dataclass as strict services want it: every property required, no others, no
-    references. Raises TypeError for what such a schema cannot say (a type that holds itself, a free mapping).
+    """The JSON schema of a dataclass as strict services want it: every property required, no others, no references.
+    Raises TypeError for types that such a schema cannot express (a recursive type, a free mapping).
     """
     if not is_dataclass(of):
         raise TypeError(f"{of!r} is no dataclass")
@@ -55,15 +55,15 @@ def schema_of(of: type[Any]) -> dict[str, Any]:
 
 
 def in_words(system: str, schema: Mapping[str, Any]) -> str:
-    """The system prompt of a model that takes no schema."""
+    """The system prompt for a model that accepts no schema."""
     instruction = "Answer with one JSON object and nothing else, valid by this schema:"
     return f"{system}\n\n{instruction}\n{json.dumps(schema)}".strip()
 
 
 def read(text: str, of: type[T]) -> T:
-    """The `of` in a model's answer: plain, in a fence, after its thoughts, or somewhere between its words.
+    """Read an `of` from a model's answer: plain, in a code fence, after its thoughts, or between other words.
 
-    Of several the last that fits; commas before a closing bracket are passed over. Raises UnreadableError.
+    Of several objects the last that fits is used; commas before a closing bracket are ignored. Raises UnreadableError.
     """
     answer = _THOUGHTS.sub("", text).strip()
     repaired_answer = _TRAILING.sub(lambda match: match[1] or "", answer)
@@ -75,7 +75,7 @@ def read(text: str, of: type[T]) -> T:
         except (ValueError, RecursionError) as error:
             reason = reason or _reason(error)
             continue
-        # What stands within an answer that was broken off would fit where no field is required.
+        # An object nested in an answer that was cut off would fit if no field were required.
         if not (names and isinstance(candidate, dict) and candidate and names.isdisjoint(candidate)):
             return read_as
         reason = reason or "it has no field of the schema"
@@ -89,7 +89,7 @@ def read(text: str, of: type[T]) -> T:
 
 
 def repaired(prompt: Prompt, text: str, error: UnreadableError) -> Prompt:
-    """The same prompt, showing the model what it answered (fenced: it is data) and what was wrong with it."""
+    """The same prompt, followed by the model's answer (fenced as data) and what was wrong with it."""
     excerpt = data(text[:SHOWN]) + ("…" if len(text) > SHOWN else "")
     *before, last = prompt.messages
     correction = (
@@ -102,7 +102,7 @@ def repaired(prompt: Prompt, text: str, error: UnreadableError) -> Prompt:
 
 
 def _objects(text: str) -> Iterator[object]:
-    """JSON values that may be the answer, the most likely first."""
+    """The JSON values that may be the answer, the most likely first."""
     for candidate in (text, *reversed(_FENCE.findall(text))):
         try:
             yield json.loads(candidate, strict=False)
@@ -125,7 +125,7 @@ def _objects(text: str) -> Iterator[object]:
 
 
 def clean(value: object) -> object:
-    """The value without what databases cannot store: lone surrogates, and NUL."""
+    """The value without characters that databases cannot store: lone surrogates and NUL."""
     if isinstance(value, str):
         return characters(value)
     if isinstance(value, list):
@@ -158,7 +158,7 @@ def _strict(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) 
         return _strict(definitions[name], definitions, (*inside, name))
     strict: dict[str, Any] = {}
     for name, value in node.items():
-        if name == "properties":  # whose keys are names, and not words of the schema
+        if name == "properties":  # its keys are property names, not words of the schema
             strict[name] = {key: _strict(part, definitions, inside) for key, part in value.items()}
         elif name in ("enum", "const"):
             strict[name] = value

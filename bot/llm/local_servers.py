@@ -1,6 +1,6 @@
 """Looks for model servers on this machine: Ollama, LM Studio and llama.cpp, at their usual ports of loopback.
 
-Asks each which models it has, and nothing else. Never asks an address that is not on this machine.
+Asks each only for its models, and never connects to another machine.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 TITLES: Final = {"ollama": "Ollama", "lmstudio": "LM Studio", "llamacpp": "llama.cpp"}
 
 CONNECT_S: Final = 1.0
-"""A server on this machine answers at once."""
+"""Seconds to connect: a server on this machine answers at once."""
 
 MOST_BYTES: Final = 1_000_000
 MOST_MODELS: Final = 50
 
 _NAME: Final = re.compile(r"[^\s,;\"'“”=\x00-\x1f\x7f]{1,120}")
-"""What `model_spec` reads as a model's name."""
+"""Names that `model_spec` can read as a model's name."""
 _NO_TALK: Final = re.compile(r"embed|rerank|whisper|tts", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server that was found. `name` is its provider's, `title` what people call it; `models` are those that talk."""
+    """A server that was found. `name` is its provider's name, `title` the name for people; `models` are its chat
+    models.
+    """
 
     name: str
     title: str
@@ -44,7 +46,7 @@ class LocalServer:
 async def local_servers(
     providers: Mapping[str, ProviderConfig], names: Iterable[str] = LOCAL
 ) -> list[LocalServer]:
-    """Those of `names` that are there now, in their order."""
+    """The servers of `names` that are running now, in that order."""
     looked = await asyncio.gather(
         *(asyncio.to_thread(_look, name, providers[name].base_url or "") for name in names)
     )
@@ -52,7 +54,7 @@ async def local_servers(
 
 
 def on_this_machine(base_url: str) -> bool:
-    """Whether a server at this address is looked for."""
+    """Whether an address is on this machine, and a server may be looked for there."""
     parts = urlsplit(base_url)
     return parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
 
@@ -62,7 +64,7 @@ def _look(name: str, base_url: str) -> LocalServer | None:
         return None
     parts = urlsplit(base_url)
     host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
-    # No library that would read a proxy from the environment or follow a redirect.
+    # Without an HTTP library, which would read a proxy from the environment or follow a redirect.
     connection = http.client.HTTPConnection(host, parts.port or 80, timeout=CONNECT_S)
     try:
         connection.request("GET", f"{parts.path.rstrip('/')}/models")
@@ -75,7 +77,7 @@ def _look(name: str, base_url: str) -> LocalServer | None:
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
         return None
-    # Anything may listen at 8080; llama.cpp says that a model is its own.
+    # Any server may listen at 8080; llama.cpp's answer says that it owns the model.
     if name == "llamacpp" and not any(
         isinstance(entry, dict) and entry.get("owned_by") == "llamacpp" for entry in entries
     ):

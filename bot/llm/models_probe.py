@@ -1,7 +1,7 @@
 """Tries a model in every way that the works use it, and reports each result.
 
-Knows no SDK, no ledger and no screen: a provider goes in, findings come out, whose sentences stand in the
-catalogue. It pays for about ten short calls and a long one.
+Knows no SDK, ledger or screen: it takes a provider and returns results as message keys. It makes about ten short calls
+and a long one, which are billed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ HOPELESS = ("auth", "permission", "quota", "not_found", "connection", "timeout",
 """Faults after which the other trials would fail too, some of them only after minutes."""
 
 MAX_TOKENS = 1_000
-"""Enough for a model that thinks before it speaks."""
+"""Enough tokens for a model that thinks before it answers."""
 
 DEMO_TOKENS = 120
 
 PREFIX_LINES = 420
-"""Lines of the long prefix, about 12 tokens each: above the 4,096 that the most demanding models want."""
+"""Lines of the long prefix, about 12 tokens each: more than the 4,096 tokens that the most demanding models need."""
 
 _TALK = Prompt("Answer briefly.", (Message("user", "Write the numbers from one to thirty as words."),))
 _COUNT = Message(
@@ -56,7 +56,7 @@ _ASK_WEATHER = Message("user", "Look up the weather in Lisbon with the tool, the
 
 @dataclass(frozen=True, slots=True)
 class Apples:
-    """What the JSON way asks for."""
+    """The JSON object that the trial asks for."""
 
     names: list[str]
     total: int
@@ -64,7 +64,9 @@ class Apples:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one trial. `well` None: not tried, or nothing to report. `key` and `values` are its sentence."""
+    """The result of one trial. `well` is None if it was not tried or has nothing to report. `key` and `values` make its
+    message.
+    """
 
     way: Way
     well: bool | None
@@ -73,7 +75,7 @@ class Trial:
 
 
 class Probe:
-    """One model being tried. `usage` and `calls` grow; the speeds come from the streamed answer."""
+    """Tries one model. `usage` and `calls` are totals so far; the speeds are those of the streamed answer."""
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class Probe:
         self._most = DEMO_TOKENS if self._can.demo else MAX_TOKENS
 
     async def run(self) -> AsyncGenerator[Trial, None]:
-        """All trials in turn; a fault of HOPELESS ends them."""
+        """Run all trials in turn; a fault in HOPELESS ends them."""
         ways = {
             "whole": self._whole,
             "stream": self._stream,
@@ -116,7 +118,7 @@ class Probe:
                     return
 
     async def _whole(self) -> Trial:
-        # Not timed: the first call of a process also loads the SDK and shakes hands.
+        # Not timed: the first call of a process also loads the SDK and opens the connection.
         await self._ask(_TALK, whole=True)
         return Trial("whole", True, "probe.whole")
 
@@ -130,7 +132,7 @@ class Probe:
         self.first_token_s = first
         if len(times) < 2 or took <= 0:
             return Trial("stream", True, "probe.one_piece", {"seconds": f"{first:.2f}"})
-        # What was thought before the first word took none of this time.
+        # Thinking before the first word took none of this time.
         visible_tokens = text_tokens(answer.text)
         self.tokens_per_s = (
             answer.usage.output_tokens if answer.usage.output_tokens <= 2 * visible_tokens else visible_tokens
@@ -188,14 +190,14 @@ class Probe:
             label = f"{self._provider.name}:{self._model}"
             never_cached = watch.note(label, self._settings.kind, prompt, answer.usage) or never_cached
         if never_cached or not read_tokens:
-            # Anthropic keeps what is marked; others may or may not, and some do without saying so.
+            # Anthropic keeps marked prefixes; other services may or may not, and some do without reporting it.
             well = False if self._settings.kind == "anthropic" else None
             return Trial("cache", well, "probe.cache_never")
         input_tokens = answer.usage.input_tokens + read_tokens + answer.usage.cache_write_tokens
         return Trial("cache", True, "probe.cache", {"read": read_tokens, "whole": input_tokens})
 
     async def _ask(self, prompt: Prompt, *, whole: bool = False, at: list[float] | None = None) -> Completion:
-        """The answer; `at` takes the times of its pieces. What was used counts, whatever comes of it."""
+        """Ask for an answer; the times of its pieces are added to `at`. Its usage counts even if it fails."""
         meter = Meter()
         self.calls += 1
         answer: Completion | None = None
@@ -224,6 +226,8 @@ def _is_city(arguments: str) -> bool:
 
 
 def _on_this_machine(base_url: str | None) -> bool:
-    """Whether it is on this machine, where thousands of tokens take minutes to read, and are cached without a mark."""
+    """Whether the server is on this machine, where reading thousands of tokens takes minutes, and prefixes are cached
+    unmarked.
+    """
     host = urlsplit(base_url or "").hostname or ""
     return host == "localhost" or host == "::1" or host.startswith("127.") or host.endswith(".local")

@@ -1,9 +1,9 @@
 """Chat completions over the openai SDK, for any service with a compatible `base_url`.
 
-Trusts no field of a chunk: compatible services leave out, null or misspell most of them. Servers without a reasoning
-parser leave the thoughts in the text, where they are cut out. What a service says beside text and calls, and may want
-back with them, is handed back as it came: DeepSeek's `reasoning_content`, OpenRouter's `reasoning_details`, and the
-`extra_content` in which Gemini signs its calls.
+Trusts no field of a chunk: compatible services omit, null or misspell most of them. Servers without a reasoning parser
+leave the thoughts in the text; they are cut out here. Fields besides text and calls that a service may need back are
+returned unchanged: DeepSeek's `reasoning_content`, OpenRouter's `reasoning_details`, and the `extra_content` in which
+Gemini signs its calls.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _FINISH = {
     "model_length": "length",
     **dict.fromkeys(("tool_calls", "tool_use", "function_call"), "tool"),
 }
-"""Reasons to end, in small letters: OpenAI's, and those of services that speak as it does (Mistral, Gemini, vLLM and
-text-generation-inference); `diagnosis.declines` knows those to decline. Only these are known: DeepSeek's
-"insufficient_system_resource" cuts an answer off."""
+"""Reasons to end, in small letters: OpenAI's, and those of compatible services (Mistral, Gemini, vLLM and
+text-generation-inference); `diagnosis.declines` recognises refusals. Any other reason, such as DeepSeek's
+"insufficient_system_resource", means that the answer was cut off."""
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
@@ -57,16 +57,16 @@ _THINKS_NOT = re.compile(
     r"|only works in thinking mode",
     re.I,
 )
-"""Of a model that is asked to think so hard: Ollama ('"gemma3" does not support thinking'), Gemini ("Thinking level
-MINIMAL is not supported for this model", "This model only works in thinking mode")."""
+"""How services refuse to make a model think this hard: Ollama ('"gemma3" does not support thinking'), Gemini ("Thinking
+level MINIMAL is not supported for this model", "This model only works in thinking mode")."""
 _UNKNOWN = ("min_p", "repeat_penalty")
 """Parameters of local servers that the SDK has no argument for."""
 _GROWS = ("text", "summary", "data")
-"""What of a detail comes in pieces; the rest of it comes whole (OpenRouter, "Reasoning tokens")."""
+"""The fields of a detail that come in pieces; the others come whole (OpenRouter, "Reasoning tokens")."""
 
 
 class _ChatRules(ParameterRules):
-    """RAW is for a service that does not take back what it says beside text and calls."""
+    """RAW stands for the extra fields of a turn that a service does not accept back."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if super().learn(error, request, overrides):
@@ -93,14 +93,14 @@ class _ChatRules(ParameterRules):
 
 
 class ChatCompletions(Service):
-    """Without a key, none is sent: a local server asks for none."""
+    """Chat completions. Without a key, none is sent: a local server needs none."""
 
     sdk = "openai"
     _omitted: dict[str, Any]
 
     def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
         client, self._omitted = client_of(sdk, http, self._base_url, self._key)
-        _ = client.chat.completions  # imported on first use, so: here in the thread
+        _ = client.chat.completions  # imports here, in the thread, not at the first call
         return client
 
     def _new_rules(self) -> ParameterRules:
@@ -144,8 +144,8 @@ class ChatCompletions(Service):
     async def _send(self, client: AsyncOpenAI, request: dict[str, Any], *, whole: bool) -> Any:
         if whole:
             request = {name: value for name, value in request.items() if name != "stream_options"}
-        # As it is: where messages are an argument, the SDK looks through each for names to translate, which takes it
-        # half a millisecond a message, and finds none.
+        # Sent as `extra_body`: the SDK would look through each message for names to translate, which takes half a
+        # millisecond a message and finds none.
         body: dict[str, Any] = {"messages": request["messages"]}
         body |= {name: request[name] for name in _UNKNOWN if name in request} | self._body
         request = {name: value for name, value in request.items() if name not in _UNKNOWN}
@@ -158,12 +158,12 @@ class ChatCompletions(Service):
 
     @cached_property
     def _unopened(self) -> set[str]:
-        """The models found to begin their answers inside of thoughts: see ChatAnswer."""
+        """The models found to begin their answers inside thoughts: see ChatAnswer."""
         return set()
 
 
 def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
-    """One turn: results of tools are messages of their own, before what the person says."""
+    """The messages of one turn: results of tools are separate messages, before the person's text."""
     turns: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": result.call, "content": result.text} for result in message.results
     ]
@@ -187,13 +187,13 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
         ]
         parts += [{"type": "text", "text": message.text}] if message.text else []
         turns.append({"role": message.role, "content": parts})
-    elif message.text or not message.results:  # no list: some servers take nothing but a text
+    elif message.text or not message.results:  # not a list: some servers accept only a text
         turns.append({"role": message.role, "content": message.text} | own_fields)
     return turns
 
 
 def _function(call: ToolCall) -> dict[str, str]:
-    """A call as it goes back: some servers parse the arguments, and refuse what a model wrote wrongly."""
+    """A call as it is sent back: some servers parse the arguments, and refuse invalid JSON from the model."""
     return {"name": call.name, "arguments": json.dumps(arguments_of(call.arguments), ensure_ascii=False)}
 
 
@@ -206,7 +206,7 @@ class _Call:
 
 
 def _content(delta: object) -> tuple[str, str]:
-    """What is said and what is thought: Mistral gives both as a list of parts in the answer's text. Some gateways give
+    """The text and the thoughts of a delta: Mistral sends both as a list of parts in the content. Some gateways send
     one part without a list, or texts in a list."""
     parts = getattr(delta, "content", None)
     if isinstance(parts, Mapping):
@@ -224,15 +224,15 @@ def _content(delta: object) -> tuple[str, str]:
 
 
 def _id(place: int, call: _Call) -> str:
-    """Some services give none."""
+    """The id of a call; some services send none."""
     return call.id or f"call_{place}"
 
 
 class ChatAnswer(Answer):
     """Reads `chat.completion.chunk`s, or one `chat.completion`.
 
-    `unopened` are the models whose answers were seen to begin inside of thoughts: it is learnt here. What such
-    a model says is held back until the thoughts are closed.
+    `unopened` are the models whose answers were seen to begin inside thoughts; it is updated here. Text of such a model
+    is held back until the closing tag.
     """
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter, unopened: set[str]) -> None:
@@ -244,12 +244,10 @@ class ChatAnswer(Answer):
         self._unopened = unopened
         self._thoughts = Thoughts(expected=model in unopened)
         self._apart = False
-        """Whether thoughts come in a field of their own; some servers leave them in the text besides."""
+        """Whether thoughts come in a separate field; some servers leave them in the text as well."""
 
     def read(self, event: object) -> Iterator[str]:
-        if (
-            text(event, "object") == "error"
-        ):  # older servers of vLLM and its kind have no "error" around theirs
+        if text(event, "object") == "error":  # older vLLM servers send it without "error" around it
             names = ("message", "type", "code", "param")
             raise ReportedError(error_report(0, {name: field(event, name) for name in names}))
         if usage := getattr(event, "usage", None):
@@ -277,18 +275,18 @@ class ChatAnswer(Answer):
         if isinstance(calls := getattr(delta, "tool_calls", None), list):
             self._tools(calls)
         if isinstance(error := getattr(choice, "error", None), Mapping):
-            raise ReportedError(error_report(0, error))  # OpenRouter's, of a provider that failed on the way
+            raise ReportedError(error_report(0, error))  # OpenRouter's, for a provider that failed midway
         reason = text(choice, "finish_reason")
         if reason:
             known = _FINISH.get(reason.lower())
-            # OpenRouter says "stop" where its provider's own reason was another.
+            # OpenRouter says "stop" even if its provider ended for another reason.
             native = text(choice, "native_finish_reason")
             finish = "refusal" if declines(reason) or declines(native) else known
-            if finish is None:  # the answer breaks off, as far as anybody knows
+            if finish is None:  # counts as cut off
                 self.over, self.ending = reason == "error", reason
             elif self._refused and finish == "end":
                 self.finish = "refusal"
-            else:  # some services say "stop" beside their tool calls
+            else:  # some services say "stop" with tool calls
                 self.finish = "tool" if self.calls and finish == "end" else finish
             if self.finish:
                 yield self._rest(self.finish)
@@ -296,7 +294,7 @@ class ChatAnswer(Answer):
                     self._keep()
 
     def _think(self, thought: str) -> None:
-        """Add thoughts that come in a field of their own."""
+        """Add thoughts that come in a separate field."""
         self.count_hidden(thought)
         self.add_reasoning(thought)
         if thought.strip() and not self._apart:
@@ -305,7 +303,7 @@ class ChatAnswer(Answer):
             self._unopened.discard(self._model)
 
     def _part(self, new_text: str, reasoning: str) -> str:
-        """Separates thoughts from the text; returns the text that is said."""
+        """Count and keep thoughts; returns the text to show."""
         if reasoning:
             self.count_hidden(reasoning)
             if not self._apart:
@@ -313,7 +311,7 @@ class ChatAnswer(Answer):
         return self.add_text(new_text)
 
     def _rest(self, finish: str) -> str:
-        """The text held back until the end, and corrections that only the whole text allows."""
+        """The text held back until the end. Also makes corrections that need the whole text."""
         new_text, reasoning = self._thoughts.finish(finish)
         if text := self._thoughts.taken_back:
             self.retract_reasoning(text)
@@ -329,7 +327,9 @@ class ChatAnswer(Answer):
         return visible
 
     def _keep(self) -> None:
-        """What goes back with a turn that is gone on with: details say again what thoughts say."""
+        """Keep the extra fields for the next request. Details repeat the thoughts, so the thoughts are then
+        left out.
+        """
         own = {
             name: value
             for name, value in self._own.items()
@@ -341,9 +341,9 @@ class ChatAnswer(Answer):
         self.raw = characters(json.dumps([own], ensure_ascii=False)) if own else ""
 
     def _tools(self, call_parts: list[object]) -> None:
-        """Tool calls come in pieces that belong together by their index (by their place, where it is missing).
+        """Join the pieces of tool calls by their index, or by their position if it is missing.
 
-        Another id begins another call: some services give all calls of a turn the index 0.
+        Another id begins another call, because some services give all calls of a turn the index 0.
         """
         for place, part in enumerate(call_parts):
             index, id = getattr(part, "index", None), text(part, "id")
@@ -356,7 +356,7 @@ class ChatAnswer(Answer):
             call.id = call.id or id
             call.name = call.name or text(function, "name")
             call.signed = getattr(part, _SIGNED, None) or call.signed
-            given = field(function, "arguments")  # some gateways give them as an object, not as its JSON
+            given = field(function, "arguments")  # some gateways send an object instead of JSON text
             piece = (
                 json.dumps(given, ensure_ascii=False)
                 if isinstance(given, Mapping)
@@ -371,16 +371,16 @@ class ChatAnswer(Answer):
         )
 
     def _usage(self, usage: object) -> None:
-        """The service's own count; cached input is told apart from the rest. Nonsense is ignored."""
+        """Read the usage that the service reports, with cached input separate. Implausible counts are ignored."""
         details = getattr(usage, "prompt_tokens_details", None)
         prompt, output = count(usage, "prompt_tokens") or 0, count(usage, "completion_tokens")
-        # Gemini and Grok count what was thought in the total only.
+        # Gemini and Grok include thinking only in the total.
         if prompt and (whole := count(usage, "total_tokens") or 0) - prompt > (output or 0):
             output = whole - prompt
         if prompt or output:
             cached = min(count(details, "cached_tokens") or 0, prompt)
             write = min(count(details, "cache_write_tokens") or 0, prompt - cached)
-            # OpenRouter's own price of the call, and with one's own key at the maker what that one takes besides.
+            # OpenRouter's own price of the call, plus the model maker's price if the user's own key is used there.
             usd = dollars(usage, "cost")
             if usd is not None and getattr(usage, "is_byok", False) is True:
                 usd += dollars(getattr(usage, "cost_details", None), "upstream_inference_cost") or 0.0
@@ -388,7 +388,7 @@ class ChatAnswer(Answer):
 
 
 def _grown(details: list[Any], pieces: list[Any]) -> list[Any]:
-    """Details of the reasoning with those of another piece, each whole: they are refused in the pieces they come in."""
+    """Merge details of the reasoning with those of another piece; the service refuses them in pieces."""
     for piece in pieces:
         last = details[-1] if details else None
         if not isinstance(piece, dict):

@@ -1,4 +1,4 @@
-"""The openai SDK's client for its two chat interfaces, for speech and for recordings, without any setting from the
+"""Makes the openai SDK's client for its two chat APIs, speech and transcription, without any setting from the
 environment.
 """
 
@@ -17,7 +17,7 @@ ADDRESS: Final = "https://api.openai.com/v1"
 
 
 def address_of(base_url: str | None) -> tuple[str | None, dict[str, str]]:
-    """A `base_url` without its query, as Azure's may have one, and the query."""
+    """Split a `base_url` into the URL without its query, and the query (Azure's URLs may have one)."""
     own_address, _, query = (base_url or "").partition("?")
     return own_address or None, dict(parse_qsl(query))
 
@@ -25,13 +25,13 @@ def address_of(base_url: str | None) -> tuple[str | None, dict[str, str]]:
 def connected(
     config: Config, provider: ProviderConfig, timeout_s: float
 ) -> tuple[AsyncOpenAI, dict[str, Any]]:
-    """A client for calls that are no chat, with the headers and the query that go with each request to the provider,
-    and `extra_headers` as of `client_of`. Imports the SDK. Raises UserError ("model.key_missing").
+    """A client for calls other than chat, with the provider's headers and query, and the `extra_headers` of
+    `client_of`. Imports the SDK. Raises UserError ("model.key_missing").
     """
     import openai
 
     own_address, query = address_of(provider.base_url)
-    # What is asked goes to the address in the config, and to no other that this one may name.
+    # Requests go only to the configured address: redirects are not followed.
     http = openai.DefaultAsyncHttpxClient(
         timeout=openai.Timeout(timeout_s),
         follow_redirects=False,
@@ -44,13 +44,15 @@ def connected(
 def client_of(
     sdk: Any, http: Any, base_url: str | None, key: str | None
 ) -> tuple[AsyncOpenAI, dict[str, Any]]:
-    """Without retries of its own; and what each call takes as `extra_headers`, so that without a key none is sent."""
-    # The SDK looks into httpx wherever somebody has begun to load it, as Chroma does in a thread: half of it would
-    # fail the call. This waits until all of it is there.
+    """The SDK's client without its own retries, and the `extra_headers` for each call, which send no key if there is
+    none.
+    """
+    # The SDK uses httpx if it is in sys.modules, even if another thread (Chroma's) is still importing it; a
+    # half-imported module would fail the call. This import waits until it is complete.
     importlib.import_module("httpx")
     client: AsyncOpenAI = sdk.AsyncOpenAI(
         base_url=base_url,
-        # None of these is None: the SDK would take what stands in the environment along to whatever server this is.
+        # None of these is None: otherwise the SDK would send settings from the environment to this server.
         api_key=key or "-",
         admin_api_key="",
         organization="",
@@ -61,5 +63,5 @@ def client_of(
         timeout=http.timeout,
     )
     client.organization = client.project = None
-    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
+    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may contain another key
     return client, {} if key else {"Authorization": sdk.Omit()}

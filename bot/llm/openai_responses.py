@@ -1,8 +1,8 @@
 """OpenAI's Responses API over its SDK.
 
-Stateless: nothing is stored at the service, so a turn in which tools were asked for goes back with all its
-items as they came, the encrypted reasoning included. The events of a stream are read as JSON and not as the SDK's
-types, which would reshape those items; no field of an event is trusted.
+Stateless: nothing is stored at the service, so a turn with tool calls is sent back with all its items unchanged,
+including the encrypted reasoning. The events of a stream are read as JSON and not as the SDK's types, which would
+change those items; no field of an event is trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 LEAST_TOKENS = 16
-"""The service takes no lower `max_output_tokens`."""
+"""The lowest `max_output_tokens` that the service accepts."""
 
 _id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
 _ITEMS = {"reasoning", "message", "function_call"}
@@ -42,8 +42,8 @@ _OPTIONAL = (
     *("prompt_cache_key", "prompt_cache_options", "store", "tool_choice"),
 )
 _BREAKPOINT = {"mode": "explicit"}
-"""What is marked is kept up to here, and nothing else: by itself the service would write all of a prompt to its
-cache, at a quarter more, that nobody may ever ask for again (the SDK's `PromptCacheOptions`; since gpt-5.6)."""
+"""Caches the prompt up to this mark and nothing else: by default the service writes the whole prompt to its cache, at a
+quarter more, even if it is never sent again (the SDK's `PromptCacheOptions`; since gpt-5.6)."""
 _COUNTED = ("model", "instructions", "input", "tools", "text", "reasoning")
 _PLAIN = {
     *("type", "properties", "required", "additionalProperties", "items", "anyOf"),
@@ -52,17 +52,17 @@ _PLAIN = {
 
 
 class _ResponsesRules(ParameterRules):
-    """Effort and summary travel in one parameter, so the service may name either, or that one. `raw` stands
-    among what is left out, of this talk only, for turns as the service wrote them, which it may refuse to read
-    again: reasoning that another model or key encrypted. They are then put together from text and calls."""
+    """Effort and summary are sent in one parameter, so an error may name any of the three. RAW stands for turns as the
+    service wrote them, which it may refuse to read again if another model or key encrypted their reasoning. In this
+    conversation they are then rebuilt from text and calls."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if error.code == "invalid_json_schema":
-            return False  # wrong, which is no sign that schemas are not taken
+            return False  # the schema is invalid, but the model may accept others
         error = replace(error, param=error.param.partition("[")[0])
         if super().learn(error, request, overrides):
             return True
-        # Models that know no explicit mode know its marks neither.
+        # Models without the explicit mode do not support its marks either.
         if "prompt_cache_options" in request and error.refuses("prompt_cache_breakpoint"):
             self.left_out.add("prompt_cache_options")
             return True
@@ -80,14 +80,14 @@ class _ResponsesRules(ParameterRules):
 
 
 class Responses(Service):
-    """Without a key, none is sent: a local server with this API asks for none."""
+    """The Responses API. Without a key, none is sent: a local server with this API needs none."""
 
     sdk = "openai"
     _omitted: dict[str, Any]
 
     def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
         client, self._omitted = client_of(sdk, http, self._base_url or ADDRESS, self._key)
-        _ = client.responses.with_raw_response  # imported on first use, so: here in the thread
+        _ = client.responses.with_raw_response  # imports here, in the thread, not at the first call
         _ = client.responses.input_tokens
         return client
 
@@ -95,7 +95,7 @@ class Responses(Service):
         return _ResponsesRules(_OPTIONAL)
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
-        """`effort` and `summary` stand by themselves here: see `_wire`."""
+        """The parameters, with `effort` and `summary` as separate entries: see `_wire`."""
         system = prompt.system
         request: dict[str, Any] = {"model": model, "max_output_tokens": max(LEAST_TOKENS, prompt.max_tokens)}
         request["store"] = False
@@ -113,7 +113,7 @@ class Responses(Service):
                 system = in_words(system, prompt.schema)
         if prompt.tools:
             request["tools"] = [_tool(tool) for tool in prompt.tools]
-            # Only a turn that asks for tools goes back; models that do not reason refuse this.
+            # Only a turn with tool calls is sent back; models that do not reason refuse this.
             request["include"] = ["reasoning.encrypted_content"]
             if prompt.closing:
                 request["tool_choice"] = "none"
@@ -137,7 +137,7 @@ class Responses(Service):
         import openai
 
         call, arguments = client.responses.with_raw_response, _wire(request)
-        # As it is: where the input is an argument, the SDK looks through each item for names to translate.
+        # Sent as `extra_body`: the SDK would look through each item for names to translate.
         talk = {"input": arguments.pop("input")} | self._body
         answer = await call.create(
             stream=not whole, extra_headers=self._omitted, extra_body=talk, **arguments
@@ -155,7 +155,7 @@ class Responses(Service):
 
 
 def _wire(request: dict[str, Any]) -> dict[str, Any]:
-    """The SDK's arguments for what is to be `sent`."""
+    """The SDK's arguments for the request."""
     reasoning = {name: request[name] for name in ("effort", "summary") if name in request}
     arguments = {name: value for name, value in request.items() if name not in reasoning}
     return arguments | ({"reasoning": reasoning} if reasoning else {})
@@ -167,14 +167,14 @@ def _tool(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "strict": _strict(tool.parameters),  # never left out: the service would take it for true
+        "strict": _strict(tool.parameters),  # never omitted: the service's default is true
     }
 
 
 def _strict(schema: object) -> bool:
     """Whether the service can promise arguments by this schema (Structured model outputs, "Supported schemas").
 
-    It needs every object to be closed and all of it required; of the further words, only sure ones count.
+    Every object must be closed and all its properties required; other keywords must be known to be supported.
     """
     if not isinstance(schema, Mapping) or not set(schema) <= _PLAIN:
         return False
@@ -189,7 +189,7 @@ def _strict(schema: object) -> bool:
 
 
 def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
-    """A turn's items: results of tools before what the person says, what is said before the calls."""
+    """A turn's items: results of tools before the person's text, and text before calls."""
     if raw and message.raw and (own_items := _own_items(message.raw)):
         return own_items
     items: list[dict[str, Any]] = [
@@ -209,7 +209,7 @@ def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
 
 
 def _images(message: Message) -> list[dict[str, Any]]:
-    """The detail is named, since it bounds what an image costs: see `Image.tokens`."""
+    """The images of a turn. The detail is set, because it limits what an image costs: see `Image.tokens`."""
     return [{"type": "input_image", "image_url": image.url, "detail": "high"} for image in message.images]
 
 
@@ -218,8 +218,8 @@ def _marked(text: str) -> list[dict[str, Any]]:
 
 
 def _own_items(raw: str) -> list[dict[str, Any]]:
-    """The items of a turn of this wire; none if it is another's, or cannot be read again: reasoning that is
-    neither stored nor encrypted."""
+    """The items of a turn that this API wrote; none if another API wrote it, or if its reasoning is neither stored nor
+    encrypted and cannot be read again."""
     items = objects_of(raw)
     if not all(
         item.get("type") in _ITEMS and (item["type"] != "reasoning" or item.get("encrypted_content"))
@@ -230,8 +230,8 @@ def _own_items(raw: str) -> list[dict[str, Any]]:
 
 
 def _cache_key(prompt: Prompt) -> str:
-    """Steers prompts with one beginning to one cache. Taken up to the first mark: the key has to stay the same
-    while a conversation grows, or each turn would be steered elsewhere."""
+    """A key that routes prompts with the same beginning to the same cache. It is computed up to the first mark, because
+    it must stay the same while a conversation grows."""
     parts: list[object] = [prompt.system, [_tool(tool) for tool in prompt.tools]]
     for message in prompt.messages if not prompt.cache else ():
         parts.append(_items(message, raw=True))
@@ -276,7 +276,7 @@ class ResponsesAnswer(Answer):
             raise ReportedError(error_report(0, event))
 
     def _keep(self, index: int, item: object) -> None:
-        """An output item is whole: only now is what it asks for a call."""
+        """An output item is complete: only now does a tool request in it count as a call."""
         if isinstance(item, Mapping):
             self._items[index] = item
         items = [item for _, item in sorted(self._items.items())]
@@ -311,13 +311,13 @@ class ResponsesAnswer(Answer):
                 self.finish = "refusal"
             elif not reason or reason.startswith("max_"):
                 self.finish = "length"
-            else:  # the answer breaks off, as far as anybody knows
+            else:  # counts as cut off
                 self.over, self.ending = True, reason
         elif status in _ENDS:
             self._count()
             raise ReportedError(error_report(0, part(response, "error")))
         if self.finish != "tool":
-            self.raw = ""  # it may hold a call that is not made
+            self.raw = ""  # it may contain a call that is not made
 
     def _parts(self) -> Iterator[Mapping[str, Any]]:
         """The parts of the messages among the items."""
@@ -326,14 +326,16 @@ class ResponsesAnswer(Answer):
             yield from (content_part for content_part in content or () if isinstance(content_part, Mapping))
 
     def _thoughts(self) -> Iterator[str]:
-        """What the service shows of the reasoning among the items: summaries, or a local server's own words."""
+        """The reasoning that the service shows: summaries, or a local server's full text."""
         for _, item in sorted(self._items.items()):
             for name in ("summary", "content") if text(item, "type") == "reasoning" else ():
                 summary = item.get(name)
                 yield from (text(block, "text") for block in (summary if isinstance(summary, list) else ()))
 
     def _usage(self, response: Mapping[str, Any]) -> None:
-        """The service's own count: its input holds what the cache gave and took. All zeros is no count."""
+        """Read the service's counts; input includes tokens read from the cache and written to it. All zeros means no
+        count.
+        """
         details = part(response, "input_tokens_details")
         total, output = count(response, "input_tokens") or 0, count(response, "output_tokens")
         if total or output:

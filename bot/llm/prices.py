@@ -1,7 +1,7 @@
-"""What a model call costs in dollars, and whether the service's cache makes it as cheap as it was meant to be.
+"""What a model call costs in dollars, and whether the service's cache saves what it should.
 
-Prices are those of the table that comes along with `genai-prices`. Asks nobody: the table is as old as the installed
-package. Knows no ledger. Decimal dollars; None where the table does not know the model.
+Prices are those bundled with `genai-prices`, as old as the installed package; nothing is downloaded. Knows no ledger.
+Decimal dollars; None if the table does not have the model.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ log = logging.getLogger(__name__)
 FREE = Decimal(0)
 
 KEPT_S = 300.0
-"""How long services keep a prefix that nobody asks for again (all of them, at the least)."""
+"""For how many seconds all services keep an unused prefix at least."""
 
 REMEMBERED = 500
-"""The most prefixes remembered."""
+"""The most prefixes that are remembered."""
 
 AGAIN_S = 3_600.0
-"""Seconds between two warnings about one model."""
+"""The least seconds between two warnings about one model."""
 
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
-    """Dollars for `usage`: what the service says it took, which is more than any table knows; else by the table.
+    """Dollars for `usage`: the service's own price if it reports one, otherwise by the table.
 
-    In a thread: reading the table the first time takes a quarter of a second.
+    Call it in a thread: the first reading of the table takes a quarter of a second.
     """
     if usage.cost_usd is not None:
         return Decimal(str(usage.cost_usd))
@@ -51,7 +51,7 @@ async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | 
 
 
 async def window(provider: ProviderConfig, model: str) -> int | None:
-    """How many tokens the model takes, prompt and answer together; None where the table does not know it."""
+    """The model's context window in tokens, prompt and answer together; None if the table does not have it."""
     if provider.kind == "demo":
         return None
     calculation = await asyncio.to_thread(_calculation, provider, model, Usage())
@@ -59,24 +59,24 @@ async def window(provider: ProviderConfig, model: str) -> int | None:
 
 
 def _calculation(provider: ProviderConfig, model: str, usage: Usage) -> PriceCalculation | None:
-    """What the table says of the model, and of the price of `usage`; None where it does not know the model."""
+    """The table's entry for the model, and the price of `usage`; None if the table does not have the model."""
     from genai_prices import Usage as Priced
     from genai_prices import calc_price
 
     priced_usage = Priced(
-        # There, as in no other place of ours, the input includes what was read from and written to the cache.
+        # Only there does the input include tokens read from the cache and written to it.
         input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
         cache_write_1h_tokens=usage.cache_hour_tokens,
         output_tokens=usage.output_tokens,
     )
-    # Where the table is to look for the model, in order.
+    # Where to look for the model in the table, in order.
     places: list[dict[str, str]] = []
     if provider.base_url is not None:
         places.append({"provider_api_url": provider.base_url})
     if provider.kind != "openai-compatible":
-        # At another address it is a proxy in front of the service whose interface it has.
+        # At another address it is a proxy for the service whose API it has.
         places.append({"provider_id": provider.kind})
     for place in places:
         try:
@@ -89,19 +89,19 @@ def _calculation(provider: ProviderConfig, model: str, usage: Usage) -> PriceCal
 class CacheWatch:
     """Watches whether a prefix that was marked for the service's cache is ever cached; warns once an hour per model.
 
-    Services say nothing when a prefix is too short for them, or changes a little with every call: the only sign
-    is a bill ten times as high. Knows only what was marked, and the tokens that came back. One process's memory of it.
+    Services report nothing if a prefix is too short for them or changes a little with every call: the only sign is a
+    bill ten times as high. Knows only what was marked and the token counts. Kept in memory.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sent_at: OrderedDict[tuple[str, str], float] = OrderedDict()
-        """When a prefix was last sent; infinite once it was warned of, or was cached."""
+        """When a prefix was last sent; infinity once it was cached or a warning was given."""
         self._warned: dict[str, float] = {}
-        """When a model was last warned of: a story marks another prefix with every turn."""
+        """When the last warning about a model was given: a story marks another prefix with every turn."""
 
     def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
-        """Take in a finished call; True when the prefix it marked is not being cached."""
+        """Note a finished call. Returns True if the prefix it marked is not being cached."""
         last_marked = prompt.marked
         if usage.estimated or last_marked is None:
             return False
@@ -109,7 +109,7 @@ class CacheWatch:
         last = self._sent_at.pop(key, None)
         now = self._clock()
         cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
-        # Anthropic tells of the first call already that it kept nothing; the others only tell of reads.
+        # Anthropic reports with the first call that it cached nothing; the others report only reads.
         due = kind == "anthropic" or (last is not None and now - last < KEPT_S)
         never_again = last == float("inf")
         warned = due and not cached and not never_again
@@ -127,7 +127,7 @@ class CacheWatch:
 
 
 def _prefix(prompt: Prompt, last: int) -> str:
-    """A name for the part of the prompt up to its message number `last`."""
+    """A digest of the prompt up to its message number `last`."""
     parts: list[object] = [prompt.system]
     parts += [(tool.name, tool.description, dict(tool.parameters)) for tool in prompt.tools]
     parts += [

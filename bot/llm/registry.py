@@ -1,6 +1,6 @@
 """Which models play which role, and how a work asks them: durably, with every call in the ledger.
 
-Knows which file speaks which kind of service, and none of their SDKs: those are imported when a model is first asked.
+Knows which module talks to which kind of service, but no SDK: those are imported when a model is first asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WIRES: Final = {
 }
 
 READ_BY_PEOPLE: Final = ("answerer", "writer", "chair")
-"""The roles whose words people read."""
+"""The roles whose answers people read."""
 
 
 async def _no_instruction(request: Request) -> str:
@@ -51,7 +51,7 @@ async def _no_instruction(request: Request) -> str:
 
 
 class Models:
-    """The config's roles, resolved. `timeouts` and `sleep` go on to the providers, for tests."""
+    """The models of the config's roles. `timeouts` and `sleep` are passed to the providers, for tests."""
 
     def __init__(
         self,
@@ -64,7 +64,9 @@ class Models:
         instruction: Callable[[Request], Awaitable[str]] = _no_instruction,
         budget: Budget | None = None,
     ) -> None:
-        """`instruction` gives a paragraph for the system prompt of what people in a place read, "" for none."""
+        """`instruction` returns a paragraph for the system prompts of answers that people in a place read, ""
+        for none.
+        """
         self._instruction = instruction
         self._config = config
         self._roles = config.roles
@@ -76,10 +78,10 @@ class Models:
         self._watch = CacheWatch(clock)
         self.cache_times = CacheTimes(clock)
         self.failing: dict[str, str] = {}
-        """Providers whose last call failed for a reason that no other question would mend, and which one."""
+        """The fault of each provider whose last call failed for a reason that would fail any other question, too."""
 
     def with_roles(self, roles: Mapping[str, Sequence[str]]) -> Models:
-        """A copy in which other models than the config's play these roles; it need not be closed."""
+        """A copy in which these models play the roles instead of the config's; it need not be closed."""
         if not roles:
             return self
         copied = copy.copy(self)
@@ -91,22 +93,24 @@ class Models:
         return self._roles.chain(role)
 
     def describe(self, role: str) -> str | None:
-        """ "provider:model" of the first that would play the role, or None."""
+        """The "provider:model" that is asked first for the role, or None."""
         chain = self._roles.chain(role)
         return model_spec.model_of(chain[0]) if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
-        """What that model can do; None where there is none, or where its provider is unknown, which a call says."""
+        """What the role's first model can do; None if there is none, or if its provider is unknown (a call raises
+        that).
+        """
         model = self.describe(role)
         known = model is not None and model.partition(":")[0] in self._config.providers
         return self.capabilities_of(role, model) if model is not None and known else None
 
     async def price(self, role: str, model: str, usage: Usage) -> Decimal | None:
-        """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `capabilities_of`."""
+        """Dollars for `usage` of "provider:model"; None if the price is not known. Raises as `capabilities_of`."""
         return await prices.cost(self._settings(role, model), model_spec.parse(model).short, usage)
 
     async def window(self, role: str) -> int | None:
-        """How many tokens the first that would play the role takes, prompt and answer together; None: not known."""
+        """The context window of the role's first model in tokens, prompt and answer together; None if not known."""
         model = self.describe(role)
         if model is None:
             return None
@@ -129,8 +133,8 @@ class Models:
         return _capabilities(settings)
 
     def candidates(self, role: str, prompt: Prompt) -> Sequence[str]:
-        """The models that `stream` asks, in the config's order. A work chooses its path by what the first one can do,
-        so a model that can do less is no substitute: a prompt that needs citations goes to no model that cannot cite.
+        """The models that `stream` asks, in the config's order. A work adapts to what the first one can do, so a model
+        that can do less cannot replace it: a prompt that needs citations goes to no model that cannot cite.
 
         Raises UserError ("config.role_empty", "config.role_provider").
         """
@@ -152,12 +156,12 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask the role's models as the run's step `step`: text as it comes, then its Completion.
 
-        One that fails before it has shown anything is passed over for the next of the chain. Raises
-        ModelError, or UserError ("model.key_missing", "model.demo_…"): the first model's when all fail; UserError
-        where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider"),
-        or where a cap on what may be spent forbids the call ("budget.…").
+        If a model fails before it has shown anything, the next of the chain is asked. If all fail, raises the first
+        model's ModelError or UserError ("model.key_missing", "model.demo_…"). Also raises UserError if the role has no
+        model ("config.role_empty"), its provider is unknown ("config.role_provider"), or a cap on spending forbids the
+        call ("budget.…").
 
-        `chain` are the models to ask in the role's place, whatever each of them can do.
+        `chain` replaces the role's models, whatever each of them can do.
         """
         return run.stream(step, partial(self._ask_chain, run, role, step, prompt, streamed=True, chain=chain))
 
@@ -173,8 +177,8 @@ class Models:
     ) -> Completion:
         """Ask as `stream` does, for the whole answer; `step` only names the call in the ledger.
 
-        No step of the run: for inside of one, so that several calls at a time may each be one. `within` seconds
-        may be spent on it, in silence too; then raises ModelError("timeout"), and what had come is paid.
+        Not a step itself: call it inside a step, so that several calls at a time can each be one. After `within`
+        seconds it raises ModelError("timeout"); what was received is billed.
         """
         first = (chain or self.candidates(role, prompt))[0]
         prompt = replace(prompt, min_timeout=within if prompt.min_timeout is None else prompt.min_timeout)
@@ -186,10 +190,10 @@ class Models:
         return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
-        """Ask for an `of`, a frozen dataclass; nothing of the answer is shown while it comes.
+        """Ask for an `of`, a frozen dataclass; the answer is not shown while it comes.
 
-        What cannot be read is asked for once more as step "{step}-repair". Raises as `stream` does;
-        ModelError("format") when neither answer can be read, or ModelError("refusal").
+        If it cannot be read, the model is asked once more as step "{step}-repair". Raises as `stream` does; also
+        ModelError("format") if neither answer can be read, and ModelError("refusal").
         """
         prompt = replace(prompt, schema=json_answers.schema_of(of))
         answer = await self._whole(run, role, step, prompt)
@@ -230,7 +234,7 @@ class Models:
         return provider
 
     async def prepare(self, role: str) -> None:
-        """Make ready what the first call of the role's first model needs. Asks nothing. Raises UserError."""
+        """Prepare the role's first model for its first call, without asking it. Raises UserError."""
         from bot.llm.service import Service
 
         if (model := self.describe(role)) is not None:
@@ -253,7 +257,7 @@ class Models:
         streamed: bool,
         chain: Sequence[str] | None = None,
     ) -> AsyncGenerator[str | Completion, None]:
-        """Ask one model after the other until one answers; `streamed`: pass its text on as it arrives."""
+        """Ask one model after another until one answers; `streamed` passes its text on as it arrives."""
         chain = chain or self.candidates(role, prompt)
         if (
             role in READ_BY_PEOPLE
@@ -262,10 +266,10 @@ class Models:
         ):
             prompt = replace(prompt, system=f"{prompt.system.rstrip()}\n\n{asked}")
         cooling = self._cooldowns.active(chain)
-        # Whoever began a tool loop goes on with it: only that model understands its own blocks.
+        # The model that began a tool loop continues it: only that model can read its own blocks.
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
         order = sorted(chain, key=lambda model: (model not in own, model in cooling))
-        # Why each of those was not asked, or asked in vain.
+        # Why each of the earlier models was skipped or failed.
         passed = dict(cooling)
         passed.pop(order[0], None)
         failed: dict[str, UserError] = {}
@@ -312,7 +316,7 @@ class Models:
     async def _ask_model(
         self, run: Run, role: str, key: str, model: str, prompt: Prompt
     ) -> AsyncGenerator[str | Completion, None]:
-        """Ask one model, with its own entry in the ledger."""
+        """Ask one model, with a ledger entry of its own."""
         settings = self._settings(role, model)
         provider = self._provider(settings)
         spec = model_spec.parse(model)
@@ -348,9 +352,9 @@ async def _last(pieces_of_answer: AsyncGenerator[str | Completion, None]) -> Com
 
 
 def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Prompt:
-    """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
+    """The prompt with the settings of the role's model; settings that it leaves open stay unchanged.
 
-    Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
+    Raw blocks that this model wrote are kept, those of other models left out: see Completion.raw.
     """
     system, effort = prompt.system, spec.effort or prompt.effort
     if spec.persona and prompt.schema is None:
@@ -366,7 +370,7 @@ def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Promp
         temperature=prompt.temperature if spec.temperature is None else spec.temperature,
         effort=effort,
         sampling=spec.sampling or None,
-        # Who is to think harder than the task was planned for has more room for it.
+        # A model set to think harder than the task was planned for gets more room for it.
         max_tokens=spec.tokens or prompt.max_tokens + max(0, THOUGHTS[effort] - THOUGHTS[prompt.effort]),
         min_timeout=spec.timeout or prompt.min_timeout,
     )
@@ -383,7 +387,7 @@ def provider_of(
     timeouts: Timeouts | None,
     sleep: Callable[[float], Awaitable[None]],
 ) -> Provider:
-    """Opens nothing yet. Raises UserError ("model.key_missing") where a key is named and not there."""
+    """Make the provider without opening a connection. Raises UserError ("model.key_missing") if its key is not set."""
     if settings.kind == "demo":
         from bot.llm.demo import Demo
 

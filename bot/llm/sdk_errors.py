@@ -1,4 +1,4 @@
-"""Exceptions around a call through an SDK: whether the call has failed, and what the service reported.
+"""Tells from an exception around an SDK call whether the call has failed, and what the service reported.
 
 The exceptions of both SDKs have the same names and fields, since both are generated from one template.
 """
@@ -13,7 +13,7 @@ from bot.llm.error_report import ErrorReport, error_report
 
 
 def failed_call(sdk: str, error: Exception) -> bool:
-    """Whether the call failed: as a call may, or by a mistake of the SDK's. A mistake of ours is to be raised on."""
+    """Whether the call failed, as a call may or by a bug in the SDK. The caller re-raises a bug of our own."""
     named = (importlib.import_module(sdk).APIError, TimeoutError, ValueError, RecursionError)
     if isinstance(error, named):
         return True
@@ -21,7 +21,7 @@ def failed_call(sdk: str, error: Exception) -> bool:
 
 
 def report_of(sdk: str, error: BaseException) -> ErrorReport | None:
-    """The service's error; None where the exception holds none."""
+    """The service's error; None if the exception contains none."""
     module = importlib.import_module(sdk)
     if isinstance(error, module.APIStatusError) and error.status_code >= 300:
         return error_report(error.status_code, error.body, error.response.headers)

@@ -1,8 +1,8 @@
-"""What every model service over HTTP has in common: opening, deadlines, retries, faults, one answer.
+"""What all model services over HTTP have in common: opening, deadlines, retries, faults, one answer.
 
-Both SDKs are generated from one template, so their clients, streams and errors look alike; a wire names
-its SDK and supplies the rest. Retries are ours, because what may be retried depends on what has been
-shown already: nothing is asked again once text has been yielded.
+Both SDKs are generated from one template, so their clients, streams and errors look alike; a subclass for each API
+names its SDK and supplies the rest. Retries are made here, because they depend on what has been shown: once text has
+been yielded, nothing is asked again.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT_S = 20.0
-"""A service that asks for a longer pause than this is reported instead of waited for."""
+"""If a service asks for a longer pause in seconds than this, the fault is reported without waiting."""
 
 LONGEST_SILENCE_S = 3_600.0
-"""What the connection itself bears; the finer deadlines are ours, and a prompt may lengthen them."""
+"""The connection's own read timeout in seconds; the finer deadlines are ours, and a prompt may lengthen them."""
 
 _NO_STREAM = ("text/html", "application/json")
-"""A log-in page, or an error told with status 200."""
+"""Content types of an answer that is not a stream: a log-in page, or an error with status 200."""
 
 LONGEST_ERROR_BYTES = 100_000
 
 REMEMBERED = 500
-"""Turns: more are in no talk that is still going on."""
+"""How many turns are remembered: more than ongoing conversations have."""
 
 
 class Service:
-    """One configured service. Retries: `retries` more attempts, where the fault may pass."""
+    """One configured service. Makes `retries` more attempts if the fault may be temporary."""
 
     sdk: str
-    """The SDK's module; imported on first use, in a thread, because that takes half a second."""
+    """The name of the SDK's module; imported on first use, in a thread, because that takes half a second."""
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class Service:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> None:
-        """`base_url` None is the service's own address; it may have a query, as Azure's. `capabilities` as the config
-        has them. `headers`, `query` and `body` go with every request, as do `secret_headers`, whose values
-        nobody is shown.
+        """`base_url` None is the service's own address; it may have a query, as Azure's does. `capabilities` are those
+        in the config. `headers`, `query`, `body` and `secret_headers` go with every request; the values of the last are
+        never shown.
         """
         self.name = name
         self._base_url, own_query = address_of(base_url)
@@ -90,7 +90,7 @@ class Service:
         self._capabilities = capabilities or Capabilities()
         self._rules: defaultdict[str, ParameterRules] = defaultdict(self._new_rules)
         self._unread: dict[str, None] = {}
-        """Turns whose thoughts a model does not read again, the oldest first."""
+        """Turns whose raw blocks a model does not accept back, the oldest first."""
         self._client: Any = None
         self._opening = asyncio.Lock()
 
@@ -99,12 +99,14 @@ class Service:
 
     @abstractmethod
     def _build(self, sdk: Any, http: Any) -> Any:
-        """The SDK's asynchronous client on `http`, without retries of its own, and with nothing of the
+        """The SDK's asynchronous client on `http`, without its own retries and without any setting from the
         environment."""
 
     @abstractmethod
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
-        """The parameters of the call; what is `left_out` is taken away afterwards, and may be made up for."""
+        """The parameters of the call; those in `left_out` are removed afterwards, and may be replaced here by other
+        means.
+        """
 
     @abstractmethod
     async def _send(self, client: Any, request: dict[str, Any], *, whole: bool) -> Any:
@@ -118,11 +120,11 @@ class Service:
         return ParameterRules()
 
     async def _count(self, client: Any, request: dict[str, Any]) -> object:
-        """Input tokens of what would be `sent`, as the service counts them; None where it cannot."""
+        """Input tokens of the `request`, as the service counts them; None if it cannot."""
         return None
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
-        """See Provider.count. One try: a count is not worth waiting for."""
+        """See Provider.count. Tries only once: a count is not worth waiting for."""
         rules = self._rules[model]
         request = rules.fit(self._request(model, prompt, rules.left_out), {})
         try:
@@ -133,7 +135,7 @@ class Service:
             async with asyncio.timeout(self._timeouts.first):
                 tokens = await self._count(client, request)
         except Exception as error:
-            # AttributeError: what came back is no count.
+            # AttributeError: the answer is not a count.
             if not isinstance(error, AttributeError) and not failed_call(self.sdk, error):
                 raise
             log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
@@ -141,7 +143,7 @@ class Service:
         return tokens if isinstance(tokens, int) else None
 
     def capabilities(self, model: str) -> Capabilities:
-        """See Provider.capabilities: as the config has them, but for what the model has refused since."""
+        """See Provider.capabilities: those in the config, except what the model has refused since."""
         rules = self._rules.get(model)
         blind = rules is not None and not rules.sees
         return replace(self._capabilities, sees=False) if blind else self._capabilities
@@ -165,7 +167,7 @@ class Service:
         unseen = False
         answer: Answer | None = None
         while True:
-            if answer is None or not answer.paused:  # a paused one is gone on with
+            if answer is None or not answer.paused:  # a paused one is continued
                 answer, current = self._answer(label, prompt, meter), prompt
                 answer.unseen = unseen
             before = meter.usage
@@ -199,7 +201,7 @@ class Service:
                 failed = fault
             except ReportedError as told:
                 failed = self._told(told.report)
-            # Out here, so that no SDK exception hangs on to what is raised, as its context.
+            # Raised out here, so that no SDK exception is attached to it as its context.
             if failed is not None and failed.fault == "refusal":
                 log.info("%s declined: %s", label, failed.detail)
                 answer.finish, failed = "refusal", None
@@ -234,7 +236,7 @@ class Service:
                 kind: ModelFault = "cut" if answer.text else failed.fault
                 raise ModelError(kind, label, failed.detail, partial=partial, retry_after_s=failed.wait)
             attempt += 1
-            if answer.begun and not answer.paused:  # what goes on with a paused answer is set aside already
+            if answer.begun and not answer.paused:  # the rest of a paused answer is reserved already
                 await _again(meter)
             await self._sleep(wait)
         completion = answer.completion()
@@ -246,12 +248,12 @@ class Service:
         return safe(text, *self._secrets)
 
     async def prepare(self) -> None:
-        """Make the client, so that the first call need not wait for it. What fails the first call says."""
+        """Make the client, so that the first call need not wait for it. A failure is reported by the first call."""
         with suppress(FaultError):
             await self._open()
 
     async def _open(self) -> Any:
-        """Make the client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
+        """Make the client. Raises FaultError for a key that cannot be sent, or if the SDK cannot be set up."""
         sent = (self._key or "", *self._headers.values())
         if " " in sent[0] or not all(text.isascii() and text.isprintable() for text in sent):
             raise FaultError("auth", "the key or a header has characters that cannot be sent")
@@ -273,39 +275,39 @@ class Service:
 
     def _make(self) -> Any:
         sdk = importlib.import_module(self.sdk)
-        # Their debug lines name whole URLs, which may hold a key.
+        # Their debug lines contain whole URLs, which may contain a key.
         for library in (self.sdk, "httpx2", "httpcore2"):
             logging.getLogger(library).setLevel(logging.WARNING)
         limits = self._timeouts
         timeout = sdk.Timeout(max(limits.total, LONGEST_SILENCE_S), connect=limits.connect)
-        # What is asked goes to the address in the config, and to no other that this one may name.
+        # Requests go only to the configured address: redirects are not followed.
         http = sdk.DefaultAsyncHttpxClient(
             timeout=timeout,
             follow_redirects=False,
             verify=_certificates(),
-            # Events are filtered before they are read (`activity`), which packed ones cannot be.
+            # Events are filtered before they are parsed (`activity`), which compressed ones cannot be.
             headers={"Accept-Encoding": "identity"} | self._headers,
             params=self._query,
         )
         return self._build(sdk, http)
 
     def _fitted(self, model: str, prompt: Prompt, overrides: dict[str, Any]) -> dict[str, Any]:
-        """The parameters of the call, as far as this model is known to take them."""
+        """The parameters of the call that this model is known to accept."""
         rules = self._rules[model]
-        # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
+        # Thoughts that were refused once are not sent again, in any conversation; others are.
         if not self._unread.keys().isdisjoint(_turns(model, prompt)):
             overrides[RAW] = None
         left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
         return rules.fit(self._request(model, prompt, left_out), overrides)
 
     def _remember(self, model: str, prompt: Prompt) -> None:
-        """Remember whose thoughts this model does not read again."""
+        """Remember the turns whose thoughts this model does not accept."""
         self._unread |= dict.fromkeys(_turns(model, prompt))
         while len(self._unread) > REMEMBERED:
             del self._unread[next(iter(self._unread))]
 
     async def _ask(self, request: dict[str, Any], deadlines: Deadlines, *, whole: bool) -> Any:
-        """The stream, or the whole answer. Raises FaultError."""
+        """Send the request: returns the stream, or the whole answer. Raises FaultError."""
         client = self._client or await self._open()
         try:
             limits = deadlines.limits
@@ -327,13 +329,13 @@ class Service:
                 raise
             fault = self._fault(error, report_of(self.sdk, error))
         else:
-            # An error with status 200. A response of OpenAI's that has failed is one, and is billed.
+            # An error with status 200. A failed response of OpenAI's counts as an answer, and is billed.
             reported = None if field(body, "object") == "response" else field(body, "error")
             if reported and not isinstance(body, str):
                 fault = self._told(
                     error_report(0, body if isinstance(body, Mapping) else {"error": reported})
                 )
-            elif whole and not isinstance(body, str):  # the SDKs make one of a whole answer that is no JSON
+            elif whole and not isinstance(body, str):  # the SDKs return a str if it is not JSON
                 return body
             else:
                 fault = FaultError("server", "a page instead of an answer")
@@ -349,12 +351,12 @@ class Service:
             if not failed_call(self.sdk, error):
                 raise
             if answer.finish:
-                return None  # whole already; only the usage is missing, and gets estimated
+                return None  # already complete; only the usage is missing, which is estimated
             fault = self._fault(error, report_of(self.sdk, error))
         raise fault
 
     def _told(self, report: ErrorReport) -> FaultError:
-        """The fault that a service has told, in its own words."""
+        """The fault that a service has reported, in its own words."""
         words = (report.message or report.code or report.kind) if report.fault != "auth" else ""
         detail = self._safe(f"{report.status or ''} {words}") or "no reason given"
         return FaultError(report.fault, detail, report.wait_s, report)
@@ -367,7 +369,7 @@ class Service:
         if isinstance(error, ValueError | RecursionError):
             return FaultError("server", "the answer was not JSON")
         if not isinstance(error, importlib.import_module(self.sdk).APIError):
-            # Where it was raised and not what it says, which may hold the key.
+            # Log where it was raised, but not its text, which may contain the key.
             frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
             where = f"{frame.f_globals.get('__name__')}:{line}"
             return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {where}")
@@ -375,21 +377,21 @@ class Service:
 
 
 async def _again(meter: Meter) -> None:
-    """Reserve the prompt once more, because it is about to be billed again."""
+    """Reserve the prompt's cost once more, because it is about to be billed again."""
     if meter.again is not None:
         await meter.again()
 
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """What servers are trusted by; all services share it, since it takes a tenth of a second to read."""
+    """The trusted certificates; all services share them, because reading them takes a tenth of a second."""
     from httpx2 import create_ssl_context
 
     return create_ssl_context()
 
 
 def _turns(model: str, prompt: Prompt) -> list[str]:
-    """The turns of the prompt that a model wrote, by name."""
+    """A key for each turn of the prompt that a model wrote."""
     return [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
 
 

@@ -1,7 +1,7 @@
-"""Separates a model's reasoning from its answer when the server leaves both in one text. Pure.
+"""Separates a model's reasoning from its answer if the server leaves both in one text.
 
-Only what begins an answer is taken for thoughts: `<think>` in the middle of a sentence or in code is said.
-Knows no wire and no model.
+Only the beginning of an answer can be thoughts: `<think>` in the middle of a sentence or in code is text. Pure; knows
+no API and no model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 LONGEST_GAP = 100
-"""Blanks before an opening tag: more of them are an answer of blanks."""
+"""The most blanks before an opening tag: an answer that begins with more is one of blanks."""
 
 _NAMES = ("think", "thinking", "thought", "reasoning")
 _TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in _NAMES)
@@ -18,12 +18,12 @@ _BEGINNINGS = frozenset(tag[:end] for tag in _TAGS for end in range(len(tag) + 1
 _TAG = re.compile(rf"<(/?)({'|'.join(_NAMES)})>", re.IGNORECASE)
 _BLANKS = re.compile(r"\s*")
 _OPENING = re.compile(rf"<(?:{'|'.join(_NAMES)})>", re.IGNORECASE)
-# On a line's beginning or right after a sentence: who writes about the tag quotes it, or puts a blank before it.
+# At the beginning of a line or right after a sentence: a text about the tag quotes it or puts a space before it.
 _UNOPENED = re.compile(r"(?:^[ \t]*|(?<=[.!?…)\]*。！？]))</think>\s*", re.IGNORECASE | re.MULTILINE)
 
 
 def unopened(text: str) -> re.Match[str] | None:
-    """Where thoughts end that the text begins with, when their opening tag stands in the server's template."""
+    """The end of thoughts that begin the text without an opening tag, because the server's template contains it."""
     match = _UNOPENED.search(text)
     if match is None:
         return None
@@ -34,11 +34,11 @@ def unopened(text: str) -> re.Match[str] | None:
 
 @dataclass(slots=True)
 class Thoughts:
-    """`feed` gives (said, thought), also while it streams; then `finish` gives the rest.
+    """Splits a stream: `feed` returns (text, thoughts) for each piece; at the end `finish` returns the rest.
 
-    `expected`: answers of this model begin inside of thoughts. `unopened` becomes True when this one did, and
-    False when it was expected to and did not. `closed`: there was reasoning, and it ended. `taken_back`: what
-    `finish` says that `feed` took for thoughts.
+    `expected`: answers of this model begin inside thoughts. `unopened` becomes True if this one did, and False if it
+    was expected to but did not. `closed`: there was reasoning, and it ended. `taken_back`: text that `feed` returned as
+    thoughts, but `finish` found to be the answer.
     """
 
     expected: bool = False
@@ -46,11 +46,11 @@ class Thoughts:
     closed: bool = False
     taken_back: str = ""
     _held: str = ""
-    """What may become a tag."""
+    """Characters that may become a tag."""
     _closing: str = ""
-    """The tag that ends the thoughts that have begun."""
+    """The closing tag of the thoughts that have begun."""
     _doubted: list[str] | None = None
-    """Thoughts that nothing has opened: they are none unless the closing tag comes."""
+    """Thoughts without an opening tag; they count as thoughts only if the closing tag comes."""
     _begun: bool = False
 
     def feed(self, piece: str) -> tuple[str, str]:
@@ -65,7 +65,7 @@ class Thoughts:
                 continue
             blanks = _BLANKS.match(text, at)
             start = blanks.end() if blanks else at
-            if self.closed:  # blanks after thoughts begin no answer
+            if self.closed:  # blanks after thoughts do not begin the answer
                 thoughts.append(text[at:start])
                 at = start
             near = start - at <= LONGEST_GAP
@@ -95,7 +95,7 @@ class Thoughts:
         self.taken_back = ""
         if self._begun:
             return "", ""
-        # One that thinks and is cut off, at the limit or by a filter, has not said anything yet.
+        # A model that thinks and is cut off, at the limit or by a filter, has not answered anything yet.
         if self._doubted is not None and self._closing and how not in ("length", "refusal"):
             self._begun = True
             self.unopened = False if how == "end" else None
@@ -107,15 +107,15 @@ class Thoughts:
         return pending, ""
 
     def _open(self, name: str, *, closed: bool) -> None:
-        """A tag stands where the answer would begin."""
+        """Handle a tag at the beginning of the answer."""
         self.expected = False
         if not closed:
             self._closing = f"</{name.lower()}>"
-        elif not self.closed:  # at once closed what the template had opened
+        elif not self.closed:  # closes what the template had opened
             self.closed = self.unopened = True
 
     def _think(self, text: str, at: int, thought: list[str]) -> int:
-        """Go on inside of thoughts; gives where they end, or where the text does."""
+        """Read on inside thoughts; returns the index where they end, or the text's length."""
         end = re.compile(self._closing, re.IGNORECASE).search(text, at)
         if end is None:
             last = text.rfind("<", at)
@@ -137,5 +137,5 @@ class Thoughts:
 
 
 def _is_json(text: str) -> bool:
-    """A form that is filled in begins with no thoughts, whatever its strings hold."""
+    """Whether the text is JSON: an answer by a schema does not begin with thoughts, whatever its strings contain."""
     return text.lstrip().startswith(("{", "["))

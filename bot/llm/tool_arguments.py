@@ -1,6 +1,6 @@
-"""What a model writes as a tool's arguments, checked against the tool's schema before the tool sees it.
+"""Checks the arguments that a model writes against a tool's schema before the tool gets them.
 
-It may be anything, of any shape.
+They are untrusted and may have any shape.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from bot.llm.base import Tool
 from bot.llm.json_answers import clean
 
 ARGUMENTS_CHARS: Final = 20_000
-"""The longest arguments that are read at all: a tool takes a question or a name, not a text."""
+"""The longest arguments in characters: a tool takes a question or a name, not a document."""
 
 
 class ArgumentsError(Exception):
-    """What of the arguments does not fit, in words for the model that wrote them."""
+    """Arguments that do not fit, with an explanation for the model that wrote them."""
 
 
 def checked(tool: Tool, text: str) -> dict[str, Any]:
-    """What a model wrote as the tool's arguments, once it fits the schema; what is null and not required is left out.
+    """The arguments that a model wrote, if they fit the tool's schema; null values that are not required are left out.
 
-    Raises ArgumentsError. To be called in a thread: the library takes a moment to load.
+    Raises ArgumentsError. Call it in a thread: the library takes a moment to load.
     """
     from jsonschema import Draft202012Validator
 
@@ -48,8 +48,8 @@ def checked(tool: Tool, text: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | float:
-    """A JSON number, 5.0 as the integer 5. Raises ValueError for NaN and infinity."""
+    """Parse a JSON number; 5.0 becomes the integer 5. Raises ValueError for NaN and infinity."""
     number = float(text)
-    if number - number:  # infinite, or none
+    if number - number:  # infinity or NaN
         raise ValueError(text)
     return int(number) if number.is_integer() else number

@@ -1,1 +1,3 @@
-"""From a stored request to the end of its run: storing, ordering, durable execution, stopping, asking again."""
+"""What happens to a stored request until the end of its run: storing, ordering, durable execution, stopping,
+repeating.
+"""

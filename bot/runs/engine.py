@@ -1,7 +1,7 @@
-"""The one file that knows the durable engine (DBOS): start, step, stream, status, purge.
+"""The only module that uses the durable engine (DBOS): start, step, stream, status, purge.
 
-Deliberately knows no work, no view and no table of ours: it runs a body by run id, keeps what
-finished steps returned, and after a crash runs the body again with those values.
+Knows no work, no view and none of our tables: it runs a body by run id, stores the results of finished steps, and after
+a crash runs the body again with those results.
 """
 
 from __future__ import annotations
@@ -46,38 +46,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RECOVERIES = 20
-"""A run that the end of a process has interrupted this often is given up."""
+"""How often a run may be interrupted by the end of a process before it is given up."""
 
 KEEP_DAYS = 30
-"""Finished runs older than this are purged from the engine's own database at start."""
+"""After how many days finished runs are purged from the engine's own database, at each start."""
 
 VERSION = "1"
-"""Constant, so that a new release continues the runs of the last one; raise it when steps change shape."""
+"""The application version for DBOS. Constant, so that a new release continues the runs of the last one; raise it when
+steps change shape.
+"""
 
 
 EXECUTOR = "embedded"
-"""Constant, so that a process continues the runs of an earlier one on a machine of another name.
-Processes that share a database are told apart by their leases."""
+"""The executor id for DBOS. Constant, so that a process continues the runs of an earlier one even if the machine's name
+has changed. Processes that share a database are told apart by their leases."""
 
 POLL_S = 0.1
-"""How often a process looks for runs whose turn has come, where several share a database: two transactions a look."""
+"""Seconds between two looks for runs whose turn has come, if several processes share a database; a look takes two
+transactions.
+"""
 
 SELDOM_S = 0.5
-"""The same for runs that nobody waits for, and for those of a process that is gone."""
+"""The same for runs that nobody waits for, and for runs of a process that has ended."""
 
 IDLE_MS = 60_000
-"""After which the server ends a transaction of the engine's that does nothing."""
+"""After how many idle milliseconds the server ends one of the engine's transactions."""
 
 STARTED_S = 5.0
 """How long a turn waits for an earlier run of its line to be started by the process that received it."""
 
 _TURN = "turn:"
-"""How the id of a run's turn in its line begins; the rest is the run's."""
+"""The prefix of the id of a run's turn in its line; the rest is the run's id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """What the engine calls it, the run that it belongs to, and the process that has begun it."""
+    """A run in progress: its workflow id in the engine, its run id, and the process that began it."""
 
     id: str
     run: str
@@ -85,11 +89,11 @@ class Going:
 
 
 class StepFailed(Exception):
-    """What a step raised before a crash, as far as its text survived."""
+    """The error of a step from before a crash, as far as its text was stored."""
 
 
 class _Json:
-    """DBOS's serializer protocol over JSON: nothing that is loaded back can run code, as pickle could."""
+    """DBOS's serializer protocol with JSON, because loading a pickle could run code."""
 
     def name(self) -> str:
         return "sutradhar_json"
@@ -111,7 +115,7 @@ def _error_text(value: object) -> dict[str, str]:
 
 
 class Engine:
-    """Durable runs in this process. One at a time: DBOS is a singleton of the process."""
+    """Durable runs in this process. Only one engine at a time: DBOS is a singleton of the process."""
 
     def __init__(
         self,
@@ -153,8 +157,8 @@ class Engine:
     async def launch(self, routes: Collection[str] = (), patient: Collection[str] = ()) -> None:
         """Open the engine's database; interrupted runs continue within about a second.
 
-        Where other processes share it, this one takes runs of these `routes`, and later of others: see `listen`. Nobody
-        waits for runs of the `patient` ones.
+        If other processes share it, this one takes runs of these `routes`, and later of others: see `listen`. The
+        `patient` routes are those for whose runs nobody waits.
         """
         self.load()
         assert self._loading is not None
@@ -184,7 +188,7 @@ class Engine:
         if self._lease is not None:
             dbos.listen_queues([])
         try:
-            # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
+            # On the running loop, so that runs share it with the adapters.
             dbos.launch()
         except StorageFault:
             await self.close()
@@ -197,12 +201,14 @@ class Engine:
             await self.listen(route, seldom=route in patient)
 
     async def _adopt(self) -> None:
-        """Continue also what processes that shared a database have left in it, before it was this one's alone."""
+        """Also continue runs that other processes left in the database when they still shared it with this one."""
         if strays := [going.id for going in await self.going() if going.process != EXECUTOR]:
             await self._running.resume_workflows_async(strays)
 
     async def listen(self, route: str, *, seldom: bool = False) -> None:
-        """Take runs of this route from now on, where other processes share the database; look `seldom` for them."""
+        """Take runs of this route from now on, if other processes share the database; `seldom` looks for them less
+        often.
+        """
         await self._running.register_queue_async(
             _lines(route), partition_concurrency=1, polling_interval_sec=SELDOM_S if seldom else POLL_S
         )
@@ -211,20 +217,20 @@ class Engine:
         self._listen()
 
     def unlisten(self, route: str) -> None:
-        """Take no more runs of this route; those that go on here do so to their end."""
+        """Take no more runs of this route; runs that this process executes continue to their end."""
         self._taken.discard(route)
         self._listen()
 
     def _listen(self) -> None:
         from dbos._dbos import _get_dbos_instance
 
-        # The engine reads this each second, and offers no way to add to it.
+        # The engine reads this every second, and offers no way to add to it.
         _get_dbos_instance()._listening_queues = [
             queue for route in sorted(self._taken) for queue in (_lines(route), _taken_over(route))
         ]
 
     def _let_go(self) -> None:
-        """Let the threads of queues end that are not listened to any more: as if their queues were gone."""
+        """End the threads of queues that are no longer listened to, as if their queues were deleted."""
         from dbos._dbos import _get_dbos_instance
 
         engine = _get_dbos_instance()
@@ -240,9 +246,9 @@ class Engine:
         system.get_queue = listened_to  # type: ignore[method-assign]
 
     async def move_waiting(self, platform: str, route: Callable[[str], Awaitable[str | None]]) -> None:
-        """Put what waits in the platform's queues into those of other routes; `route` gives a run's, if it is known.
+        """Move waiting runs between the platform's queues; `route` returns a run's route, or None if unknown.
 
-        For a start whose parts are others than those of the last one, while no other process has any.
+        For a start with a different number of parts than before, while no other process serves any.
         """
         waiting = await self._running.list_workflows_async(
             status="ENQUEUED", load_input=False, load_output=False
@@ -258,7 +264,7 @@ class Engine:
                 )
 
     async def going(self) -> list[Going]:
-        """What goes on in any process, or did so when its process ended."""
+        """The runs that any process executes, or was executing when it ended."""
         pending = await self._running.list_workflows_async(
             status="PENDING", load_input=False, load_output=False
         )
@@ -266,14 +272,16 @@ class Engine:
         return [Going(id, id.removeprefix(_TURN), process) for id, process in ids]
 
     async def take_over(self, going: Going, route: str) -> None:
-        """Let a process that serves the route continue what goes on in none; again does nothing."""
+        """Let a process that serves the route continue a run whose process has ended. Calling it again has no
+        effect.
+        """
         from dbos._dbos import _get_dbos_instance
 
         system = _get_dbos_instance()._sys_db
         await asyncio.to_thread(system.reenqueue_for_recovery, going.id, [going.process], _taken_over(route))
 
     def _configure(self) -> tuple[type[DBOS], Any]:
-        # DBOS logs to the console unless its logger already has a handler.
+        # DBOS logs to the console if its logger has no handler.
         logger = logging.getLogger("dbos")
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
@@ -309,7 +317,8 @@ class Engine:
     async def start(self, run_id: str, route: str = "", line: str = "", number: int = 0) -> None:
         """Start the run; a run id that was started before is not started again.
 
-        With a `line`, it begins when those of lower numbers are answered, in any process that serves the route.
+        With a `line`, it begins when the runs with lower numbers in that line are answered, in any process that serves
+        the route.
         """
         from dbos import SetEnqueueOptions, SetWorkflowID
 
@@ -348,31 +357,31 @@ class Engine:
         return (await self.statuses(run_id)).get(run_id)
 
     async def statuses(self, *run_ids: str) -> dict[str, str]:
-        """See `status`; of those that were started, in one trip."""
+        """The `status` of the runs that were started, in one query."""
         if not run_ids:
             return {}
         turns = [_TURN + run for run in run_ids] if self._lease is not None else []
         looking = self._running.list_workflows_async(
             workflow_ids=[*run_ids, *turns], load_input=False, load_output=False
         )
-        # In a fresh context: in a run's it would be one of its steps.
+        # In a fresh context: in a run's own it would be one of its steps.
         found = await asyncio.create_task(looking, context=Context())
-        # A run's own status counts more than that of its turn.
+        # A run's own status replaces that of its turn.
         of_turns_first = sorted(found, key=lambda workflow: not workflow.workflow_id.startswith(_TURN))
         return {workflow.workflow_id.removeprefix(_TURN): _status(workflow) for workflow in of_turns_first}
 
     async def forget(self, *run_ids: str) -> None:
-        """Delete what the steps of finished runs returned."""
+        """Delete the stored results of finished runs."""
         turns = [_TURN + run for run in run_ids] if self._lease is not None else []
         await self._running.delete_workflows_async([*run_ids, *turns])
 
     async def scrub(self) -> None:
-        """Remove deleted text from SQLite's write-ahead log; at a later call where readers block it now."""
+        """Remove deleted text from SQLite's write-ahead log. If readers block this, a later call does it."""
         if self._sqlite is not None:
             await asyncio.to_thread(_checkpoint, self._sqlite)
 
     async def purge(self) -> int:
-        """Forget finished runs older than KEEP_DAYS; returns how many."""
+        """Delete finished runs older than KEEP_DAYS; returns how many."""
         before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - KEEP_DAYS * 86_400))
         old = await self._running.list_workflows_async(
             end_time=before,
@@ -386,11 +395,11 @@ class Engine:
         return len(old)
 
     async def close(self) -> None:
-        """Stop; runs that are still going continue at the next launch."""
+        """Stop the engine; unfinished runs continue at the next launch."""
         if self._dbos is not None:
             dbos, self._dbos = self._dbos, None
             loop = asyncio.get_running_loop()
-            # DBOS put its own executor in the loop's place and is about to shut it down.
+            # DBOS replaced the loop's executor with its own and is about to shut that down.
             loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
             await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
             if self._server is not None:  # it is ours, so DBOS leaves its connections open
@@ -405,7 +414,7 @@ def _status(workflow: WorkflowStatus) -> str:
 
 
 async def wait_for_answer(answered: Callable[[str], Awaitable[object]], run_id: str) -> None:
-    """Wait for the run's answer, also while the database is away: the next run of its line begins afterwards."""
+    """Wait for the run's answer, even while the database is down; then the next run of its line begins."""
     patient_in_a_run()
     await answered(run_id)
 
@@ -414,17 +423,17 @@ _LINES, _TAKEN_OVER = "lines", "taken-over"
 
 
 def _lines(route: str) -> str:
-    """The queue of the route's runs that wait for others."""
+    """The queue of the route's runs that wait in lines."""
     return f"{_LINES}-{route}"
 
 
 def _taken_over(route: str) -> str:
-    """The queue of the route's other runs, once their process is gone."""
+    """The queue of the route's runs whose process has ended."""
     return f"{_TAKEN_OVER}-{route}"
 
 
 def _server_engine(url: str, lease: Lease) -> SqlEngine:
-    """Its connections close with the lease."""
+    """An engine for a database server; its connections close with the lease."""
     from sqlalchemy import create_engine, event
 
     named: dict[str, Any] = {
@@ -438,7 +447,7 @@ def _server_engine(url: str, lease: Lease) -> SqlEngine:
 
 
 def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
-    """SQLite in WAL mode: stock settings make each step five times slower."""
+    """An engine for SQLite in WAL mode: with the default settings each step takes five times as long."""
     from sqlalchemy import create_engine, event
     from sqlalchemy.engine import ExceptionContext
 
@@ -450,12 +459,12 @@ def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
         for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
-            # DBOS calls unixepoch('subsec') there, which these versions of SQLite do not have.
+            # DBOS calls unixepoch('subsec'), which these versions of SQLite do not have.
             connection.create_function("unixepoch", 1, lambda _: time.time())
 
     @event.listens_for(engine, "handle_error")
     def _translated(context: ExceptionContext) -> None:
-        # DBOS would retry a locked file for ever, while a person waits.
+        # DBOS would retry a locked file forever, while a person waits.
         fault = fault_of(context.original_exception)
         if fault.kind != "other":
             raise StorageFault(fault.kind, "the engine's database") from context.original_exception
@@ -469,7 +478,7 @@ def _checkpoint(engine: SqlEngine) -> None:
         cursor = connection.cursor()
         ((busy_ms,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
         cursor.execute(f"PRAGMA busy_timeout={SCRUB_MS}").fetchall()
-        for _ in range(SCRUBS):  # writers wait meanwhile, and steps with them
+        for _ in range(SCRUBS):  # writers, and so steps, wait meanwhile
             with suppress(sqlite3.Error):
                 ((busy, *_rest),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 if not busy:
@@ -482,13 +491,15 @@ def _checkpoint(engine: SqlEngine) -> None:
 
 Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
 NewThread: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
-"""The place and the origin of a new conversation, from a run's request, a child's key and a title. Raises UserError."""
+"""Gives the place and the origin of a new conversation, from a run's request, a child's key and a title. Raises
+UserError.
+"""
 Origin: TypeAlias = Callable[[Place], str]
-"""The origin of a request to which no message belongs; "" where the platform has none."""
+"""Gives the origin of a request to which no message belongs; "" if the platform has none."""
 
 
 class DurableRun:
-    """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
+    """Implements `bot.events.Run` with the engine; created in the engine's body, once per execution."""
 
     def __init__(
         self,
@@ -500,7 +511,7 @@ class DurableRun:
         alone: bool = True,
         hides: bool = False,
     ) -> None:
-        """`begin` starts a child of this run under a key, once, and returns the child's id."""
+        """`begin` starts a child of this run under a key, at most once, and returns the child's id."""
         self.alone = alone
         self.hides = hides
         self.id = request.id
@@ -557,7 +568,7 @@ class DurableRun:
                 try:
                     await streamed()
                 except StorageFault as fault:
-                    if not text:  # else what was said would be said again
+                    if not text:  # otherwise pieces would be repeated
                         raise
                     return fault
                 return None
@@ -570,7 +581,7 @@ class DurableRun:
             return result | {"text": "".join(text)}
 
         task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
-        task.add_done_callback(pieces.put_nowait)  # behind the last piece
+        task.add_done_callback(pieces.put_nowait)  # after the last piece
         try:
             while isinstance(piece := await pieces.get(), str):
                 yield piece
@@ -613,7 +624,7 @@ class DurableRun:
             child = replace(child, asked_in="" if there else mine.asked_in)
 
         async def begun() -> str:
-            # In a fresh context: in this run's it would be one of its steps, and be cancelled with it.
+            # In a fresh context: in this run's own it would be one of its steps, and be cancelled with it.
             return await asyncio.create_task(self._begin(child, key), context=Context())
 
         return await self.step(f"begin:{key}", begun, str)

@@ -1,7 +1,7 @@
 """What the engine runs: one execution of a run, from the stored request to its end.
 
-A run has one more execution each time that its process ends before it does. Knows neither how requests arrive
-nor which platforms there are.
+If a process ends before its run does, the run is executed once more. Knows neither how requests arrive nor which
+platforms exist.
 """
 
 from __future__ import annotations
@@ -71,21 +71,21 @@ if TYPE_CHECKING:
 
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0
-"""How long a view may take for what is not waited for otherwise."""
+"""How many seconds a view may take to show something that nothing else depends on."""
 NOTICED_S = 5.0
-"""How long a run's message waits for that of the run before it in the line."""
+"""How many seconds a run's first message waits for that of the run before it in the line."""
 SEEN_S = 20.0
-"""The same where another process posts that message, which may take as long as a platform that hangs."""
+"""The same if another process posts that message, which may take as long as a platform that hangs."""
 LOOK_S = 0.25
 
 TAKING_BACK = 4
-"""Runs whose messages are taken back at the same time on a platform."""
+"""How many runs' messages are taken back at the same time on a platform."""
 
 _log = logging.getLogger(__name__)
 
 
 class Execution:
-    """Of all runs of this process; the engine calls `body` for each."""
+    """Executes the runs of this process; the engine calls `body` for each."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Execution:
         gate: AcknowledgementGate,
         past: PastRequests,
     ) -> None:
-        """`begin`: see DurableRun."""
+        """For `begin` see DurableRun."""
         self._resources = resources
         self._inbox = resources.records.inbox
         self._works = works
@@ -111,12 +111,12 @@ class Execution:
         self._taking_back: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(TAKING_BACK)
         )
-        """By platform: one that is down keeps no other waiting."""
+        """By platform, so that one that is down does not delay another."""
         self.leaving = False
-        """The process is closing: a run that has not begun begins at the next start."""
+        """Whether the process is closing: a run that has not begun yet then begins at the next start."""
 
     async def body(self, run_id: str) -> str:
-        """Execute a run once and return its final state. Raises CancelledError where it is to continue later."""
+        """Execute a run once and return its final state. Raises CancelledError if it should continue later."""
         if self.leaving:
             raise asyncio.CancelledError
         patient_in_a_run()
@@ -131,7 +131,7 @@ class Execution:
             if row.state in ENDED:
                 await self._gate.passed()
                 if row.state == "stopped" and not (withdrawn(request) or self.showings.of(run_id)):
-                    # Unlike other ends, stored before it was shown.
+                    # Unlike other ends, this one was stored before it was shown.
                     if (view := self._view(request)) is not None:
                         await self.showings.show(
                             request, partial(view.flush, "stopped"), (), status="stopped"
@@ -165,14 +165,15 @@ class Execution:
         return status
 
     async def end(self, live: LiveRun, status: Ended, view: View | None = None) -> None:
-        """Show all of a run, store how it ended, and always let the next one start."""
+        """Show the rest of a run, store how it ended, and always let the next one start."""
         run, live.ending, written = live.request.id, True, False
         if live.quiet or (live.request.parent and not live.shown):
-            view = None  # all has been shown, or there was nothing to show
+            view = None  # everything has been shown
         if status == "stopped":
             await self.hush(live.request)
         try:
-            # In this order: a crash before the end is stored shows the run again, one after it does not.
+            # In this order: after a crash before the end is stored the run is shown again, after a later crash it is
+            # not.
             if view is not None:
                 await self.showings.show(
                     live.request, partial(view.flush, status), live.events, status=status
@@ -198,7 +199,7 @@ class Execution:
             self._live.over(run, status)
 
     async def give_up(self, live: LiveRun, *, often: bool) -> None:
-        """End a run that will not be started again, and say so where it was asked. `often`: it broke off repeatedly."""
+        """End a run that will not be started again, and say so in its place. `often`: it was interrupted repeatedly."""
         request = live.request
         view = self._view(request)
         if view is not None and not (live.quiet or request.parent):
@@ -210,13 +211,15 @@ class Execution:
         await self.end(live, "failed", view)
 
     async def show_waiting(self, request: Request, line: str, seq: int) -> None:
-        """Say how many go before the run in its line; it begins in any process. Only where their messages are there."""
-        patient_in_a_run()  # not as impatient as the event: else what is posted might not be looked after
+        """Show how many runs come before this one in its line, once their messages are visible. Any process may begin
+        the run.
+        """
+        patient_in_a_run()  # wait longer for the database than an event does: a posted message needs it
         with suppress(StorageFault):
             ahead = await self._inbox.ahead(line, seq)
             ends = time.monotonic() + SEEN_S
             while ahead and (unseen := await self._inbox.unseen(line, seq)) and time.monotonic() < ends:
-                await asyncio.sleep(LOOK_S)  # another process shows them
+                await asyncio.sleep(LOOK_S)  # another process is showing them
                 ahead = await self._inbox.ahead(line, seq)
             if not ahead or unseen or request.parent or (view := self._view(request)) is None:
                 return
@@ -230,8 +233,8 @@ class Execution:
                 await view.unless_shown(VIEW_S)
 
     async def take_up(self, process: str = "") -> list[UnshownRow]:
-        """Show what this process, or others that are no more, have not shown of runs that ended. Returns what they had
-        begun to forget.
+        """Show the ends of runs that this process, or processes that have ended, have not shown yet. Returns the rows
+        of runs that they had begun to forget.
         """
         unshown, forgetting = self._resources.records.unshown, list[UnshownRow]()
         for row in await unshown.all(abandoned=process, platforms=self._platforms):
@@ -239,7 +242,7 @@ class Execution:
             if stored is None:
                 continue
             view: View | None = None
-            if row.stage or stored.state not in ("received", "running"):  # else its replay shows it
+            if row.stage or stored.state not in ("received", "running"):  # otherwise its replay shows it
                 try:
                     request = request_from_json(row.request or stored.payload)
                     view = self._view(request)
@@ -260,7 +263,7 @@ class Execution:
     async def keep_withdrawn(self, request: Request, how: str = WITHDRAWN) -> Request | None:
         """Store that the run's messages are to be taken back, or only those that quote its request (QUOTED).
 
-        Returns its request without words, for `take_back`; None where the platform can take nothing back.
+        Returns its request without words, for `take_back`; None if the platform cannot take messages back.
         """
         platform = self._platforms.get(request.place.platform)
         if platform is None or platform.without_words is None or not request.origin:
@@ -276,7 +279,9 @@ class Execution:
         return bare
 
     def take_back(self, bare: Request, how: str = WITHDRAWN) -> None:
-        """Take back what `keep_withdrawn` has stored, behind all that is still being shown of the run."""
+        """Take back the messages that `keep_withdrawn` has stored, after everything of the run that is still being
+        shown.
+        """
         self.showings.take_up(bare, how, partial(self._taken_back, bare, how))
 
     async def _taken_back(self, request: Request, how: str) -> None:
@@ -293,7 +298,9 @@ class Execution:
                 await platform.take_back(request, None if how == QUOTED else stays)
 
     def _view(self, request: Request) -> View | None:
-        """None where it cannot be made, as for a request of an earlier release: that must not block the others."""
+        """The run's view; None if it cannot be made, as for a request of an earlier release, so that others are not
+        blocked.
+        """
         try:
             return self._platforms[request.place.platform].views(
                 request.id, request, self._resources.records.outbox
@@ -303,18 +310,19 @@ class Execution:
             return None
 
     async def _show(self, live: LiveRun, view: View) -> Ended:
-        """Do the work and show its events. The one place that catches every exception."""
+        """Do the work and show its events. The only place that catches every exception."""
         request = live.request
         status: Ended = "done"
         aloud: _Aloud | None = None
         unworded = not (live.resumed or request.parent)
         try:
-            if not live.quiet:  # else it was interrupted after its answer, and has left its line
+            if not live.quiet:  # otherwise it was interrupted after its answer, and has left its line
                 if live.line is not None:
                     say, order = words(request.locale), self._live.order
                     before = order.before(live)
                     if before is not None and not request.parent:
-                        # New requests start sooner than those of before a restart: keep messages in the line's order.
+                        # New requests start sooner than those from before a restart, so keep messages in the line's
+                        # order.
                         with suppress(TimeoutError):
                             async with asyncio.timeout(
                                 NOTICED_S
@@ -391,9 +399,9 @@ class Execution:
                     for ending in endings:
                         note(live.events, ending)
                         await view.show(ending)
-                except OSError:  # nobody may be there to read it
+                except OSError:  # the reader may have gone
                     pass
-                except Exception:  # the view itself is at fault: the run ends all the same
+                except Exception:  # the view itself failed; the run still ends
                     _log.exception("run %s could not be told that it has failed", request.id)
         finally:
             if aloud is not None:
@@ -401,7 +409,7 @@ class Execution:
         return status
 
     async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
-        """Show that most of a budget is used, beside an answer that somebody waits for."""
+        """Show that most of a budget is used, next to an answer that somebody waits for."""
         request = live.request
         if live.quiet or request.parent or MODELS not in needs(verb(request.work, request.verb), request):
             return
@@ -412,7 +420,7 @@ class Execution:
         await self._note_for_admins(request)
 
     async def _note_for_admins(self, request: Request) -> None:
-        """Begin runs that tell admins how much of the space's budgets is used, where the platform can reach them."""
+        """Begin runs that tell admins how much of the space's budgets is used, if the platform can reach them."""
         platform = self._platforms[request.place.platform]
         if platform.origin is None or (reach := platform.private_place) is None:
             return
@@ -453,12 +461,12 @@ class Execution:
         return thread
 
     async def _answered(self, live: LiveRun, status: Ended, view: View) -> None:
-        """All of the answer has been shown: let the next run start, and continue in the background."""
+        """The whole answer has been shown: let the next run start, and continue in the background."""
         if live.quiet:
             return
         run = live.request.id
         if live.shown or not live.request.parent:
-            live.ending = True  # the answer is whole: it is too late to stop it
+            live.ending = True  # the answer is complete: it is too late to stop it
             await self.showings.show(live.request, partial(view.flush, status), live.events, status=status)
             live.ending = False
         with suppress(StorageFault):  # after a crash the answer is then shown again, in the same messages
@@ -469,7 +477,9 @@ class Execution:
         live.answered.set_result(status)
 
     async def _change(self, request: Request, changed: Changed) -> None:
-        """Show new contents of an earlier run's stage, if the run is of this space and its platform is served here."""
+        """Show new contents of an earlier run's stage, if the run belongs to this space and this process serves its
+        platform.
+        """
         earlier = await self._past.request(request.place.space, changed.run)
         if earlier is None or earlier.place.platform not in self._platforms:
             return
@@ -477,11 +487,11 @@ class Execution:
             await self.showings.show(earlier, partial(view.change, changed), (changed,), stage=changed.stage)
 
     async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
-        """None where nobody hears it, or only once it is whole."""
+        """Begin to read aloud while the text is written; None if nobody hears it, or only once it is complete."""
         speak_along = self._platforms[request.place.platform].speak_along
         if speak_along is None or not await self._narrated(request):
             return None
-        await self._claim(request, speaking.key)  # the whole of it is not said as well
+        await self._claim(request, speaking.key)  # so that the whole text is not read as well
         aloud = _Aloud(speaking.key)
         label = f"run {request.id} could not be heard"
         if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, label):
@@ -489,7 +499,9 @@ class Execution:
         return aloud
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
-        """Speak at most once: after a crash in between not at all, unless the platform knows what it has said."""
+        """Speak at most once: after a crash in between nothing is spoken, unless the platform knows what it has
+        said.
+        """
         platform = self._platforms[request.place.platform]
         speak = platform.speak
         if speak is None or not await self._narrated(request):
@@ -502,12 +514,12 @@ class Execution:
         return narrates is None or verb(request.work, request.verb).speaks or await narrates(request)
 
     async def _claim(self, request: Request, key: str) -> bool:
-        """Whether nothing was said of that before."""
+        """Reserve a text for speaking; False if it was reserved before."""
         claimed = await self._resources.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
         return claimed.fresh
 
     async def hush(self, request: Request, stage: str = "") -> None:
-        """End what is being said of a run or of its stage, and take back what was said."""
+        """Stop reading aloud a run or its stage, and take back what was read."""
         platform = self._platforms.get(request.place.platform)
         if platform is not None and platform.hush is not None:
             label = f"what was said of {request.id} was not taken back"
@@ -516,7 +528,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class _Aloud:
-    """What is said while it is written: its pieces so far, None behind the last."""
+    """Text that is read aloud while it is written: its pieces so far, and None after the last."""
 
     key: str
     pieces: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
@@ -530,7 +542,7 @@ class _Aloud:
 
 
 async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
-    """The answer to a verb without the text that it needs: a button that opens its form."""
+    """The answer to a verb whose required text is missing: a button that opens its form."""
     request, say = run.request, words(run.request.locale)
     row = verb(request.work, request.verb)
     assert row.argument is not None, "only a verb with an argument lacks text"
@@ -543,12 +555,12 @@ async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
 
 
 def offer_correction(request: Request) -> tuple[Choices, ...]:
-    """Under a refusal, a button that opens the window again, with the text that was typed into it."""
+    """Offer, under a refusal, a button that reopens the window with the text that was typed into it."""
     row, say, text = verb(request.work, request.verb), words(request.locale), request.text
     if row.argument is None or not text or request.files:  # no window asks for files
         return ()
     line = line_for(row, request.options)
-    if row.rewords:  # the window has only the text behind the name
+    if row.rewords:  # the window has only the text after the name
         name, _, text = text.partition(" ")
         line = f"{line} {escaped(name)}"
     asks, under = say(row.argument.summary), str(request.options.get(UNDER) or "")

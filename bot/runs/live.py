@@ -1,7 +1,7 @@
-"""The runs of this process that are going or waiting: in which order, how they are stopped, and how they end.
+"""The running and waiting runs of this process: their order, how they are stopped, and how they end.
 
-Knows neither works nor views. The order goes by the inbox's numbers, so it outlives a restart. An end is stored in the
-inbox, and written again while the database refuses it.
+Knows neither works nor views. The order follows the inbox's numbers, so it survives a restart. An end is stored in the
+inbox; if the database refuses it, it is written again later.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ State = Literal["running", "answered", "done", "failed", "stopped"]
 
 @dataclass(slots=True, eq=False)
 class LiveRun:
-    """A run of this process. `ending`: the work is done, its view is being finished.
+    """A run of this process. `ending`: the work is done, and its view is being completed.
 
-    `line` is the line that it waits in, None where it waits for nobody. `since` is when it was asked for, `resumed`
-    whether an earlier process has begun it. `answered` is set when its answer is whole,
-    `end` when its background part is over, too: between these a run is `quiet`. `shown`: it has shown something.
-    `reworded` is the request's present text, where a person has edited it.
+    `line` is the line in which it waits, None if it does not wait for other runs. `since` is when it was requested,
+    `resumed` whether an earlier process has begun it. `answered` is set when its answer is complete, `end` when its
+    background part has ended, too: in between the run is `quiet`. `shown`: it has shown something. `reworded` is the
+    current text of the request if a person has edited it.
     """
 
     request: Request
@@ -52,13 +52,13 @@ class LiveRun:
     shown: bool = False
     reworded: str | None = None
     events: list[Event] = field(default_factory=list)
-    """What its view was shown."""
+    """The events that its view has been shown."""
     noticed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once something of it is shown, or it is over."""
+    """Set once the run has shown something or has ended."""
 
     @property
     def quiet(self) -> bool:
-        """Whether its answer is whole."""
+        """Whether its answer is complete."""
         return self.answered.done()
 
 
@@ -79,7 +79,7 @@ class LiveRuns:
         return self._runs[request.id]
 
     def take_up(self, request: Request, row: InboxRow) -> LiveRun:
-        """Register an unfinished run of an earlier process: in its line, or past it where it has answered."""
+        """Register an unfinished run of an earlier process: in its line, or outside it if it has answered."""
         live = self.expect(request, row.seq, row.created_at, resumed=row.state != "received")
         if row.state == "answered":
             live.answered.set_result("done")
@@ -95,7 +95,7 @@ class LiveRuns:
         return list(self._runs.values())
 
     def counts(self) -> tuple[int, int]:
-        """How many runs go on, background parts included, and how many wait in a line."""
+        """How many runs are in progress, including their background parts, and how many wait in a line."""
         live = self._runs.values()
         waiting = sum(not one.quiet and self.order.called(one.line) not in (None, one) for one in live)
         return len(live) - waiting, waiting
@@ -104,12 +104,12 @@ class LiveRuns:
         return self._runs.get(run)
 
     def of(self, space: str, run: str) -> LiveRun | None:
-        """The run, if it is of this space."""
+        """The run, if it belongs to this space."""
         live = self._runs.get(run)
         return live if live is not None and live.request.place.space == space else None
 
     async def going(self, space: str = "") -> list[Request]:
-        """The requests of the space, or of all, that wait or go on and are not answered yet."""
+        """The requests of the space, or of all spaces, that wait or run and are not answered yet."""
         requests = (live.request for live in self._runs.values() if not live.quiet)
         return [request for request in requests if space in ("", request.place.space)]
 
@@ -119,7 +119,7 @@ class LiveRuns:
         return called.request if called is not None else None
 
     async def turns(self, request: Request) -> int:
-        """How many other turns of the request's author wait or go on in its place."""
+        """How many other turns of the request's author wait or run in its place."""
         whose = (request.place, request.author.id)
         return sum(
             (other.place, other.author.id) == whose
@@ -129,12 +129,12 @@ class LiveRuns:
         )
 
     async def stop(self, place: Place, author: str = "") -> int:
-        """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.
+        """Stop the running and waiting runs in this place; library jobs only if there are no others. Returns how many.
 
-        At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
+        At a channel's root this includes what `author` has begun elsewhere in the channel: in threads or in private.
         """
 
-        # On a platform whose private answers have no channel, a person's are in the channel "@" and their id.
+        # If a platform's private answers have no channel, a person's answers are in the channel "@" and their id.
         alone = replace(place, channel=f"@{author}")
 
         def meant(request: Request) -> bool:
@@ -147,31 +147,33 @@ class LiveRuns:
         return sum([await self.stop_run(each) for each in answers or requests])
 
     async def stop_where(self, matches: Callable[[Request], bool]) -> int:
-        """Stop every run whose request `matches` accepts; how many."""
+        """Stop every run whose request `matches` accepts; returns how many."""
         return sum([await self.stop_one(live) for live in self.all() if matches(live.request)])
 
     async def stop_run(self, request: Request) -> bool:
-        """Stop the run of the request; False where it has ended, is ending or is being stopped already."""
+        """Stop the run of the request; False if it has ended, is ending or is already being stopped."""
         live = self._runs.get(request.id)
         return live is not None and await self.stop_one(live)
 
     async def stop_one(self, live: LiveRun) -> bool:
-        """Stop the run; False where it is ending or being stopped already."""
+        """Stop the run; False if it is ending or already being stopped."""
         if live.stopping or live.ending:
             return False
         live.stopping = True
-        with suppress(StorageFault):  # then it is written at its end
-            # Before the task is cancelled, so that a crash in between does not continue the run.
+        with suppress(StorageFault):  # then it is written when the run ends
+            # Stored before the task is cancelled, so that after a crash in between the run does not continue.
             await self.keep(live.request.id, "stopped")
         if live.task is not None:
             live.task.cancel()
         return True
 
     async def reworded(self, run: str) -> None:
-        """Tell the other processes that a run of theirs has new words: there is none."""
+        """Tell other processes that one of their runs has new words; here there are no other processes."""
 
     async def give_up(self, space: str, run: str) -> bool:
-        """Stop an earlier process's run that no process continues; whether there was one. Raises StorageFault."""
+        """Stop an earlier process's run that no process continues. Returns whether there was one. Raises
+        StorageFault.
+        """
         row = await self._inbox.get(run)
         if row is None or row.space != space or row.state not in UNFINISHED:
             return False
@@ -179,21 +181,21 @@ class LiveRuns:
         return True
 
     async def keep(self, run: str, state: State) -> None:
-        """Store a run's state. States that come during one commit share the next.
+        """Store a run's state. States that arrive during a commit share the next one.
 
-        Raises StorageFault. An end is then written together with the next state that can be written.
+        Raises StorageFault; an end is then written together with the next state.
         """
         self._unwritten[run] = state
         async with self._writing:
             try:
-                if run in self._unwritten:  # no earlier batch has contained it
+                if run in self._unwritten:  # no earlier batch contained it
                     await self._write()
             finally:
                 if self._unwritten.get(run) in ("running", "answered"):
                     del self._unwritten[run]
 
     async def keep_owed(self) -> None:
-        """Write the ends that a full or locked database refused earlier."""
+        """Store the ends that a full or locked database refused earlier."""
         if self._refused:
             async with self._writing:
                 await self._write()
@@ -210,7 +212,7 @@ class LiveRuns:
             raise
 
     def over(self, run: str, status: Ended) -> None:
-        """Remove a run that has ended, also from its line, and resolve what awaits its end."""
+        """Remove a run that has ended, also from its line, and resolve the futures for its end."""
         if (live := self._runs.pop(run, None)) is not None:
             metrics.RUNS.add(live.request.work, status)
             self.order.leave(live)
@@ -220,10 +222,10 @@ class LiveRuns:
                     waiting.set_result(status)
 
     async def over_everywhere(self, run: str) -> None:
-        """Wait until the run goes on in no other process: there is none."""
+        """Wait until no other process executes the run; here there are no other processes."""
 
     async def ended(self, run: str) -> Ended:
-        """Wait until a run's answer is whole and return how it ended, also one of an earlier process."""
+        """Wait until a run's answer is complete and return how it ended, also for a run of an earlier process."""
         if (live := self._runs.get(run)) is not None:
             return await asyncio.shield(live.answered)
         row = await self._inbox.get(run)
@@ -246,29 +248,29 @@ class LiveRuns:
 
 
 class Order:
-    """First in, first out in each line, by the number that each run got when it was received."""
+    """The lines of waiting runs, each first in, first out, by the number that a run got when it was received."""
 
     def __init__(self) -> None:
         self._lines: dict[Hashable, list[LiveRun]] = {}
         self._called: dict[Hashable, LiveRun] = {}
-        """Whose turn it is in each line; lower numbers may come behind it, after a restart."""
+        """Whose turn it is in each line. After a restart, runs with lower numbers may come after it."""
         self._moved: dict[Hashable, asyncio.Event] = {}
 
     def enter(self, live: LiveRun) -> None:
-        """Join the line of this run, if it has one; again does nothing."""
+        """Join the line of this run, if it has one. Calling it again has no effect."""
         if live.line is not None and live not in (line := self._lines.setdefault(live.line, [])):
             insort(line, live, key=attrgetter("seq"))
             self._called.setdefault(live.line, live)
 
     def ahead(self, live: LiveRun) -> int:
-        """How many go before this run, the one whose turn it is included; 0 when it is its turn."""
+        """How many runs come before this one, including the one whose turn it is; 0 if it is this run's turn."""
         if (called := self._called.get(live.line)) in (None, live):
             return 0
         line = self._lines[live.line]
         return sum(other.seq < live.seq or other is called for other in line if other is not live)
 
     def called(self, line: Hashable) -> LiveRun | None:
-        """The run whose turn it is."""
+        """The run whose turn it is in this line."""
         return self._called.get(line)
 
     def before(self, live: LiveRun) -> LiveRun | None:
@@ -278,12 +280,12 @@ class Order:
         return line[at - 1] if at else None
 
     async def moved(self, live: LiveRun) -> None:
-        """Wait until a run has left the line of this one; return at once where it is its turn."""
+        """Wait until any run has left this run's line; return at once if it is this run's turn."""
         if self.ahead(live):
             await self._moved.setdefault(live.line, asyncio.Event()).wait()
 
     def leave(self, live: LiveRun) -> None:
-        """Leave the line; does nothing where the run is in none."""
+        """Leave the line; has no effect if the run is in none."""
         line = self._lines.get(live.line, [])
         if live not in line:
             return

@@ -1,8 +1,8 @@
-"""Requests as JSON and as rows of the inbox, their ids, the line that each waits in, and how they are stored.
+"""Requests as JSON and as rows of the inbox: their ids, the lines they wait in, and how they are stored.
 
-Requests that arrive during one commit share the next: a commit takes hardly longer for a hundred than for one, and a
+Requests that arrive during a commit share the next one: a commit takes hardly longer for a hundred than for one, and a
 platform waits three seconds for an acknowledgement. Starting a run takes as long as ten acknowledgements, so runs start
-while none is pending. Knows no platform.
+while no acknowledgement is pending. Knows no platform.
 """
 
 from __future__ import annotations
@@ -27,41 +27,43 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
 
 WATCH = "watch"
-"""The platform of the requests of watched folders, which no person makes."""
+"""The platform of requests from watched folders, which no person makes."""
 
 ONLY = "only"
-"""Their option that names the files of the folder which are due."""
+"""The option of these requests that names the files to process."""
 
 PLAYED = "played"
-"""The key of the request that plays what another one was about, as if its author had typed it."""
+"""The key of the child request that repeats the words of another one as if its author had typed them."""
 
 REPEATS = "repeats"
-"""The option of a request that asks for the same as an earlier one: the run of that."""
+"""The option that holds the run id of the earlier request that this one repeats."""
 
 QUOTED_CHARS = 12
-"""Characters that somebody else's request has from an earlier one, at least: fewer may be the same by chance."""
+"""The least characters that a request of another person shares with an earlier one to count as a repetition; fewer may
+be chance.
+"""
 
 MOST = 250
-"""Requests of one commit, well below the number of values that any SQLite takes in one statement."""
+"""The most requests of one commit, well below the number of values that any SQLite accepts in one statement."""
 
 GATE_S = 1.0
-"""How long a run waits for pending acknowledgements."""
+"""How many seconds a run waits for pending acknowledgements."""
 
 
 def event_id(platform: str, space: str, event: str) -> str:
-    """The id of the request of a platform's event: the same for each delivery."""
+    """The id of the request for a platform's event: the same for each delivery."""
     return sha256("\0".join((platform, space, event)).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def child_id(parent: Request, key: str) -> str:
-    """The id of the run that `parent` begins under this key."""
+    """The id of the child run that `parent` begins under this key."""
     return event_id(parent.place.platform, parent.place.space, f"{parent.id}/{key}")
 
 
 def composed(request: Request) -> Request:
-    """The same with the accents of its words and names composed, so that the same letters are the same name.
+    """The request with the accents of its words and names composed (NFC), so that equal letters are equal names.
 
-    Not of paths: a file system may know two names of the same letters.
+    Paths are not changed: a file system may distinguish composed and decomposed names.
     """
     row = commands.verb(request.work, request.verb)
     paths = {option.name for option in row.options if option.completes == "path"}
@@ -75,7 +77,7 @@ def composed(request: Request) -> Request:
 
 def request_to_json(request: Request) -> str:
     tree = asdict(request)
-    # Left out where they say nothing: an earlier release, which may share the database, reads it, too.
+    # Left out if empty: an earlier release that shares the database may read this, too.
     if tree["author"]["groups"] is None:
         del tree["author"]["groups"]
     if not request.author.outside:
@@ -98,8 +100,8 @@ def request_from_json(text: str) -> Request:
 
 
 def line_of(request: Request) -> Hashable:
-    """The line in which a run waits for others that came before it: library jobs one per shelf, everything else one
-    per place, or a line of its own; None where it waits for nobody.
+    """The line in which a run waits for earlier ones: a library job in its shelf's line, any other run in its place's
+    line or in the one that the request names; None if it does not wait.
     """
     verb = commands.verb(request.work, request.verb)
     waits = verb.ordered or (request.line != "" if request.parent else verb.background)
@@ -113,13 +115,13 @@ def line_of(request: Request) -> Hashable:
 
 
 def line_name(request: Request) -> str:
-    """The name of the line in which a run waits, "" where it waits for nobody; the same in every process."""
+    """The name of the line in which a run waits, "" if it does not wait; the same in every process."""
     line = line_of(request)
     return sha256(repr(line).encode(errors="surrogatepass")).hexdigest()[:32] if line is not None else ""
 
 
 def row_of(request: Request) -> NewRequest:
-    """The inbox's row of a request."""
+    """The inbox row for a request."""
     place = request.place
     return NewRequest(
         id=request.id,
@@ -140,7 +142,7 @@ def row_of(request: Request) -> NewRequest:
 
 
 def readable(row: InboxRow) -> Request | None:
-    """The row's request; None where it cannot be read."""
+    """The row's request; None if it cannot be read."""
     try:
         return request_from_json(row.payload)
     except (KeyError, TypeError, ValueError):
@@ -148,18 +150,18 @@ def readable(row: InboxRow) -> Request | None:
 
 
 def ended_as(state: str) -> Ended:
-    """The end that an inbox row's state stands for."""
+    """How the run of an inbox row with this state ended."""
     return "done" if state in ("done", "answered") else "stopped" if state == "stopped" else "failed"
 
 
 def withdrawn(request: Request) -> bool:
-    """Whether its author has taken it back: nothing of it is left."""
+    """Whether its author has withdrawn it: then its words are erased."""
     return not (request.text or request.options or request.files or request.origin)
 
 
 class Arrivals:
     def __init__(self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object]) -> None:
-        """`arrived` is called for each fresh request with its number and moment, in the order of the numbers."""
+        """`arrived` is called for each new request with its number and time, in the order of the numbers."""
         self._inbox = inbox
         self._arrived = arrived
         self._turn = asyncio.Lock()
@@ -170,7 +172,7 @@ class Arrivals:
         number: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, number))
         async with self._turn:
-            if not number.done():  # no earlier batch has contained it
+            if not number.done():  # no earlier batch contained it
                 batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
                 await self._keep(batch)
         return await number
@@ -185,7 +187,7 @@ class Arrivals:
         except Exception as error:
             if len(batch) == 1:
                 batch[0][1].set_exception(error)
-            else:  # one request that cannot be written must not fail the others
+            else:  # one request that cannot be stored must not fail the others
                 for entry in batch:
                     await self._keep([entry])
         else:
@@ -207,7 +209,7 @@ class AcknowledgementGate:
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Keep the gate closed meanwhile."""
+        """Keep the gate closed inside the block."""
         self._waiting += 1
         self._empty.clear()
         try:
@@ -218,26 +220,26 @@ class AcknowledgementGate:
                 self._empty.set()
 
     async def passed(self) -> None:
-        """Wait until it is open, for a limited time: requests may keep arriving."""
+        """Wait until it is open, for at most GATE_S, because requests may keep arriving."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout_s):
                 await self._empty.wait()
 
 
 class PastRequests:
-    """Stored requests, for when their author asks again, deletes or edits. A run of another space is not found."""
+    """Stored requests, for authors who repeat, delete or edit them. Runs of another space are not found."""
 
     def __init__(self, inbox: Inbox, sessions: Sessions) -> None:
         self._inbox = inbox
         self._sessions = sessions
 
     async def request(self, space: str, run: str) -> Request | None:
-        """The run's request; None where this space has no such run, or its row cannot be read."""
+        """The run's request; None if this space has no such run, or if its row cannot be read."""
         row = await self._inbox.get(run)
         return readable(row) if row is not None and row.space == space else None
 
     async def repeating(self, request: Request) -> list[str]:
-        """Runs that have the same words from this one: somebody asked again, or its reminder came."""
+        """The later runs that repeat this request's words, because somebody asked again or a reminder was sent."""
         runs = []
         for row in await self._inbox.following(request.place.space, request.id):
             if (other := readable(row)) is None:
@@ -251,14 +253,16 @@ class PastRequests:
         return runs
 
     async def withdraw(self, request: Request) -> None:
-        """Erase the words of the request, its answer and what the answer offered; that stops the run, too."""
+        """Erase the words of the request, its answer and the answer's buttons. This also stops the run."""
         emptied = replace(request, text="", options={}, files=(), origin="", quoted=())
-        # A conversation's title is made of its first question: that goes, too.
+        # A conversation's title is made of its first question, so it is erased, too.
         title = title_of(request.text)
         await self._inbox.withdraw(request.place.space, request.id, request_to_json(emptied), title)
 
     async def reword(self, space: str, run: str, text: str) -> bool:
-        """Store new words of the request and of the question in its conversation; whether this space has the run."""
+        """Store new words of the request and of the question in its conversation. Returns whether this space has the
+        run.
+        """
         request = await self.request(space, run)
         if request is None or not (request.text or request.origin):  # withdrawn: its words stay erased
             return False

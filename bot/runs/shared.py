@@ -1,6 +1,7 @@
-"""The runs of all processes that share a database, as one of them knows them: from the inbox, and by what others tell.
+"""The runs of all processes that share a database, as one of them knows them: from the inbox and from messages of the
+others.
 
-The engine keeps the lines. A run is stopped by the process that executes it.
+The engine keeps the lines. The process that executes a run also stops it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from storage.lease import Lease
 
 LOOK_S = 0.5
-"""How often a run of another process is looked at, to learn of its end."""
+"""Seconds between two looks at a run of another process, to learn of its end."""
 
 ENDS_S = 60.0
-"""How long a run that another process has stopped may take to show its last words."""
+"""How many seconds a run that another process has stopped may take to show its last words."""
 
 ORDER_S = 150.0
 """How long a run's messages wait for an earlier answer that the platform does not take, as the writers' do."""
 
 STOP, REWORD = "stop", "reword"
-"""What processes tell each other of runs."""
+"""The topics of the messages about runs between processes."""
 
 
 class SharedRuns(LiveRuns):
@@ -46,7 +47,9 @@ class SharedRuns(LiveRuns):
         start: Callable[[Request], Awaitable[None]],
         executed: Callable[[str], Awaitable[bool]],
     ) -> None:
-        """`start` starts a run that no process has begun; `executed` says whether a process executes one, or will."""
+        """`start` starts a run that no process has begun; `executed` says whether a process executes a run or will do
+        so.
+        """
         super().__init__(inbox)
         self._database = database
         self._unshown = Unshown(database)
@@ -66,7 +69,7 @@ class SharedRuns(LiveRuns):
         return live
 
     def arrived(self, request: Request, seq: int, since: datetime) -> None:
-        """It begins in whichever process takes it up."""
+        """Do nothing: the run begins in the process that takes it up."""
 
     async def going(self, space: str = "") -> list[Request]:
         rows = await self._inbox.unfinished(space)
@@ -89,7 +92,7 @@ class SharedRuns(LiveRuns):
             return False
         await self.keep(request.id, "stopped")
         await self._lease.tell(self._database, STOP, request.id)
-        await self._start(request)  # one that has not begun does nothing but say that it was stopped
+        await self._start(request)  # a run that has not begun only reports that it was stopped
         return True
 
     async def reworded(self, run: str) -> None:
@@ -131,7 +134,7 @@ class SharedRuns(LiveRuns):
             await asyncio.sleep(LOOK_S)
 
     async def over_everywhere(self, run: str) -> None:
-        """Wait until the run goes on in no process."""
+        """Wait until no process executes the run."""
         while await self._executed(run):  # noqa: ASYNC110 - no event tells of another process
             await asyncio.sleep(LOOK_S)
 
@@ -144,7 +147,7 @@ class SharedRuns(LiveRuns):
             self._in_task(self._read_words(live))
 
     def _missed(self) -> None:
-        """Something may have been told while the connection was broken: look what became of the runs."""
+        """Check the state of the runs, because messages may have been missed while the connection was broken."""
         for live in self.all():
             self._in_task(self._look_at(live))
 

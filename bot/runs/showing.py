@@ -1,7 +1,8 @@
-"""Shows the ends of runs, and changes of them, until the platform has taken them or refuses them for good.
+"""Shows the ends of runs, and changes of their stages, until the platform has accepted or finally refused them.
 
-What takes long is stored as its events, and the next run goes on meanwhile. The next start shows it from these: to run
-the work again would be wrong by then, as later runs have changed what it reads. Knows no view and no platform.
+If that takes long, the events are stored, and the next run starts meanwhile. After a restart the stored events are
+shown: running the work again would be wrong, because later runs have changed what it reads. Knows no view and no
+platform.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from storage.unshown import Unshown, UnshownRow
 
 LATE_S = 10.0
-"""How long the next run waits for the end of the one before to be on the screen."""
+"""How many seconds the next run waits until the end of the one before is on the screen."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,15 +36,15 @@ Showing = Callable[[], Awaitable[object]]
 
 
 class Showings:
-    """Of each run one thing after another is shown: its end, then each change of it."""
+    """Shows one thing after another of each run: its end, then each change."""
 
     def __init__(self, unshown: Unshown) -> None:
         self.late_s = LATE_S
         self._unshown = unshown
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
-        """By run, those that are not over, in order."""
+        """The unfinished tasks of each run, in order."""
         self._stored: dict[tuple[str, str], asyncio.Task[None]] = {}
-        """By run and stage, what the stored row is about."""
+        """For each run and stage, the task that the stored row belongs to."""
         self._settling: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
@@ -59,7 +60,7 @@ class Showings:
     ) -> None:
         """Show the end of the run, or a change of its stage; returns once that is on the screen, given up or stored.
 
-        `events` and `status` are what is stored. Raises CancelledError where the process closes first.
+        `events` and `status` are what is stored. Raises CancelledError if the process closes first.
         """
         if self._closing.is_set():
             raise asyncio.CancelledError
@@ -84,7 +85,7 @@ class Showings:
             raise asyncio.CancelledError
 
     def take_up(self, request: Request, stage: str, showing: Showing) -> None:
-        """Show what is stored, behind what was taken up of the same place before."""
+        """Show what is stored, after what was taken up before in the same place."""
         if self._closing.is_set():
             return
         before = self._last_there.get(request.place)
@@ -102,14 +103,14 @@ class Showings:
         return run in self._tasks
 
     def drop(self, run: str) -> None:
-        """Show nothing more of the run. What takes its messages back goes on."""
+        """Show nothing more of the run. Taking its messages back continues."""
         taking_back = [self._stored.get((run, how)) for how in (WITHDRAWN, QUOTED)]
         for task in self._tasks.get(run, ()):
             if task not in taking_back:
                 task.cancel()
 
     async def close(self) -> None:
-        """Break off: what is stored is shown at the next start."""
+        """Stop showing; what is stored is shown at the next start."""
         self._closing.set()
         for task in [task for tasks in self._tasks.values() for task in tasks]:
             task.cancel()
@@ -139,7 +140,7 @@ class Showings:
         return task
 
     def _settle(self, space: str, run: str, stage: str, task: asyncio.Task[None]) -> None:
-        """Delete the stored row once it is shown, unless a later one has taken its place."""
+        """Delete the stored row once it is shown, unless a later one has replaced it."""
         self._stored[run, stage] = task
 
         async def settled() -> None:
@@ -156,7 +157,7 @@ class Showings:
 
 
 async def show_again(view: View, row: UnshownRow) -> None:
-    """Show what a row holds."""
+    """Show the events of a stored row."""
     for event in events_from_json(row.events) if row.events else ():
         if isinstance(event, Changed):
             await view.change(event)
@@ -210,9 +211,9 @@ class InOrder:
 
 
 def note(events: list[Event], event: Event) -> None:
-    """Add an event to those that a view has been shown."""
+    """Add an event to those that a view has shown."""
     if isinstance(event, Status) and events and isinstance(events[-1], Status):
-        events.pop()  # only the last is seen
+        events.pop()  # only the last one is visible
     events.append(event)
 
 

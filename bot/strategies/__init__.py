@@ -1,4 +1,4 @@
-"""Ways to search for what answers a question, by their names in the config and after `--strategy`."""
+"""The search strategies, by their names in the config and after `--strategy`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from bot.strategies.helped import MultiHop, MultiQuestion
 
 SINGLE: Final = "single"
-"""Nothing more is searched, and no model is asked; findings in several languages are put together."""
+"""A single search, without a model; results in several languages are merged."""
 
 HELPED: Final[dict[str, type[MultiQuestion | MultiHop]]] = {
     MultiQuestion.name: MultiQuestion,

@@ -1,6 +1,7 @@
-"""What a strategy is, and what all of them stand on: searches as durable steps, and the small model that helps.
+"""The protocol of a strategy, and what all strategies share: searches as durable steps, and calls of the small helper
+model.
 
-Knows no model and no shelf but by the parts of them that it asks for. Documents are fenced as data.
+Knows models and shelves only by the protocols below. Documents are fenced as data.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from bot.words import words
 T = TypeVar("T")
 
 ROLE: Final = "extractor"
-"""Who judges, expands and rewrites; a small model will do. The answerer where nobody else is named."""
+"""The role that judges, expands and rewrites; a small model is enough. Without one, the answerer does it."""
 
 HELPER_WORDS = 200
-"""Room for what the helper writes: a few searches, in JSON."""
+"""The length of the helper's answer, in words: a few searches, in JSON."""
 
 LANGUAGES = {
     "en": "English",
@@ -37,16 +38,18 @@ LANGUAGES = {
 OTHER_LANGUAGE = frozenset(
     {"rules.other_language", "rules.other_language_soon", "rules.other_language_unknown"}
 )
-"""The library's notices for a question in a language that neither the shelf nor the embedder speaks, or not yet."""
+"""The library's notices for a question in a language that the shelf's books and the embedder do not know, or do not
+know yet.
+"""
 
 QUERY_CHARS = 300
-"""A search that a model names is cut here: it is a question or a heading, not a text."""
+"""A search that a model writes is cut to this many characters: it should be a question or a heading, not a text."""
 
 HIGH = 3
-"""How many of a further search's passages get a bonus; the others were found by a guess."""
+"""How many passages of each further search get a bonus; the rest are too uncertain."""
 
 TITLED, OTHER = 0.4, 0.2
-"""The bonus of the first of them, as a share of the best score: of a heading found by its name, and else."""
+"""The bonus of the best of them, as a share of the best score: for a heading found by its name, and for any other."""
 
 SEE_ALSO = 8
 
@@ -55,12 +58,12 @@ SEE_ALSO = 8
 class Inquiry:
     """A question put to one shelf of one space.
 
-    `locale` is what people read meanwhile. `k` passages at most, None for the configured number.
-    `prompts` are the wordings that the run has decided on, by name. `helper`: a model that can judge
-    passages plays ROLE. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first;
-    `earlier` what people said in the thread before the first question, in place of them.
-    `languages` are the shelf's, as ISO 639-1. `begun` is what the question (and its translations) found
-    already, the weightiest first; empty only until `Rewriting` has searched it.
+    `locale` is the language of status messages. `k` is the most passages to find, None for the configured number.
+    `prompts` are the wordings that the run has decided on, by name. `helper` says whether the model in ROLE can judge
+    passages. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first; `earlier` what
+    people said in the thread before the first question, in place of them. `languages` are the shelf's, as ISO 639-1.
+    `begun` holds the results for the question and its translations, the most important first; it is empty until
+    `Rewriting` has searched.
     """
 
     space: str
@@ -79,18 +82,18 @@ class Inquiry:
 
 
 SearchEvent: TypeAlias = Status | Notice | SearchResult
-"""What a search shows on its way, and its result at the end."""
+"""What a search shows while it runs, and its result at the end."""
 
 
 class Strategy(Protocol):
-    """One way to search. `prompts` names what it tells a model; without any it needs none."""
+    """One way to search. `prompts` are the names of its prompts; a strategy without prompts needs no model."""
 
     prompts: tuple[str, ...]
 
     def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
-        """Yield what happens; last of all the SearchResult. Every search and every model call is a step of the run.
+        """Yield events, and the SearchResult last. Every search and every model call is a step of the run.
 
-        A model that fails costs what it would have found, and a notice; never the question.
+        If a model fails, the search continues without it and the result has a notice.
         """
         ...
 
@@ -104,7 +107,7 @@ class Asks(Protocol):
 async def ask_helper(
     models: Asks, run: Run, inquiry: Inquiry, step: str, name: str, of: type[T], **values: str
 ) -> T:
-    """What whoever plays ROLE makes of the prompt `name` with `values` filled in. Raises UserError."""
+    """The answer of the model in ROLE to the prompt `name`, with `values` filled in. Raises UserError."""
     system, user = inquiry.prompts[name].fill(**values)
     most = room(HELPER_WORDS, "low")
     prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
@@ -112,12 +115,12 @@ async def ask_helper(
 
 
 def named(languages: tuple[str, ...]) -> str:
-    """Languages as a prompt names them."""
+    """Names of languages for a prompt."""
     return ", ".join(LANGUAGES.get(one, one) for one in languages) or "the language of the question"
 
 
 def failed(inquiry: Inquiry, error: UserError) -> Notice:
-    """What a person reads when the helper failed, and the search goes on without it."""
+    """The notice that the helper failed and the search continues without it."""
     say = words(inquiry.locale)
     return Notice(say("strategies.helper_failed", reason=say(error.key, **error.values)))
 
@@ -131,7 +134,7 @@ class Searchable(Protocol):
 
 
 async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> SearchResult:
-    """One search as the run's step `step`."""
+    """Run one search as the run's step `step`."""
     call = partial(library.search, inquiry.space, inquiry.shelf, question, k=inquiry.k)
     return await run.step(step, call, SearchResult)
 
@@ -139,8 +142,8 @@ async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, que
 async def search_all(
     library: Searchable, run: Run, inquiry: Inquiry, questions: Mapping[str, str]
 ) -> list[SearchResult]:
-    """Several searches at once, each as the step it is keyed by; in their order."""
-    # The engine numbers steps as they begin, and tasks begin in the order they were made.
+    """Run several searches at once; `questions` maps step names to questions. Returns the results in the same order."""
+    # The engine numbers steps in the order in which they begin; tasks begin in the order in which they are made.
     lines = [
         asyncio.ensure_future(search(library, run, step, inquiry, text)) for step, text in questions.items()
     ]
@@ -149,12 +152,12 @@ async def search_all(
     finally:
         for task in lines:
             task.cancel()
-        # None outlives the search, or fails with nobody listening.
+        # No task may outlive the search or fail unnoticed.
         await asyncio.gather(*lines, return_exceptions=True)
 
 
 def queries(typed: Sequence[str], known: Sequence[str], limit: int) -> list[str]:
-    """The searches that a model named, on one line each: at most `limit`, none that was made before."""
+    """The searches that a model wrote, each on one line: at most `limit`, without those already made."""
     seen = {query.casefold() for query in known}
     chosen: list[str] = []
     for name in typed:
@@ -168,11 +171,11 @@ def queries(typed: Sequence[str], known: Sequence[str], limit: int) -> list[str]
 def fused(
     results: Sequence[SearchResult], inquiry: Inquiry, *, confident: bool | None = None
 ) -> SearchResult:
-    """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
+    """Merge several results: the first one's scores, plus a bonus for the best passages of each other result.
 
-    `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
-    Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval-lab.md, "Strategies").
-    As many passages as a single search gives.
+    `confident` says whether they answer the question; None takes it from the results: any confident one is enough, as
+    for one question in several wordings. Equal reciprocal rank fusion would weaken the stronger list
+    (docs/retrieval-lab.md, "Strategies"). Returns as many passages as a single search.
     """
     first = results[0]
     if len(results) == 1:
@@ -193,7 +196,7 @@ def fused(
             scores[passage_found.chunk] = scores.get(passage_found.chunk, 0.0) + bonus / rank
     limit = inquiry.k or max(len(some.passages) for some in results)
     ranked = sorted(scores, key=lambda chunk: -scores[chunk])
-    # The best of each further search is handed on, however strong the first search's tail.
+    # The best passage of each further search is kept, even if the first search's last passages score higher.
     newest = dict.fromkeys(some.passages[0].chunk for some in results[1:] if some.passages)
     late = [chunk for chunk in ranked[limit:] if chunk in newest][: limit // 2]
     ranked = ranked[: limit - len(late)] + late

@@ -1,6 +1,7 @@
-"""Whether a question leans on the one before it, judged by words alone: pronouns, an opening "and", half a sentence.
+"""Decides by words alone whether a question depends on the one before it: by pronouns, an opening "and", half a
+sentence.
 
-Knows no model and no shelf. For languages without a row nothing is ever joined.
+Knows no model and no shelf. In languages without an entry in CUES no question counts as a follow-up.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import Passage
 
 READ = 5
-"""So many of the best passages have to say a follow-up's own words."""
+"""How many of the best passages are checked for a follow-up's own words."""
 
 FRAGMENT = 5
-"""A question that begins with a preposition and has at most so many words has no verb of its own."""
+"""A question that begins with a preposition and has at most this many words counts as one without a verb."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """`opening`: words that go on from something. `pointing`: words that stand for something said before;
-    `last`: the same, but at the end alone (elsewhere they bind clauses). `half`: prepositions and
-    conjunctions; a phrase that begins with one is half a sentence, unless what comes then is in `asking`.
+    """Words that mark a follow-up in one language. `opening`: first words that continue something. `pointing`: words
+    that refer to something said before; `last`: words that do so only at the end (elsewhere they join clauses). `half`:
+    prepositions and conjunctions; a phrase that begins with one is half a sentence, unless the next word is in
+    `asking`.
     """
 
     opening: frozenset[str]
@@ -67,9 +69,10 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def leans(question: str, before: str, languages: Iterable[str], *, confident: bool) -> bool:
-    """Whether the question has to be read with the one before it, in one of these languages.
+    """Whether the question must be read with the one before it, judged in each of these languages.
 
-    `confident`: it found something by itself. Then only what points back, or is half a sentence, leans.
+    `confident`: the question alone found an answer. Then it depends on the other only if it refers back or is half a
+    sentence.
     """
     languages_with_cues = [language for language in dict.fromkeys(languages) if language in CUES]
     if any(_points_back(question, CUES[language]) for language in languages_with_cues):
@@ -78,7 +81,7 @@ def leans(question: str, before: str, languages: Iterable[str], *, confident: bo
 
 
 def _points_back(question: str, cues: Cues) -> bool:
-    """ "What is its range?", "At higher levels?": what is asked about is not said."""
+    """Whether the question leaves out its subject: "What is its range?", "At higher levels?"."""
     words = _WORD.findall(question.casefold())
     if not words:
         return False
@@ -89,7 +92,7 @@ def _points_back(question: str, cues: Cues) -> bool:
 
 
 def _goes_on(question: str, before: str, language: str) -> bool:
-    """ "And elves?", "Quanto custa?", or what says again what was said before."""
+    """Whether the question continues the one before, as "And elves?" or "Quanto custa?", or only repeats its words."""
     cues, words = CUES[language], _WORD.findall(question.casefold())
     if not words or words[0] in cues.opening or "-".join(words[:2]) in cues.opening:
         return bool(words)
@@ -100,10 +103,10 @@ def _goes_on(question: str, before: str, language: str) -> bool:
 
 
 def borne_out(question: str, before: str, language: str, passages: Sequence[Passage]) -> bool:
-    """Whether the best passages say what the question adds to the one before it.
+    """Whether the best passages contain what the question adds to the one before it.
 
-    All of its names and numbers, and at least half of its own words: else the passages answer the earlier
-    question alone.
+    They must contain all of its names and numbers and at least half of its other new words. Otherwise they answer only
+    the earlier question.
     """
     terms_said = set[str]().union(*(_said(passage, language) for passage in passages[:READ]))
     known = set(content_terms(before, language))
@@ -113,7 +116,9 @@ def borne_out(question: str, before: str, language: str, passages: Sequence[Pass
 
 
 def foremost(question: str, before: str, language: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages, of the best those first that say all that the question adds: the others answer the earlier one."""
+    """The passages, with those of the best READ first that contain everything the question adds; the others answer the
+    earlier question.
+    """
     own = set(content_terms(question, language)) - set(content_terms(before, language))
     best = sorted(passages[:READ], key=lambda passage: not own <= _said(passage, language))
     return [*best, *passages[READ:]]

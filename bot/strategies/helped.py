@@ -1,4 +1,4 @@
-"""Strategies in which a model says what else to search: `multi-question` all at once, `multi-hop` step by step."""
+"""Strategies in which a model chooses further searches: `multi-question` all at once, `multi-hop` step by step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bot.strategies.base import (
 from bot.words import words
 
 PARTS = 4
-"""The most sub-questions that are searched."""
+"""The most sub-questions to search for."""
 
 NEXT = 3
 """The most searches of one hop."""
@@ -31,21 +31,21 @@ NEXT = 3
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the model writes of a question that it takes apart."""
+    """The parts into which the model splits a question."""
 
     questions: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the model writes: whether the passages answer the question, and what to search for if not."""
+    """The model's judgement: whether the passages answer the question, and what to search for if not."""
 
     sufficient: bool
     searches: list[str]
 
 
 class MultiQuestion:
-    """A model takes the question apart; its parts are searched all at once, beside the whole."""
+    """A model splits the question; its parts are searched at once, together with the whole question."""
 
     name = "multi-question"
     prompts: tuple[str, ...] = ("multi_question",)
@@ -80,15 +80,15 @@ class MultiQuestion:
         yield Status(say("strategies.searching_for", what=" · ".join(questions)))
         steps = {f"search-part-{n}": question for n, question in enumerate(questions, 1)}
         results = await search_all(self._library, run, inquiry, steps)
-        # Parts that a model made up may be answered where the question is not; most of them hardly will.
+        # A question that finds nothing may still be split into invented parts that do find something.
         sure = begun.confident or 2 * sum(result.confident for result in results) > len(results)
         yield fused([begun, *results], inquiry, confident=sure)
 
 
 class MultiHop:
-    """A model reads what was found, says what is missing, and that is searched next; a few times over.
+    """A model reads the passages and says what is missing, which is searched next; repeated a few times.
 
-    What was searched before is hop one; none follows `max_hops`.
+    The searches made before are hop one; there are at most `max_hops`.
     """
 
     name = "multi-hop"
@@ -106,14 +106,14 @@ class MultiHop:
         hops = inquiry.max_hops if begun.passages else 1
         for hop in range(1, hops + 1):
             if hop == hops and (sure or hops == 1):
-                break  # nothing can follow, and nobody has to say whether to answer
+                break  # no search can follow, and whether to answer is already decided
             yield Status(say("strategies.judging", hop=hop, hops=hops), hop, hops)
             try:
                 judged = await self._judge(run, inquiry, f"judge-{hop}", results, searched)
             except UserError as error:
                 yield failed(inquiry, error)
                 break
-            # A model that has read the passages outweighs the count of their words.
+            # The judgement of a model that has read the passages outweighs the lexical score.
             sure = sure or judged.sufficient
             searches = queries(judged.searches, searched, NEXT)
             if judged.sufficient or not searches or hop == hops:

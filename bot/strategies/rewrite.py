@@ -1,7 +1,8 @@
-"""Before any strategy: a follow-up is made to stand alone, a foreign question is put into the shelf's language.
+"""Prepares a question for any strategy: rewrites a follow-up to be complete, and translates a question into the shelf's
+language.
 
-One model call serves both, and is made only where one of them is due. Without a model a question that leans on the one
-before it is searched together with it, or with what was last said in the thread.
+One model call does both, and is made only if one of them is needed. Without a model, a follow-up is searched together
+with the question before it, or with the last message in the thread.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from bot.strategies.following import borne_out, foremost, leans
 from bot.words import words
 
 TONGUES = 2
-"""Into how many of a shelf's languages a question is put."""
+"""The most languages of a shelf into which a question is translated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What the model writes: the question standing alone, and in each language that was asked for."""
+    """What the model writes: the complete question, and its translation into each language asked for."""
 
     question: str
     translations: list[str]
 
 
 class Rewriting:
-    """Makes the question ready, searches it as it then stands, and hands it on to the strategy of a name in NAMES."""
+    """Prepares the question, searches for it, and passes it on to the strategy of a name in NAMES."""
 
     def __init__(self, name: str, library: Searchable, models: Asks) -> None:
         self._inner: Strategy | None = None if name == SINGLE else HELPED[name](library, models)
@@ -85,10 +86,10 @@ class Rewriting:
                 yield event
 
     async def _by_words(self, run: Run, inquiry: Inquiry, first: SearchResult) -> Inquiry:
-        """ "and at night?" says too little alone, so it is read with the question before it.
+        """A short follow-up such as "and at night?" is searched together with the question before it.
 
-        Only a question that leans on the other, and where what both find says what this one adds: else it
-        would be the earlier answer again.
+        Only if the question depends on the other, and only if the passages found together contain what it adds.
+        Otherwise the earlier answer would be found again.
         """
         alone = replace(inquiry, begun=(first,))
         before, question = _before(inquiry), inquiry.question
@@ -118,10 +119,10 @@ class Rewriting:
     async def _searched(
         self, run: Run, inquiry: Inquiry, first: SearchResult, steps: dict[str, str]
     ) -> Inquiry:
-        """The inquiry as it stands now. What is said in the shelf's own language weighs most."""
+        """The inquiry with the results of these steps. Results in the shelf's own language come first."""
         by_step = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
         alone = by_step.pop(ALONE, first)
-        if by_step:  # put into another language: what the first search could not do is done
+        if by_step:  # translated: the notices about the question's language no longer hold
             alone = replace(
                 alone, notices=[notice for notice in alone.notices if notice not in OTHER_LANGUAGE]
             )
@@ -133,11 +134,11 @@ class Rewriting:
 
 ALONE = "search-alone"
 LINE_CHARS = 300
-"""As much of what somebody said before it as a short question is searched with."""
+"""The most characters of an earlier message that are searched together with a short question."""
 
 
 def _before(inquiry: Inquiry) -> str:
-    """The question before this one, or else what was last said in the thread."""
+    """The question before this one, or else the last message in the thread."""
     if inquiry.history:
         return inquiry.history[-1][0]
     line = inquiry.earlier.splitlines()[-1]
@@ -145,7 +146,7 @@ def _before(inquiry: Inquiry) -> str:
 
 
 def _steps(inquiry: Inquiry, rewritten: Rewritten, follows: bool, tongues: tuple[str, ...]) -> dict[str, str]:
-    """What to search for besides the question's own words, by the step's name."""
+    """What to search for besides the question's own words, by step name."""
     known = [inquiry.question]
     steps: dict[str, str] = {}
     if follows and (alone := queries([rewritten.question], known, 1)):

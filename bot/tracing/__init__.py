@@ -1,12 +1,13 @@
-"""Traces of runs for whoever operates the bot: what took how long, what it cost, what failed, and no word of anybody.
+"""Traces of runs for the bot's operator: how long each part took, what it cost and what failed, without any text that
+people or models wrote.
 
-A span lies below the one that is open where it begins. Without a configured endpoint all spans are those of
+A span's parent is the span that is open where it begins. Without a configured endpoint all spans are those of
 OpenTelemetry's no-op tracer, and its SDK (`bot.tracing.otlp`) is not imported. docs/tracing.md lists what is sent;
 names under `gen_ai.` are those of OpenTelemetry's semantic conventions for generative AI.
 
-Where to is said by OpenTelemetry's own variables, or by config.toml. Sources: OpenTelemetry's specification,
+OpenTelemetry's own variables or config.toml say where traces are sent. Sources: OpenTelemetry's specification,
 "OpenTelemetry Protocol Exporter" and "Environment Variable Specification"; its "Semantic conventions for generative
-client AI spans". Neither questions nor answers are sent, which these have as `gen_ai.input.messages` and so on.
+client AI spans". Questions and answers (`gen_ai.input.messages` and others in these conventions) are not sent.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ Pieces: TypeAlias = AsyncGenerator[str | Completion, None]
 Value: TypeAlias = str | bool | int | float | list[str]
 
 PATH: Final = "/v1/traces"
-"""Where a collector takes them, below the base that OTEL_EXPORTER_OTLP_ENDPOINT names."""
+"""The path of a collector below the base URL in OTEL_EXPORTER_OTLP_ENDPOINT."""
 
 FLUSH_S = 3.0
-"""How long leaving waits for the last spans to be taken."""
+"""How many seconds shutting down waits until the last spans are sent."""
 
-_OTHER = "_OTHER"  # error.type of what has no name, by the conventions
-_KINDS = ("openai", "anthropic")  # what the conventions call these services, too
+_OTHER = "_OTHER"  # the conventions' error.type for an error without a name
+_KINDS = ("openai", "anthropic")  # the conventions use the same names for these services
 _STRATEGY = "sutradhar.strategy"
 
 _log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class TracedRun:
-    """A run; whoever runs it says how it ended."""
+    """The trace of a run; the code that runs it sets how it ended."""
 
     tracer: Tracer = field(default_factory=NoOpTracer)
     outcome: Ended | None = None
@@ -67,7 +68,7 @@ class TracedRun:
 
 @dataclass(frozen=True, slots=True)
 class OpenSpan:
-    """The span that is open here, in which run."""
+    """The span that is open here, and its run."""
 
     run: TracedRun
     span: Span
@@ -79,15 +80,15 @@ class OpenSpan:
 
 
 def fail(span: Span, error: str) -> None:
-    """Mark the span as failed by this `error_type`, without a description, which would be what the error says."""
+    """Mark the span as failed with this `error_type`. It gets no description, which would repeat the error's text."""
     span.set_status(StatusCode.ERROR)
     span.set_attribute("error.type", error)
 
 
 _NO_RUN: Final = OpenSpan(TracedRun(), INVALID_SPAN)
 
-# Ours instead of OpenTelemetry's own: Chroma's client and the SDKs of model services look there, and would send
-# what is no business of the collector's, or name our traces to those services.
+# A context variable of our own instead of OpenTelemetry's: Chroma's client and the SDKs of model services look there,
+# and would send data that the collector must not get, or reveal our traces to those services.
 current: ContextVar[OpenSpan] = ContextVar("sutradhar_span", default=_NO_RUN)
 """The span that is open here."""
 
@@ -101,24 +102,24 @@ class Tracing:
         self._spans: Spans | None = None
 
     async def start(self) -> None:
-        """Begin to send. What is wrong with the settings is logged: nobody's question fails for a trace."""
+        """Begin to send. Errors in the settings are only logged: no question may fail because of a trace."""
         if (endpoint := endpoint_of(self._config)) is None:
             return
         host = host_of(endpoint)
         try:
             self._spans = await asyncio.to_thread(_spans, endpoint, _headers(self._config))
         except Exception as error:
-            # Not its words: they may repeat a header.
+            # Without the error's text, which may repeat a header.
             _log.warning("no traces to %s: these settings cannot be used: %s", host, type(error).__name__)
         else:
             _log.info("traces are sent to %s", host)
 
     @contextmanager
     def run(self, request: Request, since: datetime, *, resumed: bool) -> Iterator[TracedRun]:
-        """One run, asked for at `since`, or the last part of one that is `resumed` after its process has ended.
+        """Trace one run, asked for at `since`, or the last part of a run that is `resumed` after its process ended.
 
-        Its span has the same id in every process that works on it and is sent by the one that ends it; what the
-        others have sent lies below it, too.
+        The run's span has the same id in every process that works on it. The process that ends the run sends it; the
+        spans that the others have sent are its children, too.
         """
         about = {
             "sutradhar.run": request.id,
@@ -138,7 +139,7 @@ class Tracing:
             raise
         finally:
             current.reset(token)
-            if run.outcome is not None:  # else the process is leaving, and another one goes on
+            if run.outcome is not None:  # otherwise this process is closing and another one continues
                 ended: dict[str, Value] = {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome}
                 span.set_attributes(run.notes | ended)
                 if run.outcome == "failed":
@@ -146,7 +147,7 @@ class Tracing:
                 span.end()
 
     async def close(self) -> None:
-        """Send what is left, for `flush_s` at most."""
+        """Send the remaining spans, for `flush_s` seconds at most."""
         if self._spans is None:
             return
         spans, self._spans = self._spans, None
@@ -166,15 +167,15 @@ def failed(error: BaseException) -> None:
 
 
 def replayed(step: str) -> None:
-    """Mark a step that was not done, because what it returns is known from before."""
-    # The first word alone: the rest may be a shelf's name, or what a space calls its prompts.
+    """Mark a step that was not run, because its result was stored before."""
+    # Only the first word: the rest may be the name of a shelf or of a space's prompt.
     word = re.split(r"[-:]", step, maxsplit=1)[0]
     current.get().begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
 
 
 @contextmanager
 def opened(name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
-    """A span below the open one, with what happens in it below this."""
+    """Open a child of the current span, and make it the current span inside the block."""
     above = current.get()
     span = above.begin(name, about, client=client)
     token = current.set(replace(above, span=span))
@@ -191,7 +192,9 @@ def opened(name: str, about: Mapping[str, Value], *, client: bool = False) -> It
 def retrieval(
     search: Callable[P, Coroutine[Any, Any, SearchResult]],
 ) -> Callable[P, Coroutine[Any, Any, SearchResult]]:
-    """Make each search a span: how much it found, and how surely; neither what for nor what."""
+    """Trace each search as a span: how many passages it found and how confidently, but neither the question nor the
+    passages.
+    """
 
     @functools.wraps(search)
     async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
@@ -214,7 +217,7 @@ def retrieval(
 
 @contextmanager
 def embeddings(model: str) -> Iterator[None]:
-    """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
+    """Trace one call for vectors of OpenAI or a compatible service, without its texts."""
     about = {
         "gen_ai.operation.name": "embeddings",
         "gen_ai.provider.name": "openai",
@@ -227,7 +230,7 @@ def embeddings(model: str) -> Iterator[None]:
 async def chat(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
-    """A model's answer as it comes, as a span."""
+    """Trace a model's answer as a span while it streams."""
     about: dict[str, Value] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
@@ -260,7 +263,7 @@ async def chat(
     finally:
         if finish:
             learnt["gen_ai.response.finish_reasons"] = [finish]
-        # What is read from and written to a cache is input, by the conventions.
+        # By the conventions, tokens read from a cache and written to it count as input.
         read, written = meter.usage.cache_read_tokens, meter.usage.cache_write_tokens
         learnt["gen_ai.usage.input_tokens"] = meter.usage.input_tokens + read + written
         learnt["gen_ai.usage.output_tokens"] = meter.usage.output_tokens
@@ -271,12 +274,12 @@ async def chat(
 
 
 def error_type(error: BaseException) -> str:
-    """What an error is called, without what it says: the key of a sentence, or its class."""
+    """The name of an error without its text: the key of its message, or its class."""
     return error.key if isinstance(error, UserError) else type(error).__qualname__
 
 
 def endpoint_of(config: Config) -> str | None:
-    """Where spans are sent, as a whole URL; None for nowhere. Variables come before config.toml."""
+    """Where spans are sent, as a complete URL; None for nowhere. Environment variables come before config.toml."""
     if (config.secret("OTEL_SDK_DISABLED") or "").strip().lower() == "true":
         return None
     exporters = config.secret("OTEL_TRACES_EXPORTER")
@@ -301,9 +304,9 @@ def endpoint_of(config: Config) -> str | None:
     return url if whole or url.rstrip("/").endswith(PATH) else url.rstrip("/") + PATH
 
 
-@functools.cache  # of the few addresses of the config
+@functools.cache  # the config has few addresses
 def host_of(url: str) -> str:
-    """The host alone, without a password; "" where there is none."""
+    """The host alone, without a password; "" if there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -311,7 +314,7 @@ def host_of(url: str) -> str:
 
 
 def _headers(config: Config) -> str:
-    """What is sent along, a key for example: "name=value,name=value"."""
+    """The headers to send, a key for example: "name=value,name=value"."""
     return (
         config.secret("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
         or config.secret("OTEL_EXPORTER_OTLP_HEADERS")

@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry's SDK, sent in batches by OTLP over HTTP from a thread of their own.
+"""Sends spans with OpenTelemetry's SDK: in batches, by OTLP over HTTP, from a separate thread.
 
-The provider is not the global one: libraries that trace themselves as soon as there is one (Chroma's client, the SDKs
-of model services) go on sending nothing. Imported only where an endpoint is configured: it costs half a second.
+The provider is not the global one, because some libraries (Chroma's client, the SDKs of model services) trace
+themselves as soon as there is one. Imported only if an endpoint is configured: the import takes half a second.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from opentelemetry.util.types import AttributeValue
 NAME = "sutradhar"
 
 SAY_AGAIN_S = 3_600.0
-"""How long after one outage of the collector no other is logged."""
+"""For how many seconds after one logged failure of the collector no other is logged."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Ids(RandomIdGenerator):
-    """Random ones, but for a run's span."""
+    """Random ids, except for a run's span."""
 
     def __init__(self) -> None:
         self.fixed: ContextVar[tuple[int, int] | None] = ContextVar("sutradhar_span_ids", default=None)
@@ -48,14 +48,15 @@ class _Ids(RandomIdGenerator):
 
 
 class Spans:
-    """Opens spans and sends them once they have ended. Raises what the SDK does for settings it cannot use."""
+    """Opens spans and sends them once they have ended. Raises the SDK's errors for settings it cannot use."""
 
     def __init__(self, endpoint: str, host: str, headers: str) -> None:
-        """`endpoint` is a whole URL, `host` what its host is called, `headers` are as in OTEL_EXPORTER_OTLP_HEADERS.
+        """`endpoint` is a complete URL, `host` the host's name for messages; `headers` are as in
+        OTEL_EXPORTER_OTLP_HEADERS.
 
-        Everything else is what the SDK makes of its variables: sampling, batches, compression, certificates.
+        The SDK reads everything else from its own variables: sampling, batches, compression, certificates.
         """
-        # It would write out a header that it cannot read.
+        # The SDK would log a header that it cannot read.
         logging.getLogger("opentelemetry.util.re").setLevel(logging.CRITICAL)
         self._ids = _Ids()
         self._provider = TracerProvider(
@@ -69,16 +70,16 @@ class Spans:
         self.tracer: Tracer = self._provider.get_tracer(NAME)
 
     def root(self, name: str, about: Mapping[str, AttributeValue], run: str, since: datetime) -> Span:
-        """A run's span, with the same ids wherever the same run is worked on.
+        """Open a run's span, with the same ids in every process that works on the run.
 
-        `since` has a part in them: two bots that read the same message have each a run of its id.
+        The ids are computed from `since` too, because two bots that read the same message have runs with the same id.
         """
         digest = sha256(f"{run} {since.isoformat()}".encode()).digest()
-        # Neither may be zero, by the specification of W3C Trace Context.
+        # W3C Trace Context forbids zero for both.
         ids = (int.from_bytes(digest[:16]) or 1, int.from_bytes(digest[16:24]) or 1)
         token = self._ids.fixed.set(ids)
         try:
-            start = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
+            start = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been set back
             return self.tracer.start_span(
                 name, Context(), SpanKind.SERVER, attributes=about, start_time=start
             )
@@ -86,16 +87,16 @@ class Spans:
             self._ids.fixed.reset(token)
 
     def close(self) -> None:
-        """Send what is left, however long that takes."""
+        """Send the remaining spans, however long that takes."""
         self._provider.shutdown()
 
     def abandon(self) -> None:
-        """The caller of `close` no longer waits for it."""
+        """Called when the caller of `close` no longer waits for it."""
         self._exporter.say("still being sent")
 
 
 class LoggedOnce(SpanExporter):
-    """An exporter whose failures are one line of the log: of the first, and of none for an hour after that."""
+    """An exporter that logs its first failure, and then no other for an hour."""
 
     def __init__(
         self, exporter: SpanExporter, host: str, clock: Callable[[], float] = time.monotonic
@@ -105,9 +106,9 @@ class LoggedOnce(SpanExporter):
         self._clock = clock
         self._failing = False
         self._logged_at: float | None = None
-        # It has a line for each try, and one for each batch.
+        # The SDK's exporter logs each try and each batch.
         logging.getLogger(OTLPSpanExporter.__module__).addFilter(_WHY)
-        # It would say so of each span that finds the queue full.
+        # The SDK would log each span that finds the queue full.
         logging.getLogger("opentelemetry.sdk._shared_internal").setLevel(logging.CRITICAL)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
@@ -135,7 +136,7 @@ class LoggedOnce(SpanExporter):
 
 
 class _Why(threading.local):
-    """A logger's filter: holds back what an exporter writes, and keeps the gist of it for the same thread."""
+    """A filter for a logger: holds back what an exporter logs, and keeps its gist for the same thread."""
 
     last = "no answer"
 
@@ -153,11 +154,11 @@ class _Why(threading.local):
         return False
 
 
-_WHY = _Why()  # one for all: a filter that holds back is the last that is asked
+_WHY = _Why()  # shared: after a filter that rejects a record no other is called
 
 
 def _resource() -> Resource:
-    """What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say of the service; else its name."""
+    """The service as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES describe it; otherwise its name."""
     detected = Resource.create()
     named = not str(detected.attributes.get(SERVICE_NAME)).startswith("unknown_service")
     return detected if named else detected.merge(Resource({SERVICE_NAME: NAME}))
