@@ -323,7 +323,7 @@ class Players:
         if any(self._invented(line) for line in labelled(passage, form)):
             return True
         if _TALKING.search(self.own.get(name, "")):
-            return False  # narrated words become a spoken line here
+            return False  # the scene quotes what the player reported
         return any(self._invented(line) for line in speeches(passage, form))
 
     def _invented(self, line: str) -> bool:
