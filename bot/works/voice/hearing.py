@@ -193,7 +193,7 @@ async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Re
     )
     if way == LEAVE:
         return replace(decision, id=played_id(recording)), None
-    # A private answer is a conversation of its own, and the words are meant as where they were spoken.
+    # A private answer is a conversation of its own, but the words belong to the place where they were spoken.
     private = {name: value for name, value in request.options.items() if name == PRIVATE.name}
     place = recording.place if private else request.place
     work, verb = await runs.plain(place, request.author.id, text)

@@ -36,7 +36,9 @@ _EDGE_KINDS: Final = {"^": "begin", "$": "end"}
 
 _Key: TypeAlias = tuple[frozenset[int], bool | None, bool]
 Node: TypeAlias = tuple[Any, ...]
-"""("chars", test), ("all", nodes), ("any", nodes), ("repeat", node, least, most or None), ("at", kind)"""
+"""A part of a pattern: ("chars", test), ("all", nodes), ("any", nodes), ("repeat", node, least, most or None), ("at",
+kind).
+"""
 
 
 @dataclass(slots=True)
