@@ -1,4 +1,5 @@
-"""Settings of a person, a channel, a category or a space, which take precedence over the config, the nearest first.
+"""Settings of a person, a channel, a category or a space. They take precedence over the config; the nearest one
+applies.
 
 Knows no work and no words: kinds of work declare which settings there are and which values they take.
 """
@@ -32,9 +33,9 @@ ROLES: Final = ("answerer", "writer", "extractor", "researcher")
 VOICE: Final = "voices"
 SPEED: Final = "speed"
 NARRATE: Final = "narrate"
-"""How it is said and whether; "voices.WORK" and "speed.WORK" go before the first two for one kind of work."""
+"""The voices, the speed, and whether to read aloud; for one kind of work "voices.WORK" and "speed.WORK" come first."""
 AS: Final = "voices.as."
-"""What the name of a setting begins with that is the voice of somebody in a thread's story."""
+"""The prefix of the settings for the voices of characters in a thread's story."""
 ON, OFF = "on", "off"
 
 ADMINS_EXEMPT: Final = "admins_exempt"
@@ -49,16 +50,16 @@ LISTENS: Final = "listens"
 UNANSWERED: Final = "unanswered"
 OUTSIDERS: Final = "outsiders"
 OF_CHANNELS: Final = (WORKS, DEFAULT_WORK, INSTRUCTION, ANSWERS, LISTENS, UNANSWERED)
-"""What a channel may do and how: see `bot.channel_rules`."""
+"""The settings of channels: see `bot.channel_rules`."""
 
 EVERYTHING, THREADS, MENTIONS = "everything", "threads", "mentions"
 LISTENING: Final = (EVERYTHING, THREADS, MENTIONS)
-"""Which messages are for the bot: all that ask something; mentions and those in its own threads; mentions alone."""
+"""Which messages are for the bot: all that ask something; mentions and messages in its own threads; only mentions."""
 NOTHING, QUESTIONS = "nothing", "questions"
 FOR_OUTSIDERS: Final = (QUESTIONS, NOTHING, EVERYTHING)
 """What members of another workspace may do in a channel that is shared with them: see `bot.outsiders`."""
 TELL, SILENT = "tell", "silent"
-"""What the bot does with a message that does not address it, and to which it finds no answer."""
+"""What the bot does if it finds no answer to a message that does not address it."""
 IN_THREAD, IN_CHANNEL, IN_PRIVATE = "thread", "channel", "private"
 ANSWERING: Final = (IN_THREAD, IN_CHANNEL, IN_PRIVATE)
 """Where answers go."""
@@ -74,8 +75,8 @@ LATELY: Final = (
     *OF_CHANNELS,
     *(MODEL + role for role in ROLES),
 )
-"""Read for each request, so cached by space: many requests at once have to be acknowledged within three seconds, and
-a query for each would take a part of that."""
+"""Settings that every request reads. They are cached by space, because many requests at once must be acknowledged
+within three seconds, and a query for each would delay that."""
 ACCESS: Final = "access."
 """The prefix of the rules that say who may do what: see `bot.access`."""
 BUDGETS: Final = "budget."
@@ -83,11 +84,13 @@ BUDGETS: Final = "budget."
 SPACES = 1_000
 """The most spaces in the cache."""
 SHARED_S: Final = 0.3
-"""How long a space is cached where other processes write to the database; a run asks for its settings twenty times."""
+"""How many seconds a space is cached if other processes write to the database; a run reads its settings twenty
+times.
+"""
 
 
 class Settings:
-    """Reads and writes settings, whose values the caller has checked."""
+    """Reads and writes settings; the caller checks their values."""
 
     def __init__(
         self,
@@ -97,47 +100,47 @@ class Settings:
         alone: bool = True,
         category: Callable[[Place], str] = lambda place: "",
     ) -> None:
-        """`alone`: no other process writes to the database. `category` gives the id of a place's category, or ""."""
+        """`alone`: no other process writes to the database. `category` returns the id of a place's category, or ""."""
         self._alone = alone
         self._category = category
         self.store = store
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
         self._read: dict[str, float] = {}
-        """When the reading of each of these began, by time.monotonic."""
+        """When the current reading of each of these began, by time.monotonic."""
         self._at_hand: frozenset[str] = frozenset()
         self._turn = asyncio.Lock()
         self.configured: Mapping[str, Sequence[SettingRow]] = {}
-        """What config.toml sets for spaces, by their ids, with the scopes that it names; what is stored goes before."""
+        """The settings of spaces in config.toml, by space id, with their scopes; stored settings come first."""
 
     def keep_at_hand(self, names: Collection[str]) -> None:
-        """Cache these settings, too, since each request asks for them."""
+        """Cache these settings, too, because every request reads them."""
         self._at_hand = frozenset(names)
         self._remembered.clear()
 
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
-        """The rows of this setting for this person in this place; the first, which is the nearest, holds."""
+        """The rows of this setting for this person in this place, the nearest first; the first one applies."""
         cached = name in LATELY or name in self._at_hand
         rows = await (self._of(place.space) if cached else self.store.named(place.space, [name]))
         return self._nearest(rows, place, person, name)
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
-        """Of all settings whose names begin so the row that holds there, by the rest of its name."""
+        """The row that applies there for every setting with this prefix, by the rest of its name."""
         rows = await self.store.beginning(place.space, prefix)
         here = [row for row in rows if row.of in self._owners(row.scope, place, person)]
         here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
         return {row.name.removeprefix(prefix): row for row in here}
 
     async def of_space(self, space: str, prefix: str) -> list[SettingRow]:
-        """The space's rows whose names begin with `ACCESS` or `BUDGETS`, in order; those of the config under names
-        that are not stored have the scope "config"."""
+        """The space's rows with the prefix `ACCESS` or `BUDGETS`, in order. Rows from the config, for names that are
+        not stored, have the scope "config"."""
         rows = [row for row in await self._of(space) if row.scope == "space" and row.name.startswith(prefix)]
         stored = {row.name for row in rows}
         more = [row for row in self.configured.get(space, ()) if row.name.startswith(prefix)]
         return [*rows, *(replace(row, scope="config") for row in more if row.name not in stored)]
 
     async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
-        """What is set for the whole space under names that begin so, by the rest of their names."""
+        """The values set for the whole space under this prefix, by the rest of their names."""
         more = [row for row in self.configured.get(space, ()) if row.scope == "space"]
         rows = {row.name: replace(row, scope="config") for row in more if row.name.startswith(prefix)}
         return {name.removeprefix(prefix): row for name, row in rows.items()} | await self.store.under(
@@ -148,24 +151,26 @@ class Settings:
         await self.set_all(place, person, {name: value}, scope)
 
     async def set_all(self, place: Place, person: str, values: Mapping[str, str], scope: Scope) -> None:
-        """Write all of these, or none. Raises UserError("settings.no_category") where the channel is in no category."""
+        """Write all of these settings, or none. Raises UserError("settings.no_category") if the channel is in no
+        category.
+        """
         owner = self._changed_owner(scope, place, person)
         async with self._turn:
             await self.store.set_all(place.space, values, person, scope, owner)
             await self._remember(place.space)
 
     async def write(self, space: str, person: str, values: Mapping[tuple[Scope, str, str], str]) -> None:
-        """Write all of these, by scope, owner and name, or none."""
+        """Write all of these settings, by scope, owner and name, or none."""
         async with self._turn:
             await self.store.write(space, values, person)
             await self._remember(space)
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
-        """Remove the setting of this scope; whether there was one."""
+        """Remove the setting of this scope; returns whether there was one."""
         return await self.reset_all(place, person, [name], scope)
 
     async def reset_all(self, place: Place, person: str, names: Sequence[str], scope: Scope) -> bool:
-        """Remove these settings of this scope; whether there was any. Raises UserError as `set_all`."""
+        """Remove these settings of this scope; returns whether there was any. Raises UserError as `set_all` does."""
         owner = self._changed_owner(scope, place, person)
         async with self._turn:
             was = await self.store.reset_all(place.space, names, person, scope, owner)
@@ -173,36 +178,38 @@ class Settings:
             return was
 
     def changed(self, space: str) -> None:
-        """Drop the space's cache, "" for all of them: its settings were written without this class."""
+        """Drop the cache of a space, "" for all spaces, after its settings were written without this class."""
         if space:
             self._remembered.pop(space, None)
         else:
             self._remembered.clear()
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
-        """The locale that the person is answered in: the nearest that is set, else the platform's."""
+        """The locale for answers to the person: the nearest setting, otherwise the platform's."""
         await self._of(place.space)
         return self.known_locale(place, person, otherwise)
 
     def known_locale(self, place: Place, person: str, otherwise: str) -> str:
-        """The same without waiting for the database: `otherwise` while nothing has been asked for in the space."""
+        """The same without waiting for the database: `otherwise` if the space is not cached."""
         settings = self._nearest(self._remembered.get(place.space, ()), place, person, LANGUAGE)
         return settings[0].value if settings else otherwise
 
     async def zone(self, request: Request) -> tzinfo:
-        """The time zone of times that are shown: the nearest setting, else the platform's for the asker, else UTC."""
+        """The time zone for times that are shown: the nearest setting, otherwise the platform's for the asker,
+        otherwise UTC.
+        """
         settings = await self.nearest(request.place, request.author.id, TIMEZONE)
         return zone_of(settings[0].value if settings else request.author.zone or UTC)
 
     async def free_chat(self, place: Place) -> bool:
-        """Whether plain messages in a thread of the bot's are for the bot, unless the thread has its own setting."""
+        """Whether plain messages in one of the bot's threads are for the bot, unless the thread has its own setting."""
         if not self._config.discord.free_chat:  # then Discord does not send us the content of messages
             return False
         settings = await self.nearest(place, "", FREE_CHAT)
         return settings[0].value == ON if settings else True
 
     async def narrated(self, request: Request) -> bool:
-        """Whether what is to be spoken is said aloud where the request comes from."""
+        """Whether text is read aloud in the request's place."""
         settings = await self.nearest(request.place, request.author.id, NARRATE)
         return bool(settings) and settings[0].value == ON
 
@@ -216,7 +223,7 @@ class Settings:
         return {role: models for role, models in chosen.items() if models}
 
     async def answerer(self, place: Place, person: str) -> str:
-        """The model that answers the person there; "" where none does."""
+        """The model that answers the person there; "" for none."""
         chosen = await self._chosen_models(place, person, "answerer")
         return next(iter([*chosen, *self._config.roles.answerer]), "")
 
@@ -225,7 +232,7 @@ class Settings:
         return next(filter(None, map(self._permitted_models, rows)), [])
 
     async def roles_of_space(self, space: str) -> RolesConfig:
-        """Who plays each part in the space, where no channel and no person has chosen another model."""
+        """The models of each role in the space, unless a channel or a person has chosen others."""
         chosen = {
             role: tuple(models)
             for row in (*self.configured.get(space, ()), *await self._of(space))
@@ -247,7 +254,7 @@ class Settings:
         if fresh and (remembered := self._remembered.get(space)) is not None:
             return remembered
         async with self._turn:
-            # Those that wait share what was read after they had asked.
+            # Waiting callers share a reading that began after they asked.
             known = space in self._remembered and (self._alone or self._read.get(space, 0.0) >= asked)
             if not known:
                 began = time.monotonic()
@@ -271,7 +278,7 @@ class Settings:
         return [*held, *self._of_config(place, name)]
 
     def _of_config(self, place: Place, name: str) -> list[SettingRow]:
-        """The nearest row of config.toml, or none."""
+        """The nearest row of config.toml, or None."""
         rows = [
             row
             for row in self.configured.get(place.space, ())
@@ -281,7 +288,7 @@ class Settings:
         return [replace(row, scope="config") for row in rows[:1]]
 
     def _owners(self, scope: Scope, place: Place, person: str) -> tuple[str, ...]:
-        """The owner, or none where there is no such owner: a place without a category, a setting of nobody's."""
+        """A list with the owner, empty if there is none: a place without a category, a setting without a person."""
         owner = self.owner(scope, place, person)
         return (owner,) if owner or scope == "space" else ()
 
@@ -306,7 +313,7 @@ class Settings:
         return owner
 
     async def of_channels(self, space: str, names: Sequence[str]) -> list[SettingRow]:
-        """What channels, categories and the whole space have set under these names, then what config.toml has."""
+        """The rows of channels, categories and the whole space under these names, then those of config.toml."""
         rows = await self.store.named(space, names)
         more = [row for row in self.configured.get(space, ()) if row.name in names]
         shared = [row for row in rows if row.scope in ("channel", "category", "space")]
@@ -318,14 +325,14 @@ UTC: Final = "UTC"
 
 @cache
 def zones() -> Mapping[str, str]:
-    """Every time zone's name by its name in small letters."""
+    """The names of all time zones by their lower-case names."""
     from zoneinfo import available_timezones
 
     return {name.casefold(): name for name in sorted(available_timezones())}
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone of a name that was checked; UTC where this machine does not have it any more."""
+    """The time zone of a checked name; UTC if this machine no longer has it."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
@@ -340,7 +347,7 @@ def choosable(config: Config) -> list[str]:
 
 
 def permitted(config: Config, model: str) -> bool:
-    """Whether spaces may choose it: any model of a known provider, unless the config lists the models."""
+    """Whether spaces may choose the model: any model of a known provider, unless the config lists the models."""
     named = model_spec.model_of(model)
     if named.partition(":")[0] not in config.providers:
         return False
@@ -348,8 +355,8 @@ def permitted(config: Config, model: str) -> bool:
 
 
 def permitted_to_person(config: Config, spec: ModelSpec) -> bool:
-    """Whether a person may choose it for themselves: a model that the config names, without settings that may cost
-    more, unless the config has exactly these.
+    """Whether a person may choose the model for themselves: the config must name it, and settings that may cost more
+    must be exactly those in the config.
     """
     costs = (spec.effort, spec.timeout, spec.tokens) != (None, None, None)
     return (
@@ -366,5 +373,5 @@ def _permitted(config: Config, spec: ModelSpec) -> bool:
 def _models(value: str) -> Sequence[ModelSpec]:
     try:
         return model_spec.parse_list(value)
-    except UserError:  # as another release wrote it
+    except UserError:  # written by another release
         return ()

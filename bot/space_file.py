@@ -1,4 +1,4 @@
-"""A space's settings, access rules and budgets as tables of TOML: read, checked and written.
+"""Reads, checks and writes a space's settings, access rules and budgets as TOML tables.
 
 An exported file has these tables at its top, config.toml under `[spaces."PLATFORM:SPACE"]`.
 """
@@ -35,7 +35,7 @@ TABLES: Final = (EVERYONE, CHANNELS, CATEGORIES, ACCESS, BUDGETS)
 OF_SCOPE: Final[Mapping[Scope, str]] = {"space": EVERYONE, "channel": CHANNELS, "category": CATEGORIES}
 """The table of each scope."""
 CALLED: Final = "name"
-"""What a channel or category is called, for those who read the file."""
+"""The key for the name of a channel or category, for people who read the file."""
 NAME_CHARS: Final = 100
 _RULE: Final = ("what", "person", "group", "name", "allow")
 _BUDGET: Final = ("amount", "per", "whose", "person", "group", "channel", "name")
@@ -49,7 +49,7 @@ Key: TypeAlias = tuple[str | int, ...]
 class Entry:
     """One value to store, in the terms of `storage.settings`. `where` is its key in the tables.
 
-    `kind` and `id` are what it is about and has to exist in the space, "" for nothing; `called` is what that is called
+    `kind` and `id` name the thing that it concerns and that must exist in the space, "" for none; `called` is its name
     in the file.
     """
 
@@ -63,7 +63,7 @@ class Entry:
     called: str = ""
 
     def row(self, space: str) -> SettingRow:
-        """As it would be stored, by nobody."""
+        """The row to store, without an author."""
         return SettingRow(
             space, self.scope, self.of, self.name, self.value, "", datetime.fromtimestamp(0, UTC)
         )
@@ -71,21 +71,21 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at a key of the tables."""
+    """An error at a key of the tables."""
 
     where: Key
     error: UserError
 
 
 def read(resources: Resources, platform: str, tables: Mapping[str, Any]) -> tuple[list[Entry], list[Fault]]:
-    """The values of the tables, and everything that is wrong with them. Blocking."""
+    """The values of the tables, and all errors in them. Blocking."""
     reader = _Reader(resources, platform)
     reader.read(tables)
     return reader.entries, reader.faults
 
 
 def configured(resources: Resources) -> dict[str, list[SettingRow]]:
-    """What config.toml sets for each space, by its id. Blocking. Raises UserError for the first thing that is wrong."""
+    """The settings of each space in config.toml, by its id. Blocking. Raises UserError for the first error."""
     rows = dict[str, list[SettingRow]]()
     for name, entries, faults in _spaces(resources):
         if faults:
@@ -96,7 +96,7 @@ def configured(resources: Resources) -> dict[str, list[SettingRow]]:
 
 
 def examine(config: Config) -> Iterator[tuple[str, int, list[UserError]]]:
-    """For the doctor: each space of config.toml, how many values it sets, and everything that is wrong with them."""
+    """For the doctor: each space of config.toml, how many values it sets, and all errors in them."""
     from bot.speech.speech import Speech
 
     resources = cast("Resources", _ForChecks(config, Speech(config)))
@@ -196,7 +196,7 @@ class _Reader:
                 self._wrong(here, UserError("space_file.value", name=name))
 
     def _checked(self, name: str, value: object, scope: Scope) -> str:
-        """The value to store. Raises UserError, or ValueError."""
+        """Check a value; returns the one to store. Raises UserError or ValueError."""
         setting = SETTINGS.get(name)
         if setting is None:
             raise UserError("settings.unknown", name=name[:60], names=", ".join(SETTINGS))
@@ -240,7 +240,7 @@ class _Reader:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """With the keys `model.answerer`, say, for what TOML reads as a table `model`."""
+    """The values under flat keys such as `model.answerer`, which TOML reads as a table `model`."""
     flat = dict[str, Any]()
     for name, value in values.items():
         if isinstance(value, dict):
@@ -251,7 +251,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(name: str, value: object) -> str:
-    """The value as somebody would type it."""
+    """The value as a person would type it."""
     if isinstance(value, bool):
         return ON if value else OFF
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -268,7 +268,7 @@ def _known(row: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def _one_of(row: Mapping[str, Any], kinds: Sequence[str]) -> tuple[Kind, str]:
-    """The one of these that the row names, and its id; ("", "") for none."""
+    """Which of these kinds the row names, and its id; ("", "") for none."""
     named = [kind for kind in kinds if kind in row]
     if len(named) > 1:
         raise UserError("space_file.one", names=", ".join(named))
@@ -286,7 +286,7 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def tables(rows: Sequence[SettingRow], called: Mapping[str, str]) -> dict[str, Any]:
     """The tables of these rows; `called` are the names of channels and categories by their ids. Rows of people and
-    threads, and what is no setting of this release, are left out."""
+    threads, and settings that this release does not know, are left out."""
     whole: dict[str, Any] = {name: [] if name in (ACCESS, BUDGETS) else {} for name in TABLES}
     for row in sorted(rows, key=lambda row: (row.scope, row.of, row.name)):
         if row.scope not in OF_SCOPE:
@@ -312,7 +312,7 @@ def _named(name: str) -> dict[str, str]:
 
 
 def toml(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
-    """The table as TOML: texts, truths, tables and lists of tables."""
+    """The table as TOML: strings, booleans, tables and lists of tables."""
     lines = [
         f"{_key(name)} = {_value(value)}"
         for name, value in table.items()
@@ -323,7 +323,7 @@ def toml(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
         where = ".".join(map(_key, (*path, name)))
         if isinstance(value, dict):
             inner = toml(value, (*path, name))
-            # A table of tables alone needs no header.
+            # A table that contains only tables needs no header.
             only = value and all(isinstance(more, dict) for more in value.values())
             parts.append(inner if only else f"[{where}]\n{inner}".rstrip())
         elif isinstance(value, list):

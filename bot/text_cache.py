@@ -1,4 +1,4 @@
-"""A cache for what is computed from texts, bounded by their characters or by the results, which differ in length."""
+"""A cache for results computed from texts, limited by the texts' characters or the results' size."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 def cached(most: int, size: Callable[[Any], int] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep a function's results while they add up to `most` at the most; the oldest go first.
+    """Cache a function's results up to a total of `most`; the oldest are dropped first.
 
-    What adds up is the `size` of each result or, without one, the characters of its arguments, which are positional.
+    The total is the sum of each result's `size` or, without one, of the characters of its positional arguments.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:

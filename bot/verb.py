@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 MOST_NUMBER: Final = 50
-"""Of a number without a limit of its own: more passages than an answer uses."""
+"""The largest number for an option without a limit of its own: more passages than an answer uses."""
 NAME_CHARS: Final = 300
-"""Of a name that is completed: as many as the longest title of a course has."""
+"""The most characters of a name that is completed: the longest title of a course."""
 LINE_CHARS: Final = 6_000
-"""Of a text without a limit of its own: as many as Discord takes."""
+"""The most characters of a text without a limit of its own: the most that Discord accepts."""
 
 
 def _most_chars(completes: str) -> int:
@@ -27,9 +27,9 @@ class Option:
 
     `most` is the largest number, or the most characters of a text: see `limit`. `completes` is the kind of name that is
     offered for the value: a "path" of the file system, a "command" of this table, else a name that a kind of work knows
-    (`Kind.completes`). A "link" is an address on the web. A "person" is chosen where a platform has a list of people,
-    else typed (`bot.mention`); so is a "group" from a list of roles. `long`: a field of many lines in a form. `asks`:
-    with it, the verb asks a model.
+    (`Kind.completes`). A "link" is an address on the web. A "person" is chosen from the platform's list of people if it
+    has one, otherwise typed (`bot.mention`); so is a "group" from a list of roles. `long`: a field of many lines in a
+    form. `asks`: with this option the verb asks a model.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
     The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
-    option's; a "channel" is chosen where a platform has a list of its channels.
+    option's; a "channel" is chosen if the platform has a list of its channels.
     """
 
     name: str
@@ -75,33 +75,27 @@ class Argument:
 class Verb:
     """One row of the table. `sample` is what follows the verb in its example.
 
-    `plain`: takes the plain text of a session of its work, and opens the session. `holds`: so, too, and closes another
-    work's session of the place. `ordered`: its runs in one place go one after another. `background`: a job; the prompt
-    stays usable. `admin`: changes what the whole space shares, and is for its admins. `personal`: about a person's own
-    data; in public only that person sees the answer. `urgent`: personal, but answered in public where the platform
-    cannot answer a person alone. `at_once`: answered by the edge itself, without a run. `bare`: about the conversation
-    itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a
-    text it changes what the whole space shares, which is for admins, without one it shows it; `for` ME anybody changes
-    their own. `planned`: has many stages, which a platform may show as a plan. `rewords`: its argument is a name and a
-    text; given only the name, a form offers the present text for editing.
-    `form`: the options that are asked for together with its text in a window, as many as fit, where a platform has
-    windows; elsewhere only the text is. Sent without its text where no window can open, it is answered by a button.
-    `menu`: it is also in the menu of a message, under the name of this key of the catalogue; its request then `answers`
-    the message's run.
-    `group`: the command that it is part of on Discord, where its work's command is full: a command takes 25 verbs and
-    8,000 characters.
-    `asks`: asks a model, so a person may send only so many in a while. `turn`: also asks one, but a person may send
-    these at the pace of their table: only so many may wait there.
-    `brief`: answered in a few lines, which are the answer to the command itself: no message repeats the command.
-    `speaks`: is asked to speak aloud, and is heard where nothing else is narrated.
-    `hears`: takes what somebody has said in a place, as a recording.
-    `secret`: its text is for one person alone, and is refused where it was typed for everybody to read; the request
-    then has the option TYPED, and no text.
-    `asks_by`: words at the beginning of its text with which it asks a model, too.
-    `guarded`: its private answer may have what others there are not to read, so no button shares it.
-    `inner`: begun by another run of its work (`Run.begin`), and in no list.
-    `tells_admins`: inner; shows admins a note.
-    `outside`: whether it is for people from outside (`bot.outsiders`), too, though it asks no model.
+    `plain`: receives the plain text of a session of its work, and opens the session. `holds`: the same, and closes
+    another work's session in the place. `ordered`: its runs in one place run one after another. `background`: a job;
+    the prompt stays usable. `admin`: changes what the whole space shares, and is for its admins. `personal`: about a
+    person's own data; in public only that person sees the answer. `urgent`: personal, but answered in public if the
+    platform cannot answer a person privately. `at_once`: answered by the adapter itself, without a run. `bare`: about
+    the conversation itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a text it
+    changes what the whole space shares, which only admins may do; without one it shows it. With `for` ME anybody
+    changes their own. `planned`: has many stages, which a platform may show as a plan. `rewords`: its argument is a
+    name and a text; given only the name, a form offers the present text for editing. `form`: the options that a window
+    asks for together with the text, as many as fit; platforms without windows ask only for the text. If it is sent
+    without its text and no window can open, the answer is a button. `menu`: it is also in the menu of a message, under
+    the name of this key of the catalogue; its request then `answers` the message's run. `group`: the command that it is
+    part of on Discord, where its work's command is full: a command takes 25 verbs and 8,000 characters. `asks`: asks a
+    model, so a person may send only a limited number in a period. `turn`: also asks a model, but only the number of
+    waiting turns is limited. `brief`: answered in a few lines, without a message that repeats the command. `speaks`:
+    reads aloud on request, even where nothing else is narrated. `hears`: receives a recording of what somebody said.
+    `secret`: its text is for one person only, and is refused if it was typed in public; the request then has the option
+    TYPED and no text. `asks_by`: words at the beginning of its text with which it asks a model, too. `guarded`: its
+    private answer may contain what others there must not read, so no button shares it. `inner`: begun by another run of
+    its work (`Run.begin`), and not listed. `tells_admins`: inner; shows admins a note. `outside`: whether it is for
+    people from outside (`bot.outsiders`), too, though it asks no model.
     """
 
     work: str
@@ -139,7 +133,7 @@ class Verb:
 
     @property
     def path(self) -> str:
-        """What is typed behind the slash: "rules ask", "help"."""
+        """The words to type after the slash: "rules ask", "help"."""
         return self.name if self.bare else f"{self.work} {self.name}"
 
     @property
@@ -149,11 +143,11 @@ class Verb:
 
     @property
     def summary(self) -> str:
-        """The key of its sentence in the catalogue: "verbs.rules_ask", "verbs.help". An inner verb needs none."""
+        """The key of its summary in the catalogue: "verbs.rules_ask", "verbs.help". An inner verb needs none."""
         return f"verbs.{self.path.replace(' ', '_')}"
 
     def lacks(self, text: str) -> bool:
-        """Whether its form has to be filled in first, because its text is required and missing."""
+        """Whether its form must be filled in first, because its required text is missing."""
         return self.form != () and self.argument is not None and self.argument.required and not text.strip()
 
     def missing(self, options: Mapping[str, object]) -> list[Option]:
@@ -179,15 +173,15 @@ PRIVATE: Final = Option("private", "verbs.option_private", "flag")
 SHARE: Final = Option("share", "verbs.option_share", "flag")
 """Everybody sees the answer to a personal verb."""
 LAST: Final = Option("last", "verbs.option_last", "number", most=50)
-"""So many of the newest messages of the place are read together with a question."""
+"""How many of the newest messages of the place are read together with a question."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 DEFAULT_SHELF: Final = "rules"
-"""Where books are put and questions are asked, unless a shelf is named."""
+"""The shelf for books and questions if none is named."""
 TYPED: Final = "typed"
-"""The option of a secret verb's request whose text was typed in public."""
+"""The option that marks the request of a secret verb whose text was typed in public."""
 ME: Final = "me"
 FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "category", "everyone"))
-"""Whom a setting is for: the person who sets it, the channel, its category, or everyone."""
+"""The scope of a setting: the person who sets it, the channel, its category, or everyone."""
 
 
 def usage(verb: Verb) -> str:

@@ -1,4 +1,4 @@
-"""Waiting for code that may hang or fail: a view, an acknowledgement, a file system.
+"""Waits for code that may hang or fail: a view, an acknowledgement, a file system.
 
 Knows no platform.
 """
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 async def wait_at_most(waited: Awaitable[object], seconds: float, what: str) -> bool:
-    """Whether it ended without a fault in time; else the log says that `what`."""
+    """Wait; returns whether it ended in time without an error. Otherwise `what` is logged."""
     task = asyncio.ensure_future(waited)
     try:
         # Not asyncio.timeout: that would wait for a task which ignores its cancellation.

@@ -18,12 +18,12 @@ LOCALES = ("en", "pt-BR")
 _FOLDER = __file__.removesuffix(".py")
 _SCRIPTS = ("/sutradhar", "\\sutradhar", "\\sutradhar.exe")
 PROGRAM = "sutradhar" if sys.argv[:1] and sys.argv[0].endswith(_SCRIPTS) else "python -m bot"
-"""What this process's user types to start the program; the catalogue writes `python -m bot`."""
+"""The command with which this process was started; the catalogue writes `python -m bot`."""
 _WORKS = _FOLDER.removesuffix("words") + "works"
 
 
 def locale_of(tag: str) -> str:
-    """The locale of the catalogue for a tag such as "pt", "pt_PT.UTF-8" or "C": else English."""
+    """The locale of the catalogue for a tag such as "pt", "pt_PT.UTF-8" or "C"; English by default."""
     return "pt-BR" if tag.replace("_", "-").split("-")[0].split(".")[0].lower() == "pt" else "en"
 
 
@@ -36,7 +36,7 @@ def locale_from(environ: Mapping[str, str]) -> str:
 
 
 class _Value:
-    """A value inside a sentence: `|` in its format spec chooses between singular and plural, `,` is a decimal mark."""
+    """A value in a sentence: `|` in its format spec chooses between singular and plural, `,` sets the decimal mark."""
 
     __slots__ = ("value",)
 
@@ -53,14 +53,14 @@ class _Value:
 
 
 class _Values(dict[str, _Value]):
-    """A missing value is shown as its placeholder, instead of raising."""
+    """Shows a missing value as its placeholder instead of raising."""
 
     def __missing__(self, name: str) -> _Value:
         return _Value("{" + name + "}")
 
 
 class Words:
-    """The sentences of one locale. Calling it with a key and values gives the sentence."""
+    """The sentences of one locale. Call it with a key and values to get the sentence."""
 
     to_operator = False
     """Whether this process's sentences speak to the person who runs the bot: the command line does, `run` does not."""
@@ -79,7 +79,7 @@ class Words:
         if section not in self._sections:
             self._parse(section)
         sentence = self._sections[section].get(name)
-        if sentence is None:  # a test fails for it; a person still gets the key and the values
+        if sentence is None:  # a test catches it; a person still gets the key and the values
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
         shown = _Values(operator=_Value(int(self.to_operator)))
         for name, value in values.items():
@@ -87,13 +87,13 @@ class Words:
         return sentence.format_map(shown)
 
     def _reason(self, error: Exception) -> object:
-        """The sentence of a UserError that is a value of another sentence."""
-        from bot.events import UserError  # its module's dataclasses would be a third of what --help costs
+        """The text of a UserError that is a value of another sentence."""
+        from bot.events import UserError  # its module's dataclasses would take a third of the time of --help
 
         return self(error.key, **error.values) if isinstance(error, UserError) else error
 
     def sentences(self) -> dict[str, str]:
-        """Every key with its sentence, placeholders open."""
+        """Every key with its sentence, placeholders unfilled."""
         for section in self._sources:
             self._parse(section)
         return {
@@ -103,7 +103,7 @@ class Words:
         }
 
     def _parse(self, section: str) -> None:
-        import tomllib  # parsing it all would cost as much as all the rest of --help
+        import tomllib  # parsing everything would take as long as the rest of --help
 
         parsed = [tomllib.loads(source)[section] for source in self._sources.get(section, ())]
         self._sections[section] = {key: text for part in parsed for key, text in part.items()}
@@ -123,7 +123,7 @@ def words(locale: str) -> Words:
 def _load(locale: str) -> Words:
     sources = []
     for folder in (_FOLDER, *(f"{_WORKS}/{name}" for name in ALL)):
-        # Not pathlib: it is a tenth of what --help may cost.
+        # Not pathlib: importing it takes a tenth of the time that --help may take.
         with open(f"{folder}/{locale}.toml", encoding="utf-8") as file:  # noqa: PTH123
             sources.append(file.read().replace("python -m bot", PROGRAM))
     return Words(locale, *sources)

@@ -1,7 +1,7 @@
-"""Write bot/asking_weights.py: fit the weights of `bot.asking_head` to the messages of tests/data/asking.
+"""Writes bot/asking_weights.py: fits the weights of `bot.asking_head` to the messages of tests/data/asking.
 
-Needs the model's files (`python -m bot models pull e5-enpt`). The messages of fresh/third.toml are left out: they
-measure the result.
+Needs the model's files (`python -m bot models pull e5-enpt`). The messages of fresh/third.toml are left out, because
+they measure the result.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LINE: Final = 96  # characters of a line of the module
 
 
 def messages() -> list[dict[str, Any]]:
-    """Those to fit; what is told by a mention or a reply is not told by the words."""
+    """The messages to fit, without those that a mention or a reply decides."""
     files = [tomllib.loads((DATA / name).read_text(encoding="utf-8")) for name in FITTED]
     every = [message for file in files for message in file["messages"]]
     return [message for message in every if not message.get("mentions_people") and not message.get("replies")]
 
 
 def fitted(vectors: Any, asks: Any) -> tuple[Any, float]:
-    """The weights and the bias of a logistic regression, by Adam."""
+    """Fit the weights and the bias of a logistic regression with Adam."""
     mean, spread = vectors.mean(0), vectors.std(0) + 1e-6
     inputs = np.hstack([(vectors - mean) / spread, np.ones((len(vectors), 1))])
     weights, first, second = np.zeros((3, inputs.shape[1]))

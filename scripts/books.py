@@ -1,9 +1,9 @@
-"""Markdown into the formats that books come in, to measure what readers lose: html, epub, docx, and three PDFs.
+"""Converts Markdown into the formats of books, to measure what readers lose: html, epub, docx, and three PDFs.
 
     .venv-bench/bin/python -m scripts.books FOLDER BOOK.md
 
-Beside each PDF lies what is drawn on each of its pages, as JSON: the truth for citations. Knows no reader of ours, and
-needs no program but Python: `make bench` runs it in a venv of its own (the group `bench` of pyproject.toml).
+For each PDF it also writes what is drawn on each page, as JSON: the ground truth for citations. Knows none of our
+readers, and needs only Python: `make bench` runs it in a separate venv (the group `bench` of pyproject.toml).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(folder: Path, book: Path) -> None:
 
 
 def _page(title: str, body: str) -> str:
-    """As XHTML, which is HTML too."""
+    """A page as XHTML, which is also valid HTML."""
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml">'
         f"<head><title>{html.escape(title)}</title></head>\n<body>\n{body}</body></html>\n"
@@ -53,7 +53,7 @@ def _page(title: str, body: str) -> str:
 
 
 def write_epub(file: Path, title: str, body: str) -> None:
-    """EPUB 3 with a chapter for each heading of the first level, and a navigation document."""
+    """Write an EPUB 3 with a chapter for each first-level heading, and a navigation document."""
     first, *rest = body.split("<h1>")
     chapters = [html for html in (first, *(f"<h1>{chapter}" for chapter in rest)) if html.strip()]
     names = [f"chapter{n}.xhtml" for n in range(len(chapters))]
@@ -85,11 +85,11 @@ def write_epub(file: Path, title: str, body: str) -> None:
 
 
 def write_docx(file: Path, title: str, blocks_of_book: Sequence[Block]) -> None:
-    """With Word's own styles for headings, lists and quotes, a running header, and real tables."""
+    """Write a DOCX with Word's own styles for headings, lists and quotes, a running header, and real tables."""
     word = Document()
     word.core_properties.title = title
     word.sections[0].header.paragraphs[0].text = title
-    styles = {style.name: style for style in word.styles}  # looked for by name, each costs a search
+    styles = {style.name: style for style in word.styles}  # python-docx would search for each by name
     for block in blocks_of_book:
         if block.kind == "table":
             _word_table(word, block)

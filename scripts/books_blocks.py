@@ -1,4 +1,4 @@
-"""A Markdown text block by block, for the writers of `books`. Knows no format."""
+"""Splits a Markdown text into blocks, for the writers of `books`. Knows no output format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 Run = tuple[str, bool, bool]
-"""Words, bold, italic."""
+"""A run of text: words, bold, italic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Block:
 
 
 def blocks(tokens: Sequence[Token]) -> Iterator[Block]:
-    """The text block by block; what nests (a list in a quote) is told by its innermost kind."""
+    """The blocks of the text; a nested block (a list in a quote) has its innermost kind."""
     lists: list[int | None] = []
     quoted, mark = 0, ""
     rows: list[list[tuple[Run, ...]]] = []

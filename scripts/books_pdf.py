@@ -1,4 +1,4 @@
-"""A book as PDF, and what is drawn on each of its pages. Knows no Markdown: see `books_blocks`."""
+"""Writes a book as PDF, and records what is drawn on each page. Knows no Markdown: see `books_blocks`."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from reportlab.platypus import (
 from scripts.books_blocks import Block, Run
 
 LETTERS = str.maketrans({"−": "–", "‒": "–", "ʼ": "’", "\u0336": None})
-"""What the PDF's standard fonts (WinAnsi) lack, by its nearest."""
+"""Replacements for characters that the PDF's standard fonts (WinAnsi) lack."""
 MARGIN, HEADER, GAP = 14 * mm, 6 * mm, 5 * mm
 
 
 class Drawn(Paragraph):
-    """Notes what it draws on which page; of one that is split over pages, each part does."""
+    """A flowable that notes what it draws on which page; if it is split over pages, each part does so."""
 
     def draw(self) -> None:
         lines = self.blPara.lines
-        # A line is a tuple of its words, or an object with the pieces that it is drawn in.
+        # A line is a tuple of its words, or an object with the fragments that it is drawn in.
         pieces = [
             line[1] if isinstance(line, tuple) else [piece.text for piece in line.words] for line in lines
         ]
@@ -75,12 +75,12 @@ class Template(BaseDocTemplate):
         if self.outlined:
             key = f"h{self.seq.nextf('headings')}"
             self.canv.bookmarkPage(key)
-            # An outline skips no level, as headings do at times.
+            # An outline may not skip a level, as headings sometimes do.
             self._above = [*(heading_level for heading_level in self._above if heading_level < level), level]
             self.canv.addOutlineEntry(words, key, len(self._above) - 1, closed=True)
 
     def running(self, canvas: Any, _template: Any) -> None:
-        """Above and below each page's text."""
+        """Draw the header above and the footer below each page's text."""
         wide, high = self.pagesize
         canvas.setFont("Times-Italic", 8)
         canvas.drawString(MARGIN, high - MARGIN + 2 * mm, self.title)
@@ -140,7 +140,9 @@ def _flowable(block: Block, size: float, body: ParagraphStyle) -> Any:
 
 
 def _table(block: Block, wide: float, page_width: float, body: ParagraphStyle) -> Iterator[Any]:
-    """No word is broken: what is too wide for its column has a page of its own, as in people's books."""
+    """A table whose words are never broken: one that is too wide for its column gets a page of its own, as in real
+    books.
+    """
     cell = ParagraphStyle("cell", body, spaceAfter=0, fontSize=body.fontSize - 1, leading=body.leading - 1)
     count = max(len(row) for row in block.rows)
     rows = [[_marked(cell_runs) for cell_runs in row] + [""] * (count - len(row)) for row in block.rows]
@@ -171,7 +173,7 @@ def _width(words: str, style: ParagraphStyle) -> float:
 
 
 def _marked(runs: Sequence[Run]) -> str:
-    """Runs in reportlab's markup."""
+    """The runs in reportlab's markup."""
     markup = ""
     for words, bold, italic in runs:
         text = html.escape(words.translate(LETTERS), quote=False).replace("\n", "<br/>")

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def listed(platform: str) -> None:
-    """Print which functions one cited answer passes, by file."""
+    """Print the functions that one cited answer calls, by file."""
     passed = asyncio.run(answered(platform))
     for file in sorted({file for file, _ in passed}):
         names = sorted(name for path, name in passed if path == file)
@@ -89,7 +89,7 @@ async def answered(platform: str) -> set[tuple[str, str]]:
 
 
 def traced(calls: Path, arguments: list[str]) -> None:
-    """Run the bot; SIGUSR1 begins to note what is called, SIGUSR2 writes it to the file."""
+    """Run the bot; SIGUSR1 begins to record calls, SIGUSR2 writes them to the file."""
     codes: set[CodeType] = set()
     noting = False
 
@@ -128,7 +128,7 @@ def _named(codes: set[CodeType]) -> Iterator[tuple[str, str]]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Each module of ours with those of ours that it imports, anywhere in it."""
+    """Each of our modules with those of ours that it imports, anywhere in its code."""
     files = {_module(path): path for folder in OURS for path in (ROOT / folder).rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for name, path in files.items():
@@ -145,7 +145,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """Modules that lead back to each other: strongly connected components of more than one (Tarjan 1972)."""
+    """Modules that import each other in a circle: strongly connected components of more than one (Tarjan 1972)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

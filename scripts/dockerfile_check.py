@@ -1,8 +1,8 @@
-"""Carries out the Dockerfile's instructions one by one in clean folders, then starts what came of it.
+"""Executes the Dockerfile's instructions one by one in clean folders, then starts the result.
 
-For machines without a container engine. Each stage gets a folder of its own in place of its root, so
-absolute paths that the Dockerfile itself introduces are moved there. It deliberately leaves out what
-needs a real root file system (apt-get, useradd) and says so.
+For machines without a container engine. Each stage gets a folder in place of its root, and absolute paths that the
+Dockerfile introduces are moved there. Steps that need a real root file system (apt-get, useradd) are skipped, with a
+message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NoReturn
 
 LEFT_OUT = ("apt-get", "useradd", "groupadd", "adduser", "addgroup")
-# Not compiling a thousand modules that nobody imports here, nor fetching again what `make run` has fetched.
+# Saves compiling a thousand modules that nothing imports here, and fetching again what `make run` has fetched.
 PIP = {"PIP_COMPILE": "0", "PIP_NO_CACHE_DIR": "0"}
 SMOKE = "/help\n/rules roll 2d6+3\n"
 TOTAL = re.compile(r"2d6 .*= \W?([5-9]|1[0-5])\b")  # what 2d6+3 can come to
@@ -44,7 +44,7 @@ class Stage:
     """The command of HEALTHCHECK."""
 
     def at(self, path: str) -> Path:
-        """Where a path of the container lies on this machine."""
+        """The path on this machine for a path in the container."""
         return self.root / (path if path.startswith("/") else f"{self.workdir}/{path}").strip("/")
 
 
@@ -62,7 +62,7 @@ def instructions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def send(context: Path, place: Path) -> None:
-    """Copy the build context to `place`, less what .dockerignore keeps back."""
+    """Copy the build context to `place`, without what .dockerignore excludes."""
     rules = [line.strip() for line in (context / ".dockerignore").read_text(encoding="utf-8").splitlines()]
     rules = [rule for rule in rules if rule and not rule.startswith("#")]
     for folder, folders, files in os.walk(context):
@@ -100,7 +100,7 @@ class Builder:
 
     def build(self) -> Stage:
         """Carry out every instruction; returns the last stage."""
-        # The Dockerfile's own absolute paths; programs of the base image (/usr, /bin) stay where they are.
+        # Only the Dockerfile's own absolute paths; programs of the base image (/usr, /bin) stay in place.
         paths = re.findall(r"(?<![\w.:$])/(?:[\w.-]+/?)+", self.dockerfile)
         self.paths = {path.rstrip("/") for path in paths if not path.startswith(("/usr/", "/bin/"))}
         stage: Stage | None = None
@@ -198,7 +198,7 @@ class Builder:
         return text
 
     def environment(self, stage: Stage) -> dict[str, str]:
-        """The stage's variables, and of this machine's only those that say where packages come from."""
+        """The stage's variables, and those of this machine that say where packages come from."""
         passed = {
             key: value
             for key, value in os.environ.items()
@@ -233,7 +233,7 @@ def start(builder: Builder, image: Stage, arguments: list[str], lines: str) -> s
 
 
 def _usable(builder: Builder, image: Stage) -> bool:
-    """Whether the image's user may use this machine's Python, which stands in for the base image's."""
+    """Whether the image's user may use this machine's Python, which replaces the base image's."""
     python = [image.entrypoint[0], "-c", "pass"]
     try:
         return (
@@ -248,7 +248,7 @@ def _usable(builder: Builder, image: Stage) -> bool:
 
 
 def check(image: Stage) -> None:
-    """What the last stage must be, beyond starting."""
+    """Check the last stage's properties, besides that it starts."""
     if not image.user:
         stop("the last stage runs as root")
     for tool in ("gcc", "cc", "make", "uv"):

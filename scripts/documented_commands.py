@@ -1,6 +1,6 @@
-"""The commands that README.md, CONTRIBUTING.md and docs/ show: each has to be one that there is.
+"""Checks that every command shown in README.md, CONTRIBUTING.md and docs/ exists.
 
-.venv/bin/python -m scripts.documented_commands     # the commands that are wrong; 1 if there are any
+.venv/bin/python -m scripts.documented_commands # the commands that are wrong; 1 if there are any
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ from bot.words import words
 
 ROOT: Final = Path(__file__).parent.parent
 MADE: Final = ("commands.md", "transcript.md", "story-transcript.md")
-"""Pages that scripts write from the program itself."""
+"""Pages that scripts generate from the program itself."""
 _COMMAND: Final = re.compile(
     r"/[a-z-]+(?: (?!.*\w: )|$)|make [a-z]|(?:\.venv/bin/)?python -m |sutradhar(?: |$)|\.ci/|printf "
 )
-"""How a command begins. No path of an address, and no slash command as Discord shows it, with names before values."""
+"""Matches the beginning of a command, but not a URL's path, and not a slash command as Discord shows it, with names
+before values.
+"""
 _SAMPLE: Final = {"N": "1", "ID": "1", "HH:MM": "10:00"}
-"""What stands for the placeholders of options that take no other words."""
+"""The replacement for the placeholders of options that accept any words."""
 _OTHER_SLASH: Final = {"/setup", "/free-chat", "/sutradhar", "/invite", "/regras", "/oracle"}
 """Commands that are in no row of the table of verbs: a platform's own, ours, a translated one, and a tutorial's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A command as a page shows it, without the comment behind it."""
+    """A command as a page shows it, without the comment after it."""
 
     file: str
     line: int
@@ -67,7 +69,7 @@ def documents() -> Iterator[Path]:
 
 
 def fault(command: str) -> str | None:
-    """Why a command cannot be run as it is written; None where it can."""
+    """Why a command cannot be run as written; None if it can."""
     if command.startswith("/"):
         return _fault_of_line(command)
     program, *arguments = shlex.split(command.rpartition("| ")[2])
@@ -94,7 +96,9 @@ def fault(command: str) -> str | None:
 
 
 def _fault_of_line(line: str) -> str | None:
-    """By the table of verbs, placeholders being words; the name of a verb, a work or a group may stand alone."""
+    """Check a line with the table of verbs; placeholders count as words, and a verb, work or group may be named
+    alone.
+    """
     words_of_line = [_SAMPLE.get(word, word) for word in line.replace("[", " ").replace("]", " ").split()]
     first, *rest = words_of_line
     groups = {f"/{row.group or row.work}" for row in ROWS.values()}
@@ -114,7 +118,7 @@ def _fault_of_line(line: str) -> str | None:
 
 
 def _fault_of_arguments(arguments: list[str]) -> str | None:
-    """By the parser of the command line; any verb stands for "…"."""
+    """Check arguments with the command line's parser; "…" counts as any verb."""
     samples = (word.strip("[]").replace("…", "list").replace("COMMAND", "doctor") for word in arguments)
     arguments = [sample for sample in samples if sample]
     complaint = StringIO()

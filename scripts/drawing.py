@@ -1,6 +1,6 @@
-"""Messages as SVG: lines of text, cards and rows of buttons, with the looks of a chat program.
+"""Draws messages as SVG: lines of text, cards and rows of buttons, with the looks of a chat program.
 
-Knows no platform; what stands in the lines is their scripts' business.
+Knows no platform; the calling scripts provide the lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STYLES = {"bold": ' font-weight="bold"', "code": ' font-family="monospace"', "it
 
 @dataclass(frozen=True)
 class Looks:
-    """Colours; `border` is that of a button, "" for none. `indent` is how far in everything but a face stands."""
+    """Colours; `border` is that of a button, "" for none. `indent` is the indentation of everything except a face."""
 
     text: str
     faint: str
@@ -34,9 +34,9 @@ class Looks:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text, or with `buttons` a row of them. `card` is the colour of the card that it is part of.
+    """A line of text, or with `buttons` a row of buttons. `card` is the colour of the card that it belongs to.
 
-    `face` is the letter on the sender's picture, beside the name; `deep` how many steps further in it stands.
+    `face` is the letter on the sender's picture, next to the name; `deep` is the number of indentation steps.
     """
 
     text: str = ""
@@ -51,12 +51,12 @@ class Line:
 
 
 def wrapped(words: str, like: Line, columns: int = COLUMNS) -> Iterator[Line]:
-    """A paragraph as lines of at most so many columns, otherwise as `like` is."""
+    """Wrap a paragraph into lines of at most `columns` columns that otherwise look like `like`."""
     return (replace(like, text=part) for part in textwrap.wrap(words, columns) or [""])
 
 
 def drawn(rows: Iterable[Line], looks: Looks) -> str:
-    """The lines as SVG."""
+    """Draw the lines as SVG."""
     drawn_rows = list(rows)
     height = len(drawn_rows) * HIGH + 2 * MARGIN
     parts = [

@@ -1,7 +1,7 @@
-"""The list of modules in docs/architecture.md, made of the first sentence of each module's docstring.
+"""Makes the list of modules in docs/architecture.md from the first sentence of each module's docstring.
 
-.venv/bin/python -m scripts.module_list             # writes it
-.venv/bin/python -m scripts.module_list --check     # 1 if it is not what the modules say
+.venv/bin/python -m scripts.module_list # writes it .venv/bin/python -m scripts.module_list --check # 1 if it is not
+what the modules say
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def lines() -> Iterator[str]:
 
 
 def summary(module: Path) -> str:
-    """The first sentence of the module's docstring, on one line and without its full stop; "" where it has none."""
+    """The first sentence of the module's docstring, on one line and without its full stop; "" if it has none."""
     docstring = _DOCSTRING.match(module.read_text(encoding="utf-8"))
     paragraph = docstring[1].split("\n\n")[0] if docstring else ""
     return _SENTENCE_END.split(" ".join(paragraph.split()), maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""docs/session.svg: what the terminal shows in a real session, drawn from a screen that was typed into.
+"""Draws docs/session.svg: the terminal's screen in a real session.
 
 Runs the bot under a pseudo-terminal, types the lines, and draws the last screen, colours included.
 """
@@ -49,7 +49,7 @@ def screen() -> pyte.Screen:
             "SUTRADHAR_LOCALE": "en",
             "TERM": "xterm-256color",
             "PYTHONPATH": str(ROOT),
-            # Empty, they hide those of the environment and of .env.
+            # Empty variables hide those of the environment and of .env.
             "ANTHROPIC_API_KEY": "",
             "OPENAI_API_KEY": "",
         }
@@ -81,7 +81,7 @@ def screen() -> pyte.Screen:
 
 
 def _feed(child: pexpect.spawn[str], shown: pyte.Screen, stream: pyte.Stream, quiet_s: float) -> None:
-    """Draw what comes until nothing has come for a while; cursor queries are answered."""
+    """Feed output to the screen until none has come for `quiet_s` seconds; cursor queries are answered."""
     while True:
         try:
             text = child.read_nonblocking(65_536, quiet_s)
@@ -93,7 +93,7 @@ def _feed(child: pexpect.spawn[str], shown: pyte.Screen, stream: pyte.Stream, qu
 
 
 def drawn(shown: pyte.Screen) -> str:
-    """The screen as SVG."""
+    """Draw the screen as SVG."""
     used = [row for row in range(ROWS) if shown.display[row].strip()]
     height = (max(used, default=0) + 1) * HIGH + 2 * MARGIN
     width = COLUMNS * WIDE + 2 * MARGIN

@@ -1,7 +1,7 @@
-"""docs/admins-discord.svg, docs/admins-slack.svg and docs/usage.png: what docs/administrators.md shows.
+"""Makes docs/admins-discord.svg, docs/admins-slack.svg and docs/usage.png, the pictures of docs/administrators.md.
 
-Runs the bot as a process against the loopback Discord and Slack of the tests, does as an admin what the page tells, and
-draws what the bot showed. The picture of use is the bot's own; what it counts is a council of the tests' stand-ins.
+Runs the bot as a process against the loopback Discord and Slack of the tests, does as an admin what the page describes,
+and draws what the bot showed. The bot draws the picture of usage itself; it counts a council of the tests' fake models.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ EVENING: tuple[tuple[str, dict[str, Any]], ...] = (
     ("settings deny", {"right": "story"}),
     ("settings budget", {"amount": "20 usd", "per": "month"}),
 )
-"""What the admin sets first, as commands of Discord."""
+"""What the admin sets first, as Discord commands."""
 SHOWN = ("settings channels", "settings access", "settings budget")
 
 
 def files(asked: Any) -> list[Any]:
-    """What a command was answered with, of the messages that have files."""
+    """The files in the answer to a command."""
     answers = [message for message in (asked.response, *asked.followups) if message is not None]
     return [file for message in answers for file in message.files]
 
 
 async def discord() -> tuple[list[Message], bytes]:
-    """What an admin is shown on Discord, and the picture of use."""
+    """What an admin sees on Discord, and the picture of usage."""
     async with (
         council_model.CouncilService() as service,
         picture_discord.bot_at_a_table(council_model.settings(service.base_url)) as (fake, channel, ana),
@@ -72,7 +72,7 @@ async def discord() -> tuple[list[Message], bytes]:
 
 
 async def slack() -> list[SlackMessage]:
-    """What an admin is shown on Slack."""
+    """What an admin sees on Slack."""
     async with picture_slack.bot_at_a_table() as (fake, channel, ana):
 
         def whispers() -> list[SlackMessage]:

@@ -1,7 +1,7 @@
-"""docs/discord.svg, a question and its answer, and docs/council.svg, a council, as the bot sends them to Discord.
+"""Draws docs/discord.svg (a question and its answer) and docs/council.svg (a council) as the bot sends them to Discord.
 
-Runs the bot as a process against the loopback Discord of the tests, without a model or with the tests' council of
-stand-ins, and draws what it posted: the words, cards and buttons are the bot's, their looks only resemble Discord's.
+Runs the bot as a process against the loopback Discord of the tests, without a model or with the tests' fake models as a
+council, and draws what it posted: the words, cards and buttons are the bot's, but only resemble Discord's looks.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def bot_at_a_table(settings: str) -> AsyncGenerator[tuple[FakeDiscord, Any
 
 
 async def question() -> list[Message]:
-    """What stands in the channel and in the thread once a question is answered."""
+    """The messages in the channel and in the thread once a question is answered."""
     async with bot_at_a_table(NO_MODEL) as (discord, channel, ana):
         book = (ROOT / "examples" / "lanterns.md").read_bytes()
         added = await discord.slash(ana, channel, "library add", file=("lanterns.md", book), shelf="rules")
@@ -75,7 +75,7 @@ async def question() -> list[Message]:
 
 
 async def council() -> list[Message]:
-    """What stands there once a council has answered."""
+    """The messages there once a council has answered."""
     async with (
         council_model.CouncilService() as service,
         bot_at_a_table(council_model.settings(service.base_url)) as (discord, channel, ana),

@@ -1,8 +1,8 @@
-"""docs/seeds.svg: recall of our design beside two others, drawn from the table in docs/retrieval-lab.md.
+"""Draws docs/seeds.svg, the recall of our design compared with two others, from the table in docs/retrieval-lab.md.
 
     python scripts/picture_seeds.py
 
-Knows no benchmark: the picture says what the page says.
+Runs no benchmark: the picture shows the page's figures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row = dict[str, str]
 
 
 def rows(page: str) -> list[Row]:
-    """The first table below the heading, each row by the names of its columns."""
+    """The rows of the first table below the heading, by column name."""
     below = page.split(f"\n{HEADING}\n", 1)[1]
     lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("|")]
     head, _, *body = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -31,7 +31,7 @@ def rows(page: str) -> list[Row]:
 
 
 def drawn(table: list[Row]) -> str:
-    """Two panels, one measure each; a group of bars for each set."""
+    """Draw two panels, one for each measure, with a group of bars for each set."""
     designs = list(dict.fromkeys(row["design"] for row in table))
     height = TOP + len(MEASURES) * (HIGH + 62)
     parts = [

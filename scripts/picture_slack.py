@@ -1,7 +1,7 @@
-"""docs/slack.svg, a question and its answer, as the bot sends them to Slack.
+"""Draws docs/slack.svg: a question and its answer, as the bot sends them to Slack.
 
-Runs the bot as a process against the loopback Slack of the tests, without a model, and draws what it posted: the
-words, blocks and buttons are the bot's, their looks only resemble Slack's.
+Runs the bot as a process against the loopback Slack of the tests, without a model, and draws what it posted: the words,
+blocks and buttons are the bot's, but only resemble Slack's looks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SIGNS = {"complete": "✓", "in_progress": "…", "error": "✗", "pending": "·
 
 @asynccontextmanager
 async def bot_at_a_table() -> AsyncGenerator[tuple[FakeSlack, Channel, User], None]:
-    """The loopback Slack with the bot connected, a channel, and Ana in it, who is in charge of the workspace."""
+    """The loopback Slack with the bot connected, a channel, and Ana in it, who administers the workspace."""
     with tempfile.TemporaryDirectory() as folder:
         async with FakeSlack() as slack:
             team = slack.workspace("Table")
@@ -57,7 +57,7 @@ async def bot_at_a_table() -> AsyncGenerator[tuple[FakeSlack, Channel, User], No
                 "SLACK_BOT_TOKEN": slack.bot_token,
                 "SLACK_APP_TOKEN": slack.app_token,
                 "SUTRADHAR_LOCALE": "en",
-                # Empty, they hide those of the environment and of .env.
+                # Empty variables hide those of the environment and of .env.
                 **dict.fromkeys(("DISCORD_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"), ""),
             }
             command = ("-m", "bot", "run", "--config", str(config), "--data", f"{folder}/data")
@@ -71,7 +71,7 @@ async def bot_at_a_table() -> AsyncGenerator[tuple[FakeSlack, Channel, User], No
 
 
 async def question() -> list[Message]:
-    """The message under which the answer's thread is, and what stands in the thread."""
+    """The message above the answer's thread, and the messages in the thread."""
     async with bot_at_a_table() as (slack, channel, ana):
         book = ("lanterns.md", (ROOT / "examples" / "lanterns.md").read_bytes())
         added = await slack.say(ana, channel, "/library add --shelf rules", mention=True, files=[book])

@@ -1,4 +1,4 @@
-"""docs/transcript.md and docs/story-transcript.md: real sessions, line by line, made anew or compared (`--check`).
+"""Writes docs/transcript.md and docs/story-transcript.md, real sessions line by line, or compares them (`--check`).
 
 Each line is piped into a bot of its own, on one data folder and in one thread, as `… | make run` would. The writer of
 the story is a service on this machine that says what stands in WRITTEN, so that its page is the same everywhere.
@@ -82,12 +82,12 @@ PAGES = {
         STORY,
     ),
 }
-# Empty, they hide those of the environment and of .env.
+# Empty variables hide those of the environment and of .env.
 NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 CHANGING = re.compile(
     r"(?<=4d6kh3 ).*|🎲.*|(?<=`)[0-9a-f]{6}(?=`)|[0-9a-f]{12}(?=-branches)|(?<=stopcard )[0-9a-f-]{8,36}"
 )
-"""Dice, the codes of stories and branches, the names of files: these may differ."""
+"""What may differ: dice, the codes of stories and branches, the names of files."""
 
 
 async def made() -> dict[str, str]:
@@ -106,7 +106,7 @@ async def made() -> dict[str, str]:
 
 
 def _said(line: str, data: Path, toml: str) -> str:
-    (data / "config.toml").write_text(toml)  # in place of the one that may stand in the repository
+    (data / "config.toml").write_text(toml)  # instead of one in the repository
     environ = {
         "LOGNAME": "keeper",
         "SUTRADHAR_LOCALE": "en",

@@ -1,6 +1,6 @@
 """Builds the wheel, installs it in an empty virtual environment, and uses it there from an empty folder.
 
-The packages that it depends on are not installed again: a .pth file leads to those of the environment that runs this.
+Its dependencies are not installed again: a .pth file points to those of the environment that runs this.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def build(work: Path) -> Path:
-    """The wheel, built from a copy of what git knows: a build leaves files behind."""
+    """Build the wheel from a copy of the files in git, because a build leaves files behind."""
     source = work / "source"
     listed = run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-co", "--exclude-standard"], ROOT)
     for name in listed.splitlines():
@@ -58,7 +58,9 @@ def build(work: Path) -> Path:
 
 
 def install(wheel: Path, work: Path) -> tuple[str, str]:
-    """An empty environment with the wheel alone, which borrows the packages of this one; its python and its script."""
+    """Install only the wheel in an empty environment that uses this one's packages; returns its python and its
+    script.
+    """
     venv = work / "venv"
     run([sys.executable, "-m", "venv", "--without-pip", str(venv)], work)
     programs = venv / ("Scripts" if os.name == "nt" else "bin")
@@ -71,7 +73,7 @@ def install(wheel: Path, work: Path) -> tuple[str, str]:
 
 
 def run(command: list[str], folder: Path, typed: str = "", ends: tuple[int, ...] = (0,)) -> str:
-    """What the command prints; stops with all that it said where it ends otherwise."""
+    """Run a command and return what it prints; if it ends with another code, stop and print everything."""
     environ = {
         name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "PYTHON"))
     }

@@ -1,5 +1,5 @@
-"""The storage: one SQL database (SQLite or Postgres) and one vector store, with a repository per noun.
+"""The storage: one SQL database (SQLite or Postgres) and one vector store, with a repository for each kind of thing.
 
-Knows nothing of the bot: it takes and returns frozen rows of its own, and raises its own errors.
-Importing it is cheap; the database's libraries are imported when a `Database` is opened.
+Knows nothing of the bot: it accepts and returns its own frozen rows, and raises its own errors. Importing it is cheap;
+the database's libraries are imported when a `Database` is opened.
 """

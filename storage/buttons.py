@@ -1,4 +1,4 @@
-"""The buttons of messages: what they offer, for presses that come after a restart, and what people say by them.
+"""Stores the buttons of messages, for presses that come after a restart, and people's votes and thumbs.
 
 Knows no platform and no kind: an item is the caller's JSON, numbered from 0. A person's last vote or thumb counts.
 """
@@ -22,7 +22,7 @@ class Offers:
         from storage.tables import offers as t
 
         self._db = db
-        # Nearly every run asks these: to build a statement costs more than to execute it.
+        # Prepared once, because nearly every run uses them and building a statement costs more than executing it.
         names = {"of_space": t.c.space, "of_run": t.c.run_id, "of_kind": t.c.kind}
         self._forget_kind = t.delete().where(*(column == bindparam(name) for name, column in names.items()))
         self._insert = t.insert()
@@ -30,7 +30,7 @@ class Offers:
     async def keep(
         self, space: str, run: str, kind: str, items: Sequence[str], *, author_id: str = ""
     ) -> None:
-        """Keep what the run offers of this kind, in place of what it offered before: to `author_id`, or to all."""
+        """Store what the run offers of this kind, replacing what it offered before: to `author_id`, or to everybody."""
         new = {"space": space, "run_id": run, "kind": kind, "created_at": datetime.now(UTC)}
         new["author_id"] = author_id
         rows = [{**new, "n": n, "item": item} for n, item in enumerate(items)]
@@ -48,7 +48,7 @@ class Offers:
         return str(row.item) if row else None
 
     async def all(self, space: str, run: str, kind: str) -> list[str]:
-        """In their order."""
+        """The items of the run, in their order."""
         from storage.tables import offers as t
 
         same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
@@ -56,13 +56,13 @@ class Offers:
         return [str(row.item) for row in rows]
 
     async def forget(self, space: str, run: str) -> None:
-        """Keep nothing that the run offered."""
+        """Delete everything that the run offered."""
         from storage.tables import offers as t
 
         await self._db.run(t.delete().where(t.c.space == space, t.c.run_id == run))
 
     async def sweep(self, kind: str, age: timedelta) -> int:
-        """Keep nothing of this kind that is older, in any space; how much it was."""
+        """Delete items of this kind that are older, in every space; returns how many."""
         from storage.tables import offers as t
 
         old = t.delete().where(t.c.kind == kind, t.c.created_at < datetime.now(UTC) - age)
@@ -80,13 +80,15 @@ class Vote:
 
 
 class Votes:
-    """One of each person in each group of a run's choices; a group is known by the number of its first choice."""
+    """The votes: one per person in each group of a run's choices. A group is identified by the number of its first
+    choice.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def give(self, space: str, run: str, group: int, author: str, n: int) -> None:
-        """Keep a person's vote, in place of an earlier one of theirs."""
+        """Store a person's vote, replacing their earlier one."""
         from storage.tables import votes as t
 
         values = {"n": n, "updated_at": datetime.now(UTC)}
@@ -108,7 +110,7 @@ class Votes:
         return {int(row[0]): int(row[1]) for row in await self._db.execute(query)}
 
     async def of(self, space: str, author: str) -> Sequence[Vote]:
-        """All that a person has voted for, the oldest first."""
+        """All votes of a person, the oldest first."""
         from storage.tables import votes as t
 
         by_author = (t.c.space == space, t.c.author_id == author)
@@ -116,20 +118,20 @@ class Votes:
         return [Vote(row.run_id, row.group, row.n, row.updated_at) for row in rows]
 
     async def forget(self, space: str, author: str) -> None:
-        """Keep nothing that a person has voted for."""
+        """Delete all votes of a person."""
         from storage.tables import votes as t
 
         await self._db.run(t.delete().where(t.c.space == space, t.c.author_id == author))
 
 
 class Feedback:
-    """Thumbs up or down: one verdict of each person on each run."""
+    """Thumbs up or down: one verdict per person and run."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def give(self, space: str, run: str, author: str, verdict: Verdict) -> None:
-        """A person's latest verdict on a run counts."""
+        """Store a person's verdict on a run; the latest counts."""
         from storage.tables import feedback as t
 
         values = {"verdict": verdict, "updated_at": datetime.now(UTC)}
@@ -138,7 +140,7 @@ class Feedback:
         await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
 
     async def count(self, space: str, since: datetime | None = None) -> dict[Verdict, int]:
-        """How many of each there are, of those last given at `since` or later."""
+        """How many verdicts of each kind were last given at `since` or later."""
         from sqlalchemy import func, select
 
         from storage.tables import feedback as t

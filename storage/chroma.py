@@ -38,14 +38,14 @@ _SIGNS: tuple[tuple[str, FaultKind], ...] = (
 
 
 class Shard:
-    """One collection: vectors under ids, each with the document that it is of."""
+    """One collection: vectors by id, each with the id of its document."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """The metadata that it was created with."""
+        """The metadata with which it was created."""
         return self._collection.metadata or {}
 
     @property
@@ -56,7 +56,7 @@ class Shard:
         return self._collection.count()
 
     def all(self, page: int) -> Iterator[tuple[str, str, NDArray[float32]]]:
-        """Everything that it holds, read by the `page`: an id, its document and its vector."""
+        """All entries, read `page` by page: an id, its document and its vector."""
         for first in range(0, self.count(), page):
             got = self._collection.get(limit=page, offset=first, include=["embeddings", "metadatas"])
             vectors: Any = got["embeddings"]
@@ -64,11 +64,11 @@ class Shard:
                 yield id, str(about["document"]), vector
 
     def present(self, ids: list[str]) -> set[str]:
-        """Those of `ids` (at least one) that it holds. Loads its graph into memory."""
+        """Those of `ids` (at least one) that it contains. Loads its graph into memory."""
         return set(self._collection.get(ids=ids, include=[])["ids"])
 
     def put(self, ids: list[str], vectors: NDArray[float32], document_id: str) -> None:
-        """Keep `vectors` [n, dimensions] under `ids`; ids that are there already get the new ones."""
+        """Store `vectors` [n, dimensions] under `ids`; existing ids get the new vectors."""
         if ids:
             self._collection.upsert(
                 ids=ids, embeddings=vectors, metadatas=[{"document": document_id} for _ in ids]
@@ -77,8 +77,8 @@ class Shard:
     def nearest(
         self, vector: NDArray[float32], k: int, without: Sequence[str] = (), among: Sequence[str] = ()
     ) -> list[tuple[str, float]]:
-        """The `k` nearest ids, each with its cosine similarity; none of the documents `without`, and where any are
-        named only those `among` them.
+        """The `k` nearest ids, each with its cosine similarity: none of the documents in `without`, and only those in
+        `among` if it is not empty.
         """
         if among:
             where: Where | None = _of(
@@ -108,18 +108,18 @@ def _of(operator: Literal["$in", "$nin"], documents: Sequence[str]) -> Where:
 
 
 class Chroma:
-    """A client that is opened on first use. Its shards are asked for, and used, within `run`."""
+    """A client that is opened on first use. Get and use its shards only within `run`."""
 
     def __init__(self, where: Path | str) -> None:
         """`where` is a folder for the embedded store, or a server's address (http or https)."""
         self._where = where
         self.embedded = isinstance(where, Path)
         self._client: Client | None = None
-        # The embedded client is synchronous and used from one thread; a server takes several at a time.
+        # The embedded client is synchronous and used from one thread; a server accepts several calls at a time.
         self._threads = ThreadPoolExecutor(1 if self.embedded else 8, thread_name_prefix="vectors")
 
     async def run(self, call: Callable[[], T]) -> T:
-        """`call` in a thread. What it meets is raised as a StorageFault."""
+        """Run `call` in a thread. Its errors are raised as StorageFault."""
 
         def guarded() -> T:
             with _faults(embedded=self.embedded):
@@ -128,20 +128,20 @@ class Chroma:
         return await asyncio.get_running_loop().run_in_executor(self._threads, guarded)
 
     def untouched(self) -> bool:
-        """Whether there is no folder yet, so that nothing need be opened to know that it holds nothing."""
+        """Whether there is no folder yet, so that the store is known to be empty without opening it."""
         return isinstance(self._where, Path) and not self._where.exists()
 
     def shard(self, name: str) -> Shard | None:
         from chromadb.errors import NotFoundError
 
         try:
-            # Without a function of its own a collection can never go and download a model.
+            # Without an embedding function a collection can never download a model.
             return Shard(self._opened().get_collection(name, embedding_function=None))
         except NotFoundError:
             return None
 
     def begin(self, name: str, about: Mapping[str, str | int]) -> Shard:
-        """A new shard, or the one that bears the name already. 3 to 512 of [a-zA-Z0-9._-] make a name."""
+        """Create a shard, or return the one that has this name. A name has 3 to 512 characters of [a-zA-Z0-9._-]."""
         return Shard(
             self._opened().get_or_create_collection(
                 name,
@@ -152,13 +152,13 @@ class Chroma:
         )
 
     def shards(self) -> list[Shard]:
-        """All there are."""
+        """All shards."""
         return [Shard(collection) for collection in self._opened().list_collections()]
 
     def release_memory(self) -> None:
         """Free the client's memory; the next call opens it again.
 
-        Its shards are of no use from then on, and have to be dropped before.
+        Its shards become useless and must be dropped before.
         """
         client, self._client = self._client, None
         if client is None:
@@ -170,7 +170,7 @@ class Chroma:
             _trim()
 
     def set_aside(self) -> Path:
-        """Give the folder another name, and begin an empty one with the next call; the name. Raises OSError."""
+        """Rename the folder, and begin an empty one with the next call; returns the new name. Raises OSError."""
         from chromadb.errors import ChromaError
 
         assert isinstance(self._where, Path), "a server's folder is the server's"
@@ -180,7 +180,7 @@ class Chroma:
         return self._where.rename(aside)
 
     def close(self) -> None:
-        """End the threads; the client is released before."""
+        """Release the client and end the threads."""
         self._threads.shutdown()
 
     def _opened(self) -> Client:
@@ -243,15 +243,15 @@ def _faults(*, embedded: bool) -> Iterator[None]:
         fault = fault_of(error)
         if fault.kind == "other":
             words = str(error).casefold()
-            # What a folder cannot do for any other reason, it cannot do because its files are not in order. What
-            # the system refuses (rights, too many open files) says nothing of them.
+            # A failure for any other reason means that the folder's files are damaged. An error of the system (rights,
+            # too many open files) does not.
             rest: FaultKind = "damaged" if embedded and not isinstance(error, OSError) else "other"
             fault = StorageFault(next((kind for sign, kind in _SIGNS if sign in words), rest), fault.detail)
         raise fault from error
 
 
 def _from_chroma(error: Exception) -> bool:
-    """Whether Chroma or its network raised it. Imported for an error only: a process may never need Chroma."""
+    """Whether Chroma or its network raised the error. Imports Chroma only now, because a process may never need it."""
     import httpx
     from chromadb.errors import ChromaError
 
@@ -261,7 +261,7 @@ def _from_chroma(error: Exception) -> bool:
 def _return_large_blocks() -> None:
     """Make glibc give blocks of 64 KiB and more back as soon as they are freed.
 
-    Otherwise it learns from Chroma's growing graphs to keep them (mallopt(3), M_MMAP_THRESHOLD).
+    Otherwise Chroma's growing graphs make it raise this threshold and keep the blocks (mallopt(3), M_MMAP_THRESHOLD).
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -1,4 +1,4 @@
-"""The metadata that tables register on, and the column types that behave alike on both databases.
+"""The metadata object for all tables, and column types that behave alike on both databases.
 
 Knows no table.
 """

@@ -1,7 +1,7 @@
 """Councils: the question, the members' answers, their ballots, and the verdict.
 
-Knows no model and counts no vote: `research`, `tally`, `shown`, `ranking` and `critiques` are the caller's JSON.
-A council that was withdrawn is gone: what its run still keeps of it afterwards goes nowhere.
+Knows no model and counts no vote: `research`, `tally`, `shown`, `ranking` and `critiques` are the caller's JSON. A
+withdrawn council is deleted: anything that its run still stores afterwards is dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SeatState = Literal["answered", "failed", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class CouncilRow:
-    """One run. `kind` is what its verdict is, "" while it goes on or if it was cut off.
+    """One run. `kind` is the kind of verdict, "" while it runs or if it was interrupted.
 
     "single" is the answer of one model, "best" the best answer where no chair could write.
     """
@@ -112,7 +112,7 @@ class Councils:
         self._db = db
 
     async def begin(self, row: CouncilRow) -> None:
-        """Keep a council that begins. One that is there already stays as it is."""
+        """Store a council that begins. An existing one stays unchanged."""
         from storage.tables import councils
 
         new = self._db.insert(councils).values(**asdict(row))
@@ -144,9 +144,9 @@ class Councils:
         tally: str,
         seats: Sequence[SeatRow],
     ) -> None:
-        """Keep how a council ended, with its members as they stand then: all of it or nothing.
+        """Store how a council ended, with its members at that time, completely or not at all.
 
-        Done twice, it ended when it was done first.
+        A second call keeps the first call's time.
         """
         from sqlalchemy import func
 
@@ -164,7 +164,7 @@ class Councils:
             await self._keep(connection, council_seats, space, run, seats)
 
     async def get(self, space: str, run: str) -> Council | None:
-        """A whole council; None where this space has none of that run."""
+        """A whole council; None if this space has none of that run."""
         from storage.tables import council_ballots, council_seats, councils
 
         def of(table: Table) -> tuple[ColumnElement[bool], ...]:
@@ -252,7 +252,7 @@ class Councils:
     ) -> None:
         from storage.tables import councils
 
-        # Held to the end of the transaction, so that it is not withdrawn in between.
+        # The row stays locked until the end of the transaction, so that it is not withdrawn in between.
         council = councils.select().where(councils.c.space == space, councils.c.run_id == run)
         if not rows or (await connection.execute(council.with_for_update())).one_or_none() is None:
             return
@@ -265,7 +265,7 @@ class Councils:
 
 
 def _short(table: Table, *texts: str) -> list[ColumnElement[Any]]:
-    """The table's columns, those of `texts` empty: megabytes that nobody counts are not read."""
+    """The table's columns, with those in `texts` empty, so that megabytes of text are not read for counting."""
     from sqlalchemy import literal
 
     return [literal("").label(column.name) if column.name in texts else column for column in table.c]

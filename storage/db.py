@@ -32,7 +32,7 @@ _WRITING = "sutradhar_writing"
 CLOSE_S = 5.0
 
 SCRUBS, SCRUB_MS = 10, 200
-"""How often a log that others read is tried to be emptied, and how long each try waits for them."""
+"""How many tries are made to empty a log that others read, and how many milliseconds each waits for them."""
 
 _NETWORK = {
     "connect_timeout": 10,
@@ -41,11 +41,11 @@ _NETWORK = {
     "keepalives_count": 2,
     "tcp_user_timeout": 15_000,
 }
-"""Seconds, but for a count and the last, which is in milliseconds. By default a dead connection is waited for for two
-hours.
+"""libpq's network limits in seconds, except for a count and the last one, which is in milliseconds. By default a dead
+connection is noticed after two hours.
 """
 
-# Any number will do as long as every process of the program uses the same one.
+# Any number, if every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
 
 
@@ -65,8 +65,8 @@ class Database:
         reading = {} if self._sqlite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._reading = engine.execution_options(**{_WRITING: False}, **reading)
         self._writing = engine.execution_options(**{_WRITING: True})
-        # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
-        # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
+        # SQLite has one writer at a time. Waiting here is fair and wakes at once; SQLite's own busy handler polls and
+        # may starve a writer. Postgres locks rows, so writers run in parallel.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
         self._writes = 0
         self._under_way = 0
@@ -75,15 +75,16 @@ class Database:
         self._closed = False
         self._deadline: float | None = None
         self._limits: set[asyncio.Timeout] = set()
-        """Of the transactions under way."""
+        """The limits of the transactions in progress."""
         self.lease: Lease | None = None
-        """That of this process, where others share the database."""
+        """This process's lease, if others share the database."""
 
     @property
     def writes(self) -> int:
-        """How many transactions that may have written have ended: what was read is as it was while this is the same.
+        """The number of finished transactions that may have written: while it stays the same, earlier results are still
+        valid.
 
-        Where other processes write, too, it is never the same.
+        If other processes write, too, it differs each time.
         """
         if self.lease is not None:
             self._writes += 1
@@ -91,7 +92,7 @@ class Database:
 
     @property
     def process(self) -> str:
-        """The id of this process among those that share the database; "" where it has it alone."""
+        """The id of this process among those that share the database; "" if it has it alone."""
         return self.lease.id if self.lease is not None else ""
 
     @classmethod
@@ -108,7 +109,8 @@ class Database:
         `busy_timeout_s` bounds the wait for another process's lock; `max_page_count` caps an SQLite
         file (pages of 4 KiB). Raises StorageFault, "newer" if a later release wrote the database.
         """
-        # Whole, and before others import parts of them in threads (the engine does): two halves do not fit.
+        # Imported completely before other threads (the engine's) import parts of them, because concurrent partial
+        # imports fail.
         from sqlalchemy.dialects import postgresql, sqlite  # noqa: F401
 
         from storage.migrations import migrate
@@ -133,18 +135,18 @@ class Database:
         return database
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A read-only transaction: everything in it sees the same moment."""
+        """A read-only transaction: all reads in it see the same moment."""
         return self._connected(self._reading.begin)
 
     @asynccontextmanager
     async def write(self, alone: str = "") -> AsyncGenerator[AsyncConnection, None]:
-        """A transaction that commits at the end, or leaves no trace if anything in it raises.
+        """A transaction that commits at the end, or rolls back if anything in it raises.
 
-        None that is `alone` by the same name goes on beside it, and what such a one has committed before is seen.
-        Never open one inside another: on SQLite the inner one would wait for the outer.
+        Transactions that are `alone` by the same name exclude each other, and see each other's commits. Never open one
+        inside another: on SQLite the inner one would wait for the outer.
         """
         async with self._turn, self._counted(), self._connected(self._writing.begin) as connection:
-            if alone and not self._sqlite:  # SQLite's writers are alone anyway
+            if alone and not self._sqlite:  # SQLite has one writer at a time anyway
                 from zlib import crc32
 
                 from sqlalchemy import text
@@ -158,13 +160,13 @@ class Database:
     async def _connected(
         self, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
     ) -> AsyncGenerator[AsyncConnection, None]:
-        """A connection; where the server is away, as soon as it is back within this task's patience."""
+        """A connection. If the server is down, waits for it within this task's patience."""
         import sqlite3
 
         from sqlalchemy.exc import DBAPIError
         from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-        if self._closed:  # a connection that is opened now would be closed by nobody
+        if self._closed:  # a connection that is opened now would never be closed
             raise StorageFault("other", "the database has been closed")
         if self._deadline is not None and self._deadline <= asyncio.get_running_loop().time():
             raise StorageFault("locked", "the process is leaving")
@@ -209,8 +211,8 @@ class Database:
     async def execute(self, statement: Executable, /, **parameters: Any) -> CursorResult[*tuple[Any, ...]]:
         """The result of one statement, which is a transaction by itself: cheaper than `read` and `write`.
 
-        Its rows are there: both drivers fetch them with the statement. A query is asked again where the connection
-        broke, within this task's patience.
+        Its rows are already fetched by both drivers. A query is repeated if the connection broke, within this task's
+        patience.
         """
         if statement.is_dml or self._sqlite:
             return await self._executed(statement, parameters)
@@ -236,7 +238,7 @@ class Database:
             self._writes += 1
 
     async def answers(self) -> None:
-        """Have the database read something small. Raises StorageFault."""
+        """Read something small from the database. Raises StorageFault."""
         from sqlalchemy import text
 
         await self.execute(text("SELECT version_num FROM alembic_version"))
@@ -255,7 +257,7 @@ class Database:
         return list((await self.execute(query, **parameters)).scalars())
 
     async def run(self, statement: UpdateBase, /, **parameters: Any) -> int:
-        """One statement as a transaction of its own: how many rows it has changed."""
+        """Run one statement as a separate transaction; returns how many rows it changed."""
         return (await self.execute(statement, **parameters)).rowcount
 
     def day(self, moment: ColumnElement[Any]) -> ColumnElement[str]:
@@ -269,7 +271,7 @@ class Database:
     def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
         """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.
 
-        Its result's `rowcount` is 0 where a conflict kept the row out.
+        Its result's `rowcount` is 0 if a conflict prevented the insert.
         """
         if self._sqlite:
             from sqlalchemy.dialects import sqlite
@@ -280,7 +282,8 @@ class Database:
         return postgresql.insert(table).execution_options(preserve_rowcount=True)
 
     async def scrub(self) -> None:
-        """Overwrite deleted words: in SQLite's log they outlive their row. Where others read, later.
+        """Overwrite deleted words, which stay in SQLite's log after their row is deleted. If others are reading, a
+        later call does it.
 
         On Postgres the server's own housekeeping does it (VACUUM, its write-ahead log).
         """
@@ -303,18 +306,18 @@ class Database:
                 return
 
     def hurry(self, seconds: float) -> None:
-        """End what is under way `seconds` from now at the latest, and refuse what is asked later, with StorageFault.
+        """End running transactions at the latest in `seconds`, and refuse later ones with StorageFault.
 
-        A database that hangs would keep a process that leaves.
+        Otherwise a database that hangs would keep the process from ending.
         """
         self._deadline = asyncio.get_running_loop().time() + seconds
         for limit in self._limits:
             limit.reschedule(self._deadline)
 
     async def close(self) -> None:
-        """Close every connection; whoever asks later gets a StorageFault.
+        """Close every connection; later calls raise StorageFault.
 
-        Transactions under way are waited for: theirs would stay open for ever.
+        Waits for running transactions, whose connections would otherwise stay open.
         """
         self._closed = True
         with suppress(TimeoutError):
@@ -334,7 +337,7 @@ def close_when_returned(engine: Engine) -> None:
 
 
 def network_limits(url: str) -> dict[str, int]:
-    """For how long libpq bears a server whose machine or network is gone, but for what the URL itself says."""
+    """libpq's time limits for a server whose machine or network is gone, except those that the URL sets."""
     from sqlalchemy.engine import make_url
 
     query = make_url(url).query
@@ -393,13 +396,13 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
         # A deferred transaction that reads first and writes later can lose another one's update or
         # fail half-way with SQLITE_BUSY, so a writer takes the lock before it reads anything.
         writing = connection.get_execution_options().get(_WRITING)
-        if writing is not None:  # else it is one statement, which SQLite makes a transaction of
+        if writing is not None:  # otherwise it is one statement, which SQLite makes a transaction
             driver: Any = connection.connection.driver_connection
             driver.begins = "BEGIN IMMEDIATE" if writing else "BEGIN"
 
     def invalidated(connection: Any, _record: object, _error: object) -> None:
-        # Of a call that was cancelled. Closed as it is, with a statement that nobody has read to its end, it
-        # would keep the file's lock until the garbage collector comes by.
+        # The cursor of a cancelled call. Closed with a statement that is not read to its end, the connection would keep
+        # the file's lock until it is garbage-collected.
         with suppress(Exception):
             connection.rollback()
 

@@ -1,4 +1,4 @@
-"""Spaces that the bot has left: when it left, and the deletion of all that is kept of one."""
+"""The spaces that the bot has left: when it left, and the deletion of a space's data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from storage.db import Database
 
 _LEFT = "left:"
-"""What the name of a mark begins with; the space follows. Its value is when the bot left, in ISO 8601."""
+"""The prefix of a mark's name; the space follows. Its value is when the bot left, in ISO 8601."""
 
 
 class Departures:
@@ -20,16 +20,16 @@ class Departures:
         self._marks = Marks(db)
 
     async def left(self, space: str, now: datetime | None = None) -> None:
-        """The bot is no longer in the space."""
+        """Note that the bot has left the space."""
         if await self._marks.get(_LEFT + space) is None:
             await self._marks.set(_LEFT + space, (now or datetime.now(UTC)).isoformat())
 
     async def returned(self, space: str) -> None:
-        """The bot is in the space, perhaps again."""
+        """Note that the bot is in the space, perhaps again."""
         await self._marks.remove(_LEFT + space)
 
     async def before(self, moment: datetime) -> list[str]:
-        """The spaces that the bot left before a moment, and where nobody has asked anything since."""
+        """The spaces that the bot left before a moment, and in which nobody has asked anything since."""
         spaces = []
         for name, value in (await self._marks.beginning(_LEFT)).items():
             space, left = name.removeprefix(_LEFT), datetime.fromisoformat(value)
@@ -59,7 +59,9 @@ class Departures:
         return list(await self._db.column(t.select().with_only_columns(t.c.id).where(t.c.space == space)))
 
     async def delete(self, space: str) -> int:
-        """Delete every row of the space but for removed documents whose vectors are still to be deleted; how many."""
+        """Delete every row of the space, except removed documents whose vectors are still to be deleted; returns how
+        many.
+        """
         from storage.tables import metadata
 
         deleted = 0

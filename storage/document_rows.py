@@ -77,7 +77,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a document's author says of it before its text: where it is from, whose it is, its parts in order."""
+    """A document author's own metadata: its source, its author, and its parts in order."""
 
     link: str
     instructor: str
@@ -109,7 +109,7 @@ class NewDocument:
     kind: str = ""
     outline: Outline | None = None
     unread: str = "[]"
-    """What of the file is not in the text, as the reader's JSON."""
+    """The parts of the file that are not in the text, as the reader's JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class HeadingRow:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A document that is off its shelf, but whose vectors and kept file may still be there."""
+    """A document that is off its shelf, but whose vectors and stored file may still exist."""
 
     space: str
     document_id: str

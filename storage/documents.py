@@ -1,7 +1,7 @@
 """The library's catalogue: puts documents on a shelf with all their parts, takes them off, and finds them.
 
-Knows neither formats nor languages nor how anything is searched; a segment is the caller's bytes. What stands in
-the documents is read by `passages`, and for a whole shelf by `shelves`.
+Knows neither formats nor languages nor how anything is searched; a segment is the caller's bytes. `passages` reads the
+texts of documents, `shelves` whole shelves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 ROWS = 2_000
-"""Written at once: while the statement for them is made ready, nobody else is served."""
+"""How many rows are written at once: nothing else is served while the statement for them is prepared."""
 
 
 class Documents:
@@ -30,9 +30,9 @@ class Documents:
         self._db = db
 
     async def add(self, new: NewDocument, *, built_by: str | None = None) -> bool:
-        """Put a whole document on its shelf in one go; False, changing nothing, if one of this id is there.
+        """Put a whole document on its shelf at once; returns False without a change if the id exists.
 
-        With the id of a run, which it is `built_by`, it is kept beside the shelf until it is swapped in.
+        If it is `built_by` a run (its id), it is stored off the shelf until it is swapped in.
         """
         from storage import tables as t
 
@@ -92,11 +92,11 @@ class Documents:
         return True
 
     async def swap(self, space: str, shelf: str, pairs: Sequence[tuple[str, str]]) -> set[str]:
-        """Put documents that were built on the shelf, all in one moment; the ids of those that are on it then.
+        """Put documents that were built on the shelf, all at once; returns the ids of those that are then on it.
 
-        A pair is a new document's id and that of the one whose place it takes, or "" for whatever bears its
-        source's name by now. What is replaced is retired. Where the one to replace has left the shelf, the new
-        one goes as well, to the `leftovers`. Done again it changes nothing.
+        A pair is a new document's id and the id of the one that it replaces, or "" for the one that now has its
+        source's name. Replaced documents are retired. If the one to replace has left the shelf, the new one joins the
+        `leftovers`. Calling it again has no effect.
         """
         from sqlalchemy import case, select
 
@@ -128,8 +128,8 @@ class Documents:
             return set(visible.scalars())
 
     async def sweep(self, before: datetime) -> None:
-        """Take off, in all spaces, what is no longer needed: what was retired `before`, and what was built for
-        runs that have ended.
+        """Remove documents, in all spaces, that are no longer needed: those retired `before`, and those built for runs
+        that have ended.
         """
         from sqlalchemy import and_, exists, or_
 
@@ -157,9 +157,9 @@ class Documents:
         return set(await self._db.column(query))
 
     async def remove(self, space: str, document_id: str) -> bool:
-        """Take a document off its shelf with all that hangs on it; whether it was there.
+        """Take a document with all its parts off its shelf; returns whether it was there.
 
-        Its vectors are not touched: it is among the `leftovers` until it is `cleared`.
+        Its vectors stay: it is among the `leftovers` until it is `cleared`.
         """
         from storage.tables import documents
 
@@ -177,14 +177,14 @@ class Documents:
         return await self._db.rows(leftovers.select(), Leftover)
 
     async def cleared(self, space: str, document_ids: Collection[str]) -> None:
-        """Nothing is left of documents that were taken off their shelves."""
+        """Note that nothing is left of documents that were taken off their shelves."""
         from storage.tables import leftovers
 
         these = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
         await self._db.run(leftovers.delete().where(*these))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
-        """A document in any state; the others here give those that are on their shelf."""
+        """A document in any state; the other methods return only those on their shelf."""
         from storage.tables import documents
 
         rows = await self._documents(
@@ -195,7 +195,7 @@ class Documents:
     async def list(
         self, space: str, shelf: str | None = None, *, every_kind: bool = False
     ) -> Sequence[DocumentRow]:
-        """By shelf, then title; of all shelves the books, unless `every_kind` is wanted."""
+        """The documents by shelf, then title: of all shelves only books, unless `every_kind` is set."""
         from storage.tables import documents
 
         d = documents.c
@@ -207,7 +207,7 @@ class Documents:
         return await self._documents(query.order_by(d.shelf, d.title, d.id))
 
     async def kinds(self, space: str) -> set[str]:
-        """Of which kinds there are documents on the shelves; "" is that of books."""
+        """The kinds of documents on the shelves; "" stands for books."""
         from sqlalchemy import select
 
         from storage.tables import documents
@@ -250,15 +250,15 @@ class Documents:
     async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
         """Chunks 0 … upto-1 have vectors of `embedder`; the document is ready once that is all of them.
 
-        `upto=0` takes it back to lexical only. With embedder None and all chunks, no vectors are wanted.
-        False if the document is not there any more.
+        `upto=0` resets it to lexical search only. Embedder None with all chunks means that no vectors are wanted.
+        Returns False if the document no longer exists.
         """
         from sqlalchemy import case
 
         from storage.tables import documents
 
         c = documents.c
-        # One that is not on its shelf does not get there by its vectors.
+        # Vectors do not put a document on its shelf.
         state = case((c.state.not_in(VISIBLE), c.state), (c.chunk_count <= upto, "ready"), else_="lexical")
         this_document = documents.update().where(c.space == space, c.id == document_id)
         return await self._db.run(this_document.values(embedded=upto, embedder=embedder, state=state)) == 1
@@ -346,7 +346,7 @@ class Documents:
         return await self._db.run(documents.update().where(*this).values(other_embedded=upto)) == 1
 
     async def forget_vectors(self) -> int:
-        """No document has vectors any more, in no space; how many had."""
+        """Note that no document of any space has vectors any more; returns how many had."""
         from sqlalchemy import case
 
         from storage.tables import documents
@@ -358,7 +358,7 @@ class Documents:
         return await self._db.run(reset.values(embedded=0, embedder=None, state=state))
 
     async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:
-        """Delete documents and note them as leftovers, in the caller's transaction; their shelves."""
+        """Delete documents and note them as leftovers, in the caller's transaction; returns their shelves."""
         from storage.tables import documents, leftovers
 
         d = documents.c

@@ -1,6 +1,6 @@
 """The faults of a store: a few kinds instead of a hundred driver errors.
 
-Knows no sentences: whoever shows a fault to a person picks the words by its kind.
+Knows no messages: the caller chooses one by the kind.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _AWAY = ("08", "57P01", "57P02", "57P03", "53300")
 class StorageFault(Exception):
     """A store failed; nothing was half-written.
 
-    `kind`: "full" (no room), "locked" (somebody else holds it), "damaged" (not readable as what it
-    should be), "missing" (not there at all), "newer" (written by a later release), "files" (where
-    files are kept is not reached, or refuses), "other" (unreachable, refused, a broken rule). `away`: the database's
-    server was not there, or the connection to it broke; a statement that had been sent may have been done.
+    `kind`: "full" (no space), "locked" (another process holds it), "damaged" (unreadable), "missing" (does not exist),
+    "newer" (written by a later release), "files" (the file store is unreachable or refuses), "other" (unreachable,
+    refused, a violated constraint). `away`: the database server was down, or the connection to it broke; a statement
+    already sent may have been executed.
     """
 
     def __init__(self, kind: FaultKind, detail: str = "", *, away: bool = False) -> None:
@@ -64,7 +64,7 @@ def fault_of(error: BaseException) -> StorageFault:
 
 
 def _away(name: str, state: object) -> bool:
-    """Whether an error of psycopg's says that the server is away: one of the connection has no SQLSTATE."""
+    """Whether a psycopg error means that the server is down; connection errors have no SQLSTATE."""
     if not isinstance(state, str):
         return name in ("OperationalError", "ConnectionTimeout", "InterfaceError")
     return state.startswith(_AWAY)

@@ -1,6 +1,6 @@
 """Files by their keys, in a folder; several machines may share one. `storage.objects` keeps them in object stores.
 
-A key is a path such as "originals/ID.pdf". In rows and steps it stands as `stored(key)`. Knows neither books nor runs.
+A key is a path such as "originals/ID.pdf". Rows and steps contain it as `stored(key)`. Knows neither books nor runs.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from storage.faults import StorageFault, fault_of
 T = TypeVar("T")
 
 FOLDERS: Final[tuple[Literal["originals"], Literal["incoming"]]] = ("originals", "incoming")
-"""The first part of every key: books as they came, and what came with requests that are under way."""
+"""The first part of every key: original books, and files of running requests."""
 
 PART: Final = ".part"
-"""How a file in a folder ends that is not whole yet."""
+"""The suffix of an incomplete file in a folder."""
 
 _STORED: Final = "store:"
 
 
 def stored(key: str) -> str:
-    """A key where a path of this machine may stand, too."""
+    """A key in the form for places that may also contain a local path."""
     return _STORED + key
 
 
 def key_of(path: str) -> str | None:
-    """The key that `path` is, None for a path of this machine."""
+    """The key in such a value; None for a local path."""
     return path.removeprefix(_STORED) if path.startswith(_STORED) else None
 
 
@@ -46,7 +46,7 @@ class TooLarge(Exception):
 
 
 class Files(Protocol):
-    """Where files are kept. Each method raises StorageFault where that fails; nothing is kept by half."""
+    """A store of files. Each method raises StorageFault if it fails; no file is stored incompletely."""
 
     @property
     def shared(self) -> bool:
@@ -54,31 +54,31 @@ class Files(Protocol):
         ...
 
     def writing(self, key: str) -> AbstractAsyncContextManager[Path]:
-        """A path of this machine to write to. The file is kept at the end of the block, unless that raises."""
+        """A local path to write to. The file is stored at the end of the block, unless the block raises."""
         ...
 
     async def read(self, key: str, most: int) -> bytes:
-        """All bytes. Raises FileNotFoundError, and TooLarge where there are more than `most`."""
+        """All bytes of a file. Raises FileNotFoundError, and TooLarge if there are more than `most`."""
         ...
 
     def reading(self, key: str) -> AbstractAsyncContextManager[Path]:
-        """A path of this machine to read the file from, within the block. Raises FileNotFoundError."""
+        """A local path to read the file from, within the block. Raises FileNotFoundError."""
         ...
 
     async def list(self, folder: str) -> list[str]:
-        """The names of files and folders in a folder, in order; none where it is not there."""
+        """The names of files and folders in a folder, in order; none if it does not exist."""
         ...
 
     async def delete(self, keys: Collection[str]) -> None:
-        """Delete those of the files that are there."""
+        """Delete those of the files that exist."""
         ...
 
     async def clear(self, folder: str) -> None:
-        """Delete a folder and all that is in it."""
+        """Delete a folder with its contents."""
         ...
 
     async def size(self, folder: str) -> tuple[int, int]:
-        """The bytes in a folder and in those below it, and how many files they are in."""
+        """The bytes in a folder and its subfolders, and the number of their files."""
         ...
 
 
@@ -102,7 +102,7 @@ class Folder:
                 raise StorageFault("files", fault_of(error).detail) from error
         except BaseException:
             with suppress(StorageFault):
-                await _done(lambda: part.unlink(missing_ok=True))  # its space may be needed
+                await _done(lambda: part.unlink(missing_ok=True))  # its disk space may be needed
             raise
 
     async def read(self, key: str, most: int) -> bytes:
@@ -146,7 +146,7 @@ class Folder:
 
 
 async def probe(files: Files) -> None:
-    """Put a file, read, list and delete it. Raises StorageFault."""
+    """Test the store: put a file, read, list and delete it. Raises StorageFault."""
     name = f"probe-{uuid4().hex}"
     key = f"incoming/{name}/{name}"
     try:
@@ -161,7 +161,7 @@ async def probe(files: Files) -> None:
 
 
 async def _done(call: Callable[[], T]) -> T:
-    """What the call returns, off the event loop."""
+    """Run the call off the event loop and return its result."""
     try:
         return await asyncio.to_thread(call)
     except FileNotFoundError:

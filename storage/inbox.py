@@ -1,4 +1,4 @@
-"""Requests in the order of arrival, so that none is lost and none is done twice.
+"""Stores requests in the order of arrival, so that none is lost or run twice.
 
 Knows nothing of what a request asks: `payload` is the caller's JSON.
 """
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 InboxState = Literal["received", "running", "answered", "done", "failed", "stopped"]
 UNFINISHED = ("received", "running", "answered")
-"""Of a run that a start takes up again: "answered" is one that goes on quietly after its answer."""
+"""The states of runs that a start takes up again; "answered" is one that continues in the background after its
+answer.
+"""
 
 
 class Overtaken(Exception):
-    """Other requests have come to the place meanwhile: `ids`."""
+    """Other requests have arrived in the place meanwhile: `ids`."""
 
     def __init__(self, ids: Collection[str]) -> None:
         super().__init__(f"{len(ids)} requests")
@@ -83,7 +85,7 @@ class Inbox:
         from storage.tables import inbox as t
 
         self._db = db
-        # Every run asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every run uses them and building a statement costs more than executing it.
         self._receive = db.insert(t).on_conflict_do_nothing(index_elements=["id"]).returning(t.c.id, t.c.seq)
         self._get = t.select().where(t.c.id == bindparam("of"))
         self._end = t.update().where(t.c.id == bindparam("of")).values(state=bindparam("to"))
@@ -91,9 +93,9 @@ class Inbox:
         self._go_on = self._end.where(or_(*(t.c.state == state for state in UNFINISHED)))
 
     async def receive(self, rows: Sequence[NewRequest]) -> dict[str, int]:
-        """Keep requests, all of them or, if it fails, none: `seq` by id, growing in the order of `rows`.
+        """Store all of these requests, or none. Returns `seq` by id, growing in the order of `rows`.
 
-        An id that is missing there was kept before: the platform delivered it twice.
+        An id that is missing in the result was stored before: the platform delivered it twice.
         """
         values = [{**asdict(row), "state": "received", "process": self._db.process} for row in rows]
         try:
@@ -101,7 +103,7 @@ class Inbox:
         except StorageFault as fault:
             if not fault.away:
                 raise
-        # They may have been kept all the same.
+        # They may have been stored nevertheless.
         fresh = await self._received(values)
         return fresh | await self._waiting(list({row.id for row in rows} - fresh.keys()))
 
@@ -114,15 +116,15 @@ class Inbox:
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
 
     async def receive_behind(self, row: NewRequest, seen: Collection[str]) -> int | None:
-        """Keep a request if all that waits or goes on in its place is among those `seen`: its `seq`, None where it was
-        kept before. Raises Overtaken. Of two at the same time, in any processes, one is the first.
+        """Store a request if everything that waits or runs in its place is in `seen`. Returns its `seq`, or None if it
+        was stored before. Raises Overtaken. Two simultaneous calls, in any processes, are ordered.
         """
         try:
             return await self._received_behind(row, seen)
         except StorageFault as fault:
             if not fault.away:
                 raise
-        # It may have been kept all the same.
+        # It may have been stored nevertheless.
         seq = await self._received_behind(row, seen)
         return seq if seq is not None else (await self._waiting([row.id])).get(row.id)
 
@@ -152,7 +154,7 @@ class Inbox:
         return await self._db.row(self._get, InboxRow, of=id)
 
     async def last_of(self, space: str, author_id: str) -> InboxRow | None:
-        """The latest that this person asked in the space."""
+        """The latest request of this person in the space."""
         from storage.tables import inbox
 
         by_author = (inbox.c.space == space, inbox.c.author_id == author_id)
@@ -160,7 +162,7 @@ class Inbox:
         return await self._db.row(query, InboxRow)
 
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
-        """The states of requests by id, all of them or, if it fails, none. What has ended runs no more."""
+        """Set the states of these requests by id, all or none. An ended run stays ended."""
         running, ended = list[dict[str, str]](), list[dict[str, str]]()
         for id, state in states.items():
             (running if state in UNFINISHED else ended).append({"of": id, "to": state})
@@ -174,17 +176,17 @@ class Inbox:
                 await connection.execute(change, rows)
 
     async def reword(self, id: str, payload: str) -> None:
-        """Keep another wording of the request, because the person changed or took back what they wrote."""
+        """Store another wording of the request, because the person changed or withdrew their words."""
         from storage.tables import inbox
 
         await self._db.run(inbox.update().where(inbox.c.id == id).values(payload=payload))
 
     async def withdraw(self, space: str, run: str, payload: str, title: str = "") -> bool:
-        """Take back what a person asked, its answers and what these offer, all of it or nothing: keep `payload` of the
-        request, stopped unless it has ended, and no row of a table that goes with its run.
+        """Withdraw a request with its answers and their buttons, completely or not at all: only `payload` is left of
+        the request, stopped unless it has ended, and all rows that belong to its run are deleted.
 
-        A conversation of the same person and place that is called `title`, by the request's own words, loses
-        its name. Of a run whose request is not kept any more, the rest goes. Whether this space had any of it.
+        A conversation of the same person and place with the name `title`, made of the request's words, loses its name.
+        If the request is no longer stored, the rest of its run is deleted. Returns whether this space had any of it.
         """
         from sqlalchemy import case
 
@@ -212,7 +214,7 @@ class Inbox:
         return True
 
     async def _erase(self, connection: AsyncConnection, space: str, run: str) -> int:
-        """Delete the rows that go with a run, and empty those that stay; how many."""
+        """Delete the rows that belong to a run, and empty those that stay; returns how many."""
         from storage.ownership import going, ownership
         from storage.tables import metadata
 
@@ -230,9 +232,9 @@ class Inbox:
         return n
 
     async def unfinished(self, space: str = "", *, abandoned: str | None = None) -> list[InboxRow]:
-        """Requests of the space, or of all, that have not ended: what a start has to go on with, in order.
+        """The unfinished requests of the space, or of all spaces, in order: those that a start continues.
 
-        `abandoned`: only those that were received by this process, or by one that is no more.
+        `abandoned`: only those that this process, or one that has ended, received.
         """
         from storage.processes import nobodys
         from storage.tables import inbox
@@ -245,7 +247,7 @@ class Inbox:
         return await self._rows(*where)
 
     async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
-        """Whether somebody waits for an ordered request of this place."""
+        """Whether an ordered request of this place is unfinished."""
         from storage.tables import inbox
 
         query = (
@@ -265,7 +267,7 @@ class Inbox:
         return (await self._db.execute(query)).first() is not None
 
     async def ahead(self, line: str, seq: int) -> int:
-        """How many wait or go on in the line before the request of this number."""
+        """How many requests wait or run in the line before the request of this number."""
         from sqlalchemy import func, select
 
         from storage.tables import inbox
@@ -284,7 +286,7 @@ class Inbox:
         return await self._db.column(query)
 
     async def unseen(self, line: str, seq: int) -> bool:
-        """Whether one that waits or goes on in the line before the request of this number has no message yet."""
+        """Whether a request that waits or runs in the line before this number has no message yet."""
         from sqlalchemy import exists
 
         from storage.tables import inbox, outbox
@@ -297,13 +299,13 @@ class Inbox:
         return (await self._db.execute(query)).first() is not None
 
     async def children(self, space: str, run: str) -> list[InboxRow]:
-        """What the run has begun, in order."""
+        """The runs that the run has begun, in order."""
         from storage.tables import inbox
 
         return await self._rows(inbox.c.space == space, inbox.c.parent == run)
 
     async def following(self, space: str, run: str) -> list[InboxRow]:
-        """What was pressed under the run, what repeats it, and what its schedule began, in order."""
+        """The requests from presses under the run, its repetitions, and those that its schedule began, in order."""
         from storage.tables import inbox
 
         return await self._rows(inbox.c.space == space, inbox.c.follows == run)

@@ -1,4 +1,4 @@
-"""Looks at the stores without opening them for use: nothing is locked, migrated or written."""
+"""Inspects the stores without locking, migrating or writing anything."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from storage.faults import StorageFault, fault_of
 
 
 def state(url: str) -> Literal["none", "due", "ready"]:
-    """Whether the database is there and of this release's revision. Raises StorageFault.
+    """Whether the database exists and has this release's revision. Raises StorageFault.
 
-    Only SQLite files can be looked at from outside; a server counts as ready once it is opened.
+    Only SQLite files can be inspected; a server counts as ready once it is opened.
     """
     from pathlib import Path
 
@@ -37,9 +37,10 @@ def state(url: str) -> Literal["none", "due", "ready"]:
 
 
 def expired_tokens(url: str, client_id: str, now: datetime) -> list[tuple[str, datetime]]:
-    """The workspaces whose installation on Slack has an expired token, and when that was; `now` is UTC, of no zone.
+    """The workspaces whose installation on Slack has an expired token, and when it expired; `now` is UTC without a time
+    zone.
 
-    The database is there, and of this release. Raises StorageFault.
+    The database must exist and have this release's revision. Raises StorageFault.
     """
     from sqlalchemy import create_engine, select
     from sqlalchemy.exc import DBAPIError

@@ -16,7 +16,7 @@ from storage.inbox import UNFINISHED
 
 @dataclass(frozen=True, slots=True)
 class JobErrorRow:
-    """One file that did not go in, and the sentence for it: a key of the catalogue and its values."""
+    """A file that was not added, and its message: a key of the catalogue and its values."""
 
     name: str
     key: str
@@ -25,9 +25,10 @@ class JobErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """`done` of `total` are units of the present `phase`: bytes read, vectors made. Files: those of the whole job.
+    """`done` of `total` are units of the current `phase`: bytes read, vectors computed. File counts are those of the
+    whole job.
 
-    `state` minds that of the job's run where the inbox has one: it is right even after a crash.
+    `state` takes the state of the job's run into account if the inbox has one, so it is correct even after a crash.
     """
 
     id: str
@@ -52,7 +53,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRunRow:
-    """A run of jobs that is going, or waits for its turn and has no job yet. `payload` is its request."""
+    """A run of jobs that is running, or waits for its turn and has no job yet. `payload` is its request."""
 
     id: str
     kind: str
@@ -78,7 +79,7 @@ class Jobs:
         """The phase of each job of this process, with how much of it was done when it was first noted, and when."""
 
     async def create(self, space: str, id: str, shelf: str, kind: str, files_total: int) -> bool:
-        """Note a job under its run's id; False, changing nothing, if it is there already."""
+        """Store a job under its run's id; returns False without a change if it exists."""
         from storage.tables import jobs
 
         now = self._now()
@@ -113,8 +114,8 @@ class Jobs:
         await self._update(space, id, {"state": state})
 
     def remaining(self, job: JobRow) -> timedelta | None:
-        """How long the job's phase will still take at the pace that it has had in this process; None where that is
-        not known yet, or another process does it."""
+        """How many seconds the job's phase will still take at its pace in this process; None if that is not known yet,
+        or if another process does it."""
         phase, done, since = self._begun.get((job.space, job.id), ("", 0, job.updated_at))
         if phase != job.phase or job.done <= done:
             return None
@@ -173,10 +174,10 @@ class Jobs:
         return [JobRunRow(row.id, row.verb, row.author_id, row.payload, row.created_at) for row in rows]
 
     async def refused(self, space: str, run: str) -> dict[str, str] | None:
-        """The files that a failed run could not read, by name, each with why (a key of the catalogue); None for a
-        run that was done, or stopped.
+        """The files that a failed run could not read, by name, each with why (a key of the catalogue); None for a run
+        that was completed or stopped.
 
-        What is neither among them nor in the library is due to something else.
+        Files that are neither listed nor in the library are missing for another reason.
         """
         from sqlalchemy import or_
 
@@ -202,7 +203,9 @@ class Jobs:
 
 
 def _state(job: str, run: str | None) -> str:
-    """What a job's own note and its run's come to. A job that a leaving process cut off notes "stopped", too."""
+    """The state from the job's own row and its run's. A job that a closing process interrupted is stored as "stopped",
+    too.
+    """
     if run is None or job in ("done", "failed"):
         return job
     return "running" if run in UNFINISHED else run

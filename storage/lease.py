@@ -1,11 +1,12 @@
-"""The processes that share a database on a server: each holds a lease, and takes over what one that is gone has left.
+"""Coordinates the processes that share a database on a server: each holds a lease, and takes over what an ended one has
+left.
 
-A lease is an advisory lock of a session of its own, and a row whose moment is renewed each second. The lock is free as
-soon as its process is dead; one that is frozen, or cut off from the server, is known by the moment, and all of its
-connections are closed before another takes over. What processes tell each other comes over the same connection.
+A lease is an advisory lock of a separate session, and a row whose time is renewed every second. The lock is released as
+soon as its process dies. A process that is frozen or disconnected is recognised by its time, and all its connections
+are closed before another takes over. Processes notify each other over the same connection.
 
-Knows nothing of what the database holds. A pooler that hands out transactions (PgBouncer's "transaction" mode) will not
-do, for it lets go of locks.
+Knows nothing of the database's contents. A transaction pooler (PgBouncer's "transaction" mode) does not work, because
+it loses the locks.
 """
 
 from __future__ import annotations
@@ -36,27 +37,27 @@ BEAT_S = 1.0
 """Seconds between two renewals, and between two looks at the other processes."""
 
 LEASE_S = 15.0
-"""A process that has not renewed its lease for so many seconds has lost it: others take over what it was doing."""
+"""A process that has not renewed its lease for this many seconds has lost it: others take over its work."""
 
 GRACE_S = 2.5
-"""How long a process whose connection broke may take for another, before it counts as gone; and how long others wait
-with that after theirs broke, for a server that starts again has broken all.
+"""How many seconds a process may take to replace a broken connection before it counts as gone. After their own
+connection broke, others wait as long before they judge, because a restarted server breaks all connections.
 """
 
 ANSWER_S = 5.0
-"""How long the server may take for a renewal: a busy machine is not a lost connection."""
+"""How many seconds the server may take for a renewal: a busy machine is not a lost connection."""
 
 JOIN_S = 3.0
-"""How long a process whose connection broke tries to get its locks back, less than ANSWER_S."""
+"""How many seconds a process with a new connection tries to get its locks back; less than ANSWER_S."""
 
 RETRY_S = 0.05
 
 CHANNEL = "sutradhar"
-"""Of LISTEN and NOTIFY."""
+"""The channel for LISTEN and NOTIFY."""
 
 _WORK = (0x5375, 0)
-"""The lock of all who work on the database: leases share it, and who works alone excludes them, as releases before them
-did.
+"""The lock of everything that works on the database: leases share it, and a process that works alone holds it
+exclusively, as earlier releases did.
 """
 
 PROCESS = 0x5376
@@ -66,7 +67,7 @@ CLAIM = 0x5377
 """The first number of the locks of names that are claimed."""
 
 MEMBER = 0x5378
-"""The first number of the locks that all share who have joined under a name."""
+"""The first number of the locks that all members of a name share."""
 
 _KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
 """TCP keep-alive (seconds, count): how soon the server drops a process whose machine is gone; by default two hours."""
@@ -77,7 +78,7 @@ Heard = Callable[..., None]
 
 
 class DatabaseBusy(StorageFault):
-    """Other processes work on the database, or one alone; `machine` is where, if that could be told."""
+    """Other processes work on the database, or one works alone; `machine` is theirs, if known."""
 
     def __init__(self, machine: str | None) -> None:
         super().__init__("locked", f"a process on {machine or 'another machine'} works on this database")
@@ -85,14 +86,14 @@ class DatabaseBusy(StorageFault):
 
 
 class LeaseLost(StorageFault):
-    """Other processes have taken over, or may have: this one must write no more."""
+    """Other processes have taken over, or may have: this process must not write any more."""
 
     def __init__(self) -> None:
         super().__init__("other", "this process has lost its lease on the database")
 
 
 class Lease:
-    """Of this process. `take` it, `keep` it in a task until that returns, `release` it."""
+    """The lease of this process. `take` it, `keep` it in a task until that returns, then `release` it."""
 
     def __init__(
         self, url: str, *, beat_s: float = BEAT_S, lease_s: float = LEASE_S, grace_s: float = GRACE_S
@@ -102,7 +103,7 @@ class Lease:
 
         self.id = new_id()
         self.name = f"{application_name(self.id)} {platform.node()}"[:63]
-        """What the server calls the connections of this process; all of them must be opened under it."""
+        """The application name of this process's connections; all of them must be opened with it."""
         self._network: dict[str, Any] = dict(network_limits(url))
         self._address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._beat_s = beat_s
@@ -114,23 +115,23 @@ class Lease:
         self._claims: list[str] = []
         self._joins: list[str] = []
         self._again = -grace_s
-        """When its connection was replaced: others need a moment to get back what was theirs."""
+        """When its connection was replaced; others then need a moment to get their locks back."""
         self._heard: dict[str, Heard] = {}
         self._missed: list[Callable[[], None]] = []
         self._taking: asyncio.Task[None] | None = None
         self.leave: Callable[[], None] = lambda: None
-        """Called as soon as it is seen that the lease is lost, before anything else is done; in any thread."""
+        """Called as soon as the lease is found to be lost, before anything else; in any thread."""
 
     def hear(self, topic: str, heard: Heard, missed: Callable[[], None] | None = None) -> None:
-        """Call `heard` with the values of each notice of this topic from another process; `missed` where some may
-        have been missed.
+        """Call `heard` with the values of each notice of this topic from another process, and `missed` if some may have
+        been missed.
         """
         self._heard[topic] = heard
         if missed is not None:
             self._missed.append(missed)
 
     async def tell(self, database: Database, topic: str, *values: str) -> None:
-        """Tell the other processes. At most some 7,000 bytes."""
+        """Send a notice to the other processes, of at most about 7,000 bytes."""
         from sqlalchemy import func, select
 
         payload = json.dumps([self.id, topic, *values])
@@ -145,7 +146,7 @@ class Lease:
         return set(await database.column(select(processes.c.id)))
 
     async def take(self) -> None:
-        """Join the other processes. Raises DatabaseBusy where one works alone, StorageFault where the server does not
+        """Join the other processes. Raises DatabaseBusy if one works alone, StorageFault if the server does not
         answer.
         """
         import psycopg
@@ -164,7 +165,7 @@ class Lease:
             raise fault_of(error) from error
 
     async def beside(self) -> list[str]:
-        """The machines and process numbers of the other processes that are there now. Call it before `keep`."""
+        """The machines and process numbers of the other processes now connected. Call it before `keep`."""
         assert self._connection is not None
         rows = await self._connection.execute("SELECT id, machine FROM processes WHERE id <> %s", (self.id,))
         there = []
@@ -182,7 +183,7 @@ class Lease:
         return connection.info.backend_pid if connection is not None and not connection.closed else 0
 
     async def join(self, name: str) -> None:
-        """Be one of the name's members, as long as the lease is kept."""
+        """Become a member of the name, as long as the lease is kept."""
         if name not in self._joins:
             self._joins.append(name)
         if (connection := self._connection) is not None:
@@ -190,7 +191,7 @@ class Lease:
                 await _shared(connection, name)
 
     async def part(self, name: str) -> None:
-        """Leave the name's members."""
+        """Stop being a member of the name."""
         if name in self._joins:
             self._joins.remove(name)
             if (connection := self._connection) is not None:
@@ -200,8 +201,8 @@ class Lease:
                     )
 
     async def try_claim(self, names: Collection[str]) -> list[str]:
-        """Those of the names that this process has alone from now on, as long as its lease; none just after its
-        connection broke, when others are without their locks, too.
+        """Claim names for this process alone, as long as its lease lasts; returns those that it got. None just after
+        its connection broke, because others may not have their locks back yet.
         """
         connection, late = self._connection, time.monotonic() - self._again < self._grace_s
         if connection is None or late or not names:
@@ -220,21 +221,21 @@ class Lease:
         return claimed
 
     async def unclaim(self, name: str) -> None:
-        """Let another process have the name."""
+        """Release the name, so that another process can claim it."""
         self._claims.remove(name)
         if (connection := self._connection) is not None:
             with suppress(*_broken()):  # then it is free already
                 await connection.execute("SELECT pg_advisory_unlock(%s, %s)", (CLAIM, key_of(name)))
 
     def check(self) -> None:
-        """Raises LeaseLost where others may have taken over already. Nothing is checked before `take`."""
+        """Raise LeaseLost if others may have taken over already. Checks nothing before `take`."""
         if self._renewed is not None and time.monotonic() - self._renewed > self._lease_s:
             self.leave()
             raise LeaseLost
 
     async def confirmed(self) -> None:
-        """Return as soon as it is sure that no other process has taken over: once the lease was renewed so recently
-        that none can have, even if the connection broke since.
+        """Wait until no other process can have taken over: until the lease was renewed recently enough, even if the
+        connection has broken since.
         """
         while self._renewed is not None and time.monotonic() - self._renewed > self._grace_s:
             with suppress(LeaseLost):
@@ -242,7 +243,7 @@ class Lease:
             await asyncio.sleep(RETRY_S)
 
     def admit(self, connection: Connection[tuple[Any, ...]], _record: object) -> None:
-        """Check a new connection of SQLAlchemy's: others have closed the old ones before they took over.
+        """Check the lease for a new SQLAlchemy connection, because others close the old ones before they take over.
 
         Raises LeaseLost.
         """
@@ -257,8 +258,8 @@ class Lease:
                 raise LeaseLost
 
     async def keep(self, gone: Callable[[str], Awaitable[None]]) -> None:
-        """Renew the lease until it is lost. `gone` is awaited with the id of each process that is no more, one after
-        the other: what it leaves undone is tried again, here or by another process. Raises nothing.
+        """Renew the lease until it is lost. `gone` is awaited with the id of each process that has ended, one after
+        another; what it leaves undone is tried again, here or by another process. Never raises.
         """
         try:
             await self._keep(gone)
@@ -278,7 +279,7 @@ class Lease:
                     async with asyncio.timeout(ANSWER_S):
                         connection = await self._connected_again()
                 taking = self._taking is not None and not self._taking.done()
-                # It lets nobody else use the connection meanwhile, which a take-over does, too.
+                # Waiting for notices blocks the connection, which a take-over needs, too.
                 async for notice in connection.notifies(timeout=RETRY_S if taking else self._beat_s):
                     self._hear(notice.payload)
                 if taking and time.monotonic() - (self._renewed or 0.0) < self._beat_s:
@@ -293,7 +294,7 @@ class Lease:
                     and began - self._connected > self._grace_s
                     and (silent := await self._silent(connection))
                 ):
-                    # Beside the renewals: on a busy machine it may take longer than a lease.
+                    # In parallel with the renewals, because on a busy machine it may take longer than a lease.
                     self._taking = asyncio.create_task(self._take_over(connection, silent, gone))
             except LeaseLost:
                 return
@@ -305,7 +306,7 @@ class Lease:
                 await asyncio.sleep(self._beat_s)
 
     async def release(self) -> None:
-        """Leave: others take over at once what is still going on."""
+        """Release the lease: others take over unfinished work at once."""
         import psycopg
 
         if (connection := self._connection) is not None and not connection.closed:
@@ -350,8 +351,8 @@ class Lease:
         return connection
 
     async def _locked_again(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
-        """Whether the connection holds all of the locks, within JOIN_S: the server may be a moment late to end the
-        broken one, and another process may have a lock for the moment in which it looks at it.
+        """Whether the connection gets all locks within JOIN_S: the server may end the broken one late, and another
+        process may hold a lock briefly to check it.
         """
         missing: list[Callable[[AsyncConnection[tuple[Any, ...]]], Awaitable[bool]]]
         missing = [
@@ -360,7 +361,7 @@ class Lease:
             *(partial(_shared, name=name) for name in self._joins),
         ]
         ends = time.monotonic() + JOIN_S
-        while await self._renew(connection):  # a process that others have taken over has no row any more
+        while await self._renew(connection):  # others delete the row of a process when they take over
             while missing and await missing[0](connection):
                 del missing[0]
             if not missing:
@@ -390,7 +391,7 @@ class Lease:
             heard(*values)
 
     async def _silent(self, connection: AsyncConnection[tuple[Any, ...]]) -> list[str]:
-        """The other processes that have not renewed their lease lately, those that are late without connections now."""
+        """The other processes that have not renewed their lease recently; the connections of late ones are closed."""
         rows = await connection.execute(
             "SELECT id, seen_at < clock_timestamp() - %s * interval '1 second' FROM processes"
             f" WHERE id <> %s AND {_SILENT}",
@@ -416,7 +417,7 @@ class Lease:
         others: Collection[str],
         gone: Callable[[str], Awaitable[None]],
     ) -> None:
-        """Those of the others that hold no lock."""
+        """Take over those of the others that hold no lock."""
         for other in others:
             with suppress(*_broken()):  # then the lock is free already, and `keep` replaces the connection
                 # One at a time: a process that only lost its connection takes its own lock again.
@@ -426,7 +427,7 @@ class Lease:
                     row = await connection.execute(
                         f"SELECT 1 FROM processes WHERE id = %s AND {_SILENT}", (other, self._least_s)
                     )
-                    if await row.fetchone() is not None:  # else it is back, or somebody else has done it
+                    if await row.fetchone() is not None:  # otherwise it is back, or another process did it
                         _log.warning("process %s is gone: taking over", other)
                         began = time.monotonic()
                         await gone(other)
@@ -456,12 +457,14 @@ def take_alone(connection: SqlConnection) -> None:
 
 
 def application_name(process: str) -> str:
-    """How the name of the connections of a process begins; the machine's name follows. Postgres keeps 63 bytes."""
+    """The prefix of the application name of a process's connections; the machine's name follows. Postgres keeps 63
+    bytes.
+    """
     return f"sutradhar {process}"
 
 
 async def _holder(connection: AsyncConnection[tuple[Any, ...]]) -> str | None:
-    """The machine of one that holds the lock of all who work on the database."""
+    """The machine of a process that holds the lock of everything that works on the database."""
     rows = await connection.execute(_HOLDER.encode(), _WORK)
     return _machine((await rows.fetchone() or (None,))[0])
 
@@ -523,7 +526,7 @@ async def _shared(connection: AsyncConnection[tuple[Any, ...]], name: str) -> bo
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """What is raised where a connection is."""
+    """The exceptions that a broken connection raises."""
     import psycopg
 
     return psycopg.Error, OSError

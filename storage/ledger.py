@@ -1,7 +1,7 @@
 """The ledger of spending: every paid call first reserves an estimate, if the caps allow it, then settles.
 
-Knows no prices, and no caps but those it is given. While a call is under way, its row holds what was used so far; if a
-crash cuts it off, `settle_killed` settles it with that at the next start.
+Knows no prices, and only the caps it is given. While a call is in progress, its row holds the usage so far; after a
+crash `settle_killed` settles it with that at the next start.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one person has spent on one kind of work, "" where the request is not known any more."""
+    """What one person has spent on one kind of work, "" if the request is no longer stored."""
 
     author_id: str
     work: str
@@ -84,7 +84,7 @@ class Share:
 class Group:
     """What one person has spent on one day in UTC, such as "2026-11-29", on one work, with one model, in one channel.
 
-    A field is "" where that is not known any more.
+    A field is "" if it is no longer known.
     """
 
     day: str
@@ -168,7 +168,7 @@ class Ledger:
         from storage.tables import ledger as t
 
         self._db = db
-        # Every call of a model asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every model call uses them and building a statement costs more than executing it.
         self._reserve = t.insert()
         reserved = (t.c.space == bindparam("of_space"), t.c.id == bindparam("entry"), t.c.state == "reserved")
         self._settle = t.update().where(*reserved)
@@ -188,10 +188,10 @@ class Ledger:
             )
             .values(state="stopped", settled_at=bindparam("now"))
         )
-        # What the calls have cost, or may still cost if they are not settled.
+        # The cost of settled calls, and the estimate of calls that are not settled.
         usd = case((t.c.state == "reserved", t.c.estimate_usd), else_=t.c.cost_usd)
         used = case((t.c.state == "reserved", t.c.estimate_tokens), else_=sum(t.c[name] for name in _TOKENS))
-        # Calls known to be free pass every cap, and fill none.
+        # Calls known to be free pass every cap and count against none.
         tokens = case((usd == 0, 0), else_=used)
         sums = func.coalesce(func.sum(usd), 0, type_=t.c.cost_usd.type), func.coalesce(func.sum(tokens), 0)
         spent = select(*sums).where(t.c.space == bindparam("space"))
@@ -222,12 +222,12 @@ class Ledger:
         input_usd: Decimal | None = None,
         channel: str = "",
     ) -> str:
-        """Set an estimate aside before the call. Returns the entry's id.
+        """Reserve an estimate before the call. Returns the entry's id.
 
         Of the estimate, `input_tokens`, `cache_write_tokens` and `input_usd` are for reading the prompt: they are what
-        the call costs if a crash comes before any of the answer. Raises OverCap, setting nothing aside, where what is
-        settled and what is reserved come to more than a cap with this call. Unknown dollars count as nothing; a call
-        that is known to be free is not refused.
+        the call costs if a crash comes before any of the answer. Raises OverCap, and reserves nothing, if settled and
+        reserved usage together with this call exceed a cap. Unknown dollars count as nothing; a call that is known to
+        be free is not refused.
         """
         row = {
             "id": new_id(),
@@ -249,7 +249,7 @@ class Ledger:
             "channel": channel,
         }
         capped = caps if estimate_usd != 0 else None
-        # One after the other, or two calls at once would each find room for themselves alone.
+        # One after another; otherwise two calls at once would both fit into room for one.
         async with self._db.write(alone=f"ledger {space}" if capped else "") as connection:
             if capped is not None:
                 await self._check(connection, space, run_id, estimate_tokens, estimate_usd, capped)
@@ -259,7 +259,7 @@ class Ledger:
     async def reserve_again(
         self, space: str, run_id: str, entry: str, tokens: int, usd: Decimal | None, caps: Caps
     ) -> None:
-        """Set as much aside for the entry's call once more, since it is made once more. Raises OverCap."""
+        """Reserve the same again for the entry's call, because it is repeated. Raises OverCap."""
         async with self._db.write(alone=f"ledger {space}") as connection:
             if usd != 0:
                 await self._check(connection, space, run_id, tokens, usd, caps)
@@ -336,7 +336,7 @@ class Ledger:
         )
 
     async def progress(self, calls: Sequence[UsedSoFar]) -> None:
-        """Note what calls under way have used so far. Changes nothing of an entry that is settled."""
+        """Note what calls in progress have used so far. Does not change settled entries."""
         rows = [
             {
                 "of_space": call.space,
@@ -353,9 +353,8 @@ class Ledger:
             await connection.execute(self._progress, rows)
 
     async def settle_killed(self, process: str = "") -> int:
-        """Settle the calls that this process, or one that is no more, left under way, by what was noted of them last.
-        Returns how many. Call it before this process makes calls. Calls of releases that noted nothing keep their
-        estimate.
+        """Settle the unfinished calls of this process, or of one that has ended, by their last noted usage. Returns how
+        many. Call it before this process makes calls. Calls of releases that noted nothing keep their estimate.
         """
         async with self._db.write() as connection:
             values = {"now": datetime.now(UTC), "gone": process}
@@ -418,8 +417,8 @@ class Ledger:
     async def conversation(
         self, space: str, platform: str, channel: str, thread: str, *, author_id: str | None = None
     ) -> Conversation | None:
-        """Of the place's active session, all that was ever answered in it, by one author's asking if given; None
-        where there is no session, or nothing was paid for."""
+        """The cost of all answers in the place's active session, only for one author's questions if given; None if
+        there is no session or nothing was billed."""
         from sqlalchemy import and_, func, select
 
         from storage.sessions import active_at

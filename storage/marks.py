@@ -1,6 +1,6 @@
-"""Notes of the process from one start to the next: what it has announced, whom it has welcomed.
+"""Notes that a process keeps between starts: what it has announced, whom it has welcomed.
 
-Of no space: nothing that a person wrote belongs here.
+They belong to no space: nothing that a person wrote may be stored here.
 """
 
 from __future__ import annotations

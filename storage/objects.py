@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAUSES_S: Final = (0.5, 2.0)
-"""Before each further try."""
+"""Seconds before each further try."""
 
 DEADLINE_S: Final = 40.0
-"""How long one try may take: 20 MB on a slow line."""
+"""How many seconds one try may take: enough for 20 MB on a slow line."""
 
 HASTY_S: Final = 10.0
 """The same for a mere check."""
@@ -53,7 +53,7 @@ _OF_OBSTORE: Final = {
 """Protocols for which obstore is taken where it is installed, and what it calls them."""
 
 _CALM: Final = {"max_retries": 0}
-"""obstore's own tries would take three minutes."""
+"""obstore's retries, limited: its defaults would take three minutes."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class NoDriver(Exception):
 
 
 class Objects:
-    """Files in a store, below `root`; on their way they lie in the folder `local` of this machine.
+    """Files in a store, below `root`; in transit they are in the local folder `local`.
 
-    `folders`: they have to be made before something is put into them.
+    `folders`: folders must be created before files are put into them.
     """
 
     shared = True
@@ -185,7 +185,7 @@ class Objects:
             await asyncio.to_thread(folder.cleanup)
 
     async def _done(self, call: Callable[[], T]) -> T:
-        """What the call returns. It may be made several times; a file that is not there is not looked for again."""
+        """Run the call, with retries, and return its result; a missing file is not looked for again."""
         fault = StorageFault("files")
         for pause_s in (*self._pauses_s, None):
             try:
@@ -212,7 +212,7 @@ class Objects:
 
 
 def opened(url: str, local: Path, environ: Mapping[str, str], *, hasty: bool = False) -> Objects:
-    """The store at a URL; asks it nothing. Raises NoDriver, and ValueError for a URL that nothing opens.
+    """The store at a URL, without accessing it. Raises NoDriver, and ValueError for a URL that nothing can open.
 
     `environ` holds what drivers look for in the environment, such as AWS_ACCESS_KEY_ID. `hasty`: one short try.
     """

@@ -34,7 +34,7 @@ class Outbox:
         from storage.tables import outbox as t
 
         self._db = db
-        # Every run asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every run uses them and building a statement costs more than executing it.
         names = {"of_space": t.c.space, "of_run": t.c.run_id, "of_stage": t.c.stage}
         this_stage = [column == bindparam(name) for name, column in names.items()]
         self._claim = db.insert(t).on_conflict_do_nothing().returning(*t.columns)
@@ -43,9 +43,9 @@ class Outbox:
         self._sent = sent.values(message_id=bindparam("message"), shown=bindparam("shows"))
 
     async def claim(self, space: str, run: str, stage: str) -> OutboxRow:
-        """The stage's row, made now if it is not there.
+        """The stage's row, created if it does not exist.
 
-        Not fresh and still "sending": a send was begun and nobody knows whether it arrived.
+        If it is not fresh but still "sending", a message was sent and it is unknown whether it arrived.
         """
         new = {"space": space, "run_id": run, "stage": stage, "state": "sending"}
         row = await self._db.row(self._claim, OutboxRow, **new, created_at=datetime.now(UTC))
@@ -54,7 +54,7 @@ class Outbox:
         return await self.get(space, run, stage) or await self.claim(space, run, stage)
 
     async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
-        """Note that the message is there, and what it shows now."""
+        """Note that the message was posted, and what it shows now."""
         this_stage = {"of_space": space, "of_run": run, "of_stage": stage}
         await self._db.run(self._sent, **this_stage, message=message_id, shows=shown)
 
@@ -65,7 +65,7 @@ class Outbox:
     async def shown_by(self, space: str, *message_ids: str) -> list[tuple[str, str]]:
         """The runs, and their stages, that have a message of one of these ids.
 
-        On some platforms an id is one only within its channel.
+        On some platforms an id is unique only within its channel.
         """
         from storage.tables import outbox as t
 
@@ -80,20 +80,22 @@ class Outbox:
         return set(await self._db.column(t.select().with_only_columns(t.c.message_id).where(*of_others)))
 
     async def all(self, space: str, run: str) -> list[OutboxRow]:
-        """Every row of the run, those that were claimed first at the beginning."""
+        """Every row of the run, in the order in which they were claimed."""
         from storage.tables import outbox as t
 
         query = t.select().where(t.c.space == space, t.c.run_id == run).order_by(t.c.created_at)
         return await self._db.rows(query, OutboxRow)
 
     async def forget(self, space: str, run: str, stage: str) -> None:
-        """Delete the row of a message that is no more."""
+        """Delete the row of a message that no longer exists."""
         from storage.tables import outbox as t
 
         await self._db.run(t.delete().where(t.c.space == space, t.c.run_id == run, t.c.stage == stage))
 
     async def stages(self, space: str, run: str) -> list[str]:
-        """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
+        """The stages that messages of the run show, in the order in which they were claimed; parts of a stage are left
+        out.
+        """
         from storage.tables import outbox as t
 
         sent_of_run = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))

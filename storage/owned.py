@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
 MOST = 200
-"""A person's sessions beyond these are old ones that nobody looks for."""
+"""The most sessions of a person that are listed; older ones are not needed."""
 
 
 class OwnedSessions:
@@ -38,9 +38,9 @@ class OwnedSessions:
     async def resume(
         self, space: str, author_id: str, session_id: str, channel: str, thread: str
     ) -> SessionRow | None:
-        """Make the session the active one of the place, in place of another one that was.
+        """Make the session the place's active one, replacing another.
 
-        The row as it is now; None, changing nothing, if it is not one of this person's.
+        Returns its new row; None without a change if it is not this person's.
         """
         from storage.tables import sessions
 
@@ -63,11 +63,11 @@ class OwnedSessions:
             )
 
     async def rename(self, space: str, author_id: str, session_id: str, title: str) -> bool:
-        """Whether it is one of this person's."""
+        """Rename the session; returns whether it is this person's."""
         return await self._change(space, author_id, session_id, title=title)
 
     async def archive(self, space: str, author_id: str, session_id: str) -> bool:
-        """Archive the session; whether it is one of this person's."""
+        """Archive the session; returns whether it is this person's."""
         return await self._change(space, author_id, session_id, state="archived", closed_at=datetime.now(UTC))
 
     async def runs(
@@ -107,9 +107,9 @@ class OwnedSessions:
             return list((await connection.execute(query)).scalars())
 
     async def delete(self, space: str, author_id: str, session_id: str) -> bool:
-        """Remove the session and all that was asked and answered in it; whether it was this person's.
+        """Delete the session with its questions and answers; returns whether it was this person's.
 
-        Its requests and what the engine keeps of their runs are not touched: see `runs`.
+        Its requests and the engine's data of their runs stay: see `runs`.
         """
         from sqlalchemy import select
 

@@ -1,4 +1,5 @@
-"""Declares on each table whose rows it holds: export, deletion and withdrawal read it there and miss no table.
+"""Declares for each table to whom its rows belong; export, deletion and withdrawal use this, so that they miss no
+table.
 
 Knows no table.
 """
@@ -17,11 +18,12 @@ _KEY = "belongs"
 
 @dataclass(frozen=True, slots=True)
 class PersonRule:
-    """The rows of whoever's id stands in `column`, of those whose columns are as `where` says.
+    """The rows of the person whose id is in `column`, if their columns match `where`.
 
-    `then` is what becomes of them with the person: "delete", or "unname", which empties `column` and those in
-    `emptied`, while the rest stays. Those in `rewritten` hold the caller's JSON, which the caller writes anew
-    without the person. A row to which another's row in the column `held_by` ("table.column") refers is only unnamed.
+    `then` says what happens to them when the person's data is deleted: "delete", or "unname", which empties `column`
+    and those in `emptied` and keeps the rest. Columns in `rewritten` contain the caller's JSON, which the caller
+    rewrites without the person. A row to which another person's row refers in the column `held_by` ("table.column") is
+    only unnamed.
     """
 
     column: str
@@ -65,7 +67,7 @@ def going(table: Table) -> list[ColumnElement[bool]]:
 
 
 def ownership(table: Table) -> Ownership:
-    """What the table declares. Raises KeyError where it declares nothing."""
+    """What the table declares. Raises KeyError if it declares nothing."""
     declared = table.info[_KEY]
     assert isinstance(declared, Ownership)
     return declared

@@ -1,6 +1,6 @@
 """The texts of the library's documents: chunks, passages as citations need them, sections, any span.
 
-Only reads; `documents` put it there.
+Only reads; `documents` writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Passages:
-    """Of documents in any state: whoever holds a passage of one that was replaced reads on in it."""
+    """Reads documents in any state, so that a passage of a replaced document can still be read on."""
 
     def __init__(self, db: Database) -> None:
         from sqlalchemy import String, and_, cast, func, select
@@ -28,7 +28,7 @@ class Passages:
         c, d, s = chunks.c, documents.c, sections.c
         id = (c.document_id + ":" + cast(c.ordinal, String)).label("id")
         self._chunks = select(chunks, id).select_from(chunks.join(documents))
-        # Every search asks this: to build a statement costs more than to execute it.
+        # Prepared once, because every search uses it and building a statement costs more than executing it.
         same_section = and_(s.document_id == c.document_id, s.ordinal == c.section)
         page = func.coalesce(_page_at(pages, c.document_id, c.start), s.page)
         with_headings = self._chunks.outerjoin(sections, same_section)

@@ -1,6 +1,6 @@
-"""How long what is asked of a database's server waits while that is away: while it starts again, or the network is cut.
+"""How long database calls wait while the server is down or the network is interrupted.
 
-Knows no database. What is done again must be such that doing it twice does no harm.
+Knows no database. Repeated calls must be idempotent.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from storage.faults import StorageFault
 T = TypeVar("T")
 
 EVENT_S = 1.5
-"""For all that an event of a platform asks: half of what it waits for an acknowledgement. Afterwards the person is told
-to try again.
+"""The total wait in seconds for a platform's event: half the time it waits for an acknowledgement. After that the
+person is asked to try again.
 """
 RUN_S = 120.0
-"""For each thing that a run asks: people wait for its answer anyway."""
+"""The wait in seconds for each call of a run, because people wait for its answer anyway."""
 RETRY_S = 0.25
 
 _until: ContextVar[Callable[[], float] | None] = ContextVar("until", default=None)
-"""The moment until which what is asked now may wait, by the monotonic clock; None where nothing waits."""
+"""Until when calls may wait, by the monotonic clock; None if they may not."""
 
 
 def patient_in_a_run() -> None:
-    """What this task asks from now on waits RUN_S, each time."""
+    """Let each later call of this task wait RUN_S."""
     _until.set(lambda: time.monotonic() + RUN_S)
 
 
 def patient_with_an_event() -> None:
-    """What this task asks from now on waits EVENT_S in all, unless it is patient already."""
+    """Let all later calls of this task wait EVENT_S in total, unless it is patient already."""
     if _until.get() is None:
         ends = time.monotonic() + EVENT_S
         _until.set(lambda: ends)
 
 
 async def patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """The call's result; it is made again while the database's server is away. Raises StorageFault in the end."""
+    """The call's result; it is repeated while the database server is down. Raises StorageFault in the end."""
     until = _until.get()
     ends = until() if until is not None else 0.0
     while True:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storage.ownership import PersonRule
 
 Rows: TypeAlias = dict[str, list[dict[str, Any]]]
-"""By table, each row by column."""
+"""For each table the rows, each by column."""
 
 
 class People:
@@ -26,7 +26,7 @@ class People:
         self._db = db
 
     async def runs(self, space: str, person: str, before: str) -> Sequence[str]:
-        """What the person asked before that, in order."""
+        """The requests of the person before that one, in order."""
         from storage.tables import inbox
 
         run_ids = _runs_of(space, person, before).order_by(inbox.c.seq)
@@ -72,7 +72,7 @@ class People:
             }
 
     async def rows_about(self, space: str, person: str, before: str) -> Rows:
-        """All rows about the person, without words of others."""
+        """All rows about the person, without other people's words."""
         rows_by_table: Rows = {}
         async with self._db.read() as connection:
             for table in _tables():
@@ -82,9 +82,9 @@ class People:
         return rows_by_table
 
     async def delete(self, space: str, person: str, before: str, rewrite: Callable[[str], str]) -> None:
-        """Keep nothing of the person's, and their name nowhere: all of it or, if it fails, nothing is done.
+        """Delete all data and every mention of the person's name, completely or not at all.
 
-        `rewrite` gives a request's payload without the person. What the engine keeps of their runs is not touched.
+        `rewrite` returns a request's payload without the person. The engine's data of their runs stays.
         """
         from storage.ownership import going, ownership
         from storage.tables import inbox, metadata

@@ -1,6 +1,6 @@
-"""File permissions of a data folder: only its owner may read it, since it holds private answers and tokens.
+"""File permissions of a data folder: only its owner may read it, because it contains private answers and tokens.
 
-Knows the names of what the bot puts there; what others keep in the same folder is left alone.
+Knows the names of the bot's files; other files in the folder are not changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 def restrict(folder: Path) -> None:
     """Remove other users' permissions from the bot's files, and from the folder if it holds nothing else.
 
-    Only what belongs to this user; `exposed` tells what is left. Does nothing where files have no such rights.
+    Changes only this user's files; `exposed` lists the rest. Does nothing on systems without such permissions.
     """
     if os.name == "nt":
         return

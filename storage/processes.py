@@ -1,4 +1,4 @@
-"""What processes that share a database have left undone; where one has it alone, all of that is its own."""
+"""The unfinished work of processes that share a database; a process that has it alone owns all of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def nobodys(process: ColumnElement[str], gone: str | ColumnElement[str] = "") -> ColumnElement[bool]:
-    """Whether the process of that id, "" for one without a lease, is no more, or is that which is gone."""
+    """Whether the process of that id ("" for one without a lease) has ended, or is `gone`."""
     from sqlalchemy import select
 
     from storage.tables import processes

@@ -41,7 +41,7 @@ class Proxies:
         return await self._rows(t.c.space == space, t.c.author_id == person)
 
     async def offer(self, space: str, name: str, person: str, player: str) -> None:
-        """Keep that the person may confirm the name as theirs."""
+        """Note that the person may confirm the name as theirs."""
         from storage.tables import proxied_names as t
 
         new = self._db.insert(t).values(
@@ -50,7 +50,7 @@ class Proxies:
         await self._db.run(new.on_conflict_do_nothing(index_elements=["space", "key", "author_id"]))
 
     async def confirm(self, space: str, name: str, person: str, player: str) -> bool:
-        """The name is the person's from now on; False where it was not offered to them, or is somebody else's."""
+        """Give the name to the person; returns False if it was not offered to them or belongs to somebody else."""
         from storage.tables import proxied_names as t
 
         key = key_of(name)
@@ -65,7 +65,7 @@ class Proxies:
             return bool(confirmed.rowcount)
 
     async def remove(self, space: str, name: str, person: str) -> bool:
-        """The name is no longer the person's; whether it was."""
+        """Take the name from the person; returns whether it was theirs."""
         from storage.tables import proxied_names as t
 
         own = t.delete().where(t.c.space == space, t.c.key == key_of(name), t.c.author_id == person)

@@ -123,7 +123,7 @@ class Quizzes:
         return await self._db.column(query)
 
     async def close(self, space: str, quiz: str, run: str) -> bool:
-        """End a quiz for everybody; whether this run is the one that has ended it."""
+        """End a quiz for everybody; returns whether this run ended it."""
         from sqlalchemy import select
 
         from storage.tables import quiz_questions as t
@@ -240,7 +240,7 @@ class Quizzes:
         return await self._db.rows(query, SubjectScore)
 
     async def forget(self, space: str, subject: str) -> None:
-        """Keep no question about a subject, and nobody's answers to them."""
+        """Delete all questions about a subject, and everybody's answers to them."""
         from storage.tables import quiz_cards, quiz_questions
 
         async with self._db.write() as connection:

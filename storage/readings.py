@@ -82,7 +82,7 @@ class Readings:
             return ReadingRow(**(await connection.execute(t.select().where(*this_stage))).one()._mapping)
 
     async def get(self, seq: int) -> ReadingRow | None:
-        """None where it was heard, or taken back."""
+        """The row; None if it was heard or taken back."""
         from storage.tables import voice_readings as t
 
         return await self._db.row(t.select().where(t.c.seq == seq), ReadingRow)
@@ -160,7 +160,7 @@ class Readings:
         await self._set(seq, text=text, whole=True)
 
     async def heard(self, seq: int, digests: str) -> bool:
-        """Whether it is there still: its run may have been taken back."""
+        """Note which sentences were heard; returns whether the row still exists: its run may have been taken back."""
         return await self._set(seq, heard=digests)
 
     async def mark(self, seq: int, message: str) -> None:
@@ -172,7 +172,7 @@ class Readings:
         await self._db.run(t.delete().where(t.c.seq == seq))
 
     async def over(self, heard: str, *seqs: int) -> None:
-        """Keep nothing of them but that they were heard, and where they may be marked."""
+        """Delete everything of these rows except that they were heard and where they may be marked."""
         from storage.tables import voice_readings as t
 
         these = t.update().where(t.c.seq.in_(seqs))
@@ -196,7 +196,7 @@ class Readings:
         return await self._db.rows(t.select().where(t.c.platform == platform).order_by(t.c.space), ChannelRow)
 
     async def joined(self, space: str, platform: str, channel: str) -> None:
-        """The bot is in this channel, and in no other one of the space."""
+        """Note that the bot is in this channel, and in no other channel of the space."""
         from storage.tables import voice_channels as t
 
         new = self._db.insert(t).values(space=space, platform=platform, channel=channel)

@@ -1,6 +1,6 @@
-"""Deletes what is older than a person who runs the bot wants to keep, a batch at a time.
+"""Deletes data older than the operator wants to keep, a batch at a time.
 
-What has been spent stays in sums, and so do stories, libraries, settings and votes.
+Spending stays as sums; stories, libraries, settings and votes also stay.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Retention:
             return len(ids)
 
     async def forget_changes(self, before: datetime) -> int:
-        """Forget a batch of changes of shared settings from before a moment; how many. The settings stay."""
+        """Delete a batch of old entries in the log of setting changes; returns how many. The settings stay."""
         from storage.tables import setting_changes as t
 
         old = t.select().with_only_columns(t.c.id).where(t.c.changed_at < before).limit(BATCH)

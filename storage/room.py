@@ -1,4 +1,4 @@
-"""What takes the room: tables with their indexes, and the folders beside them. Reads only."""
+"""Measures what takes up space: tables with their indexes, and the folders. Only reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ RoomKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """`rows` is None for what has none. "free" is room in the database's file that was freed, and is used again."""
+    """The space that one thing takes up. `rows` is None if it has none. "free" is freed space in the database file,
+    which is used again.
+    """
 
     kind: RoomKind
     name: str

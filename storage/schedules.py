@@ -1,4 +1,4 @@
-"""What comes by the calendar: where, what, and when next. When that is, and what is done then, the caller knows."""
+"""Scheduled posts: where, what, and when next. The caller decides when they are due and what is done."""
 
 from __future__ import annotations
 
@@ -51,24 +51,21 @@ class Schedules:
         self._followers = select(f.c.author_id).where(*of_schedule).order_by(f.c.created_at, f.c.author_id)
 
     async def add(self, row: ScheduleRow) -> None:
-        """Keep it; one that is there already stays as it is."""
+        """Store a schedule; an existing one stays unchanged."""
         from storage.tables import schedules as t
 
         new = self._db.insert(t).values(**asdict(row))
         await self._db.run(new.on_conflict_do_nothing(index_elements=["id"]))
 
     async def here(self, space: str, platform: str, channel: str, thread: str) -> Sequence[ScheduleRow]:
-        """Those of a place, the next one first."""
+        """The schedules of a place, the next one first."""
         from storage.tables import schedules as t
 
         query = t.select().where(*_at(space, platform, channel, thread)).order_by(t.c.next_at, t.c.id)
         return await self._db.rows(query, ScheduleRow)
 
     async def remove_there(self, space: str, platform: str, channel: str, thread: str = "") -> int:
-        """Remove what would come in a thread, or in a channel and its threads: how many.
-
-        Nobody follows them any more.
-        """
+        """Remove the schedules of a thread, or of a channel and its threads, with their followers; returns how many."""
         from sqlalchemy import select
 
         from storage.tables import schedules as t
@@ -79,14 +76,14 @@ class Schedules:
         return len(ids)
 
     async def of(self, space: str, author: str) -> Sequence[ScheduleRow]:
-        """Those that a person has made in the space, the next one first."""
+        """The schedules that a person has made in the space, the next one first."""
         from storage.tables import schedules as t
 
         by_author = t.select().where(t.c.space == space, t.c.author_id == author)
         return await self._db.rows(by_author.order_by(t.c.next_at, t.c.id), ScheduleRow)
 
     async def due(self, now: datetime, platforms: Collection[str], limit: int) -> Sequence[ScheduleRow]:
-        """Those of these platforms whose time has come, the longest due first."""
+        """The schedules of these platforms that are due, the longest due first."""
         from storage.tables import schedules as t
 
         query = t.select().where(t.c.platform.in_(list(platforms)), t.c.next_at <= now)
@@ -104,7 +101,7 @@ class Schedules:
             await self._db.run(self._move, **unchanged, following=following, times=row.fired + fired)
 
     async def remove(self, space: str, *ids: str) -> bool:
-        """Whether there was any of them; nobody follows them any more."""
+        """Remove schedules with their followers; returns whether there were any."""
         if not ids:
             return False
         from storage.tables import schedule_followers as f
@@ -124,14 +121,14 @@ class Schedules:
         await self._db.run(new.on_conflict_do_nothing(index_elements=["schedule_id", "author_id"]))
 
     async def unfollow(self, space: str, id: str, author: str) -> bool:
-        """Whether the person had followed it."""
+        """Stop following; returns whether the person had followed it."""
         from storage.tables import schedule_followers as t
 
         own = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
         return await self._db.run(t.delete().where(*own)) == 1
 
     async def followers(self, space: str, id: str) -> Sequence[str]:
-        """Whoever follows it, in the order in which they began to."""
+        """The people who follow it, in the order in which they began to."""
         return await self._db.column(self._followers, space=space, of=id)
 
 

@@ -1,7 +1,7 @@
-"""Numbered things, each of which belongs to one of the processes that share a database: spread evenly over those that
-have joined.
+"""Divides numbered things evenly among the processes that share a database and have joined.
 
-Knows nothing of what they are. Who has which is told by the advisory locks of the leases, so a killed process has none.
+Does not know what they are. The advisory locks of the leases show which process has which, so a killed process has
+none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEFT_S: Final = 10.0
 
 
 class Share:
-    """Of this process. `join`, then `look` now and then; `give` one away where `surplus` says so."""
+    """The share of this process. `join`, then `look` now and then; `give` one away if `surplus` is set."""
 
     def __init__(
         self, database: Database, lease: Lease, name: str, count: int, only: Sequence[int] = ()
@@ -44,7 +44,7 @@ class Share:
         self._given: dict[int, float] = {}
 
     async def join(self) -> None:
-        """Count as one of those that take a share, as long as the lease is kept."""
+        """Take part in sharing, as long as the lease is kept."""
         await self._lease.join(self.name)
 
     async def leave(self) -> None:
@@ -52,7 +52,7 @@ class Share:
         await self._lease.part(self.name)
 
     async def look(self) -> set[int]:
-        """Take what is free of this process's share: what it has newly. Raises StorageFault."""
+        """Take free numbers up to this process's share; returns the new ones. Raises StorageFault."""
         names = {part_name(self.name, number): number for number in self._only or range(self.count)}
         if not (me := self._lease.backend):
             self.surplus = False
@@ -87,7 +87,7 @@ class Share:
         return gained
 
     async def give(self, number: int) -> None:
-        """Let another process take it."""
+        """Release the number, so that another process can take it."""
         self.held.discard(number)
         self._given[number] = asyncio.get_running_loop().time()
         self.surplus = False
@@ -124,13 +124,13 @@ _NEXT_TURN = f"SELECT CAST(value AS float8) + :every_s - {_NOW} FROM marks WHERE
 
 
 def part_name(name: str, number: int) -> str:
-    """What a part is called: the first one as the whole, as it was before there were parts."""
+    """The name of a part; the first part has the name of the whole, as before there were parts."""
     return f"{name}.{number}" if number else name
 
 
 async def agreed(database: Database, lease: Lease, name: str, own: int) -> tuple[int, bool]:
-    """Into how many parts it is divided, as the other processes that are there have it, else `own`; and whether there
-    are any. Raises StorageFault.
+    """The number of parts that the other processes use, otherwise `own`; and whether there are other processes. Raises
+    StorageFault.
     """
     from sqlalchemy import select
 

@@ -171,7 +171,7 @@ class Stories:
         self._news = select(withdrawn, n).select_from(withdrawn.outerjoin(n, added)).order_by(n.c.seq)
 
     async def create(self, spot: Spot, id: str, title: str, author_id: str) -> None:
-        """A story with its first branch, played in this thread; again the same does nothing."""
+        """Create a story with its first branch, played in this thread. Calling it again has no effect."""
         from storage.tables import stories, story_branches
 
         now = datetime.now(UTC)
@@ -391,14 +391,14 @@ class Stories:
         return file
 
     async def branches(self, space: str, story: str) -> list[BranchRow]:
-        """Those of a story, oldest first."""
+        """The branches of a story, oldest first."""
         from storage.tables import story_branches as table
 
         query = table.select().where(table.c.space == space, table.c.story_id == story)
         return await self._db.rows(query.order_by(table.c.created_at, table.c.id), BranchRow)
 
     async def fork(self, branch: BranchRow) -> None:
-        """Keep a new branch; again the same does nothing."""
+        """Store a new branch. Calling it again has no effect."""
         from storage.tables import story_branches
 
         new = self._db.insert(story_branches).values(asdict(branch))
@@ -481,7 +481,7 @@ class Stories:
         return NodeRow(*rows[0]) if len(rows) == 1 else None
 
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
-        """What a run has appended."""
+        """The nodes that a run has appended."""
         return [NodeRow(*row) for row in await self._db.execute(self._of_run, in_space=space, of_run=run)]
 
     @property

@@ -1,4 +1,4 @@
-"""Calls that may hang, such as those of a file system: each in a thread of its own."""
+"""Runs calls that may hang, such as those of a file system, each in a separate thread."""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ _BATCH = 512
 
 
 class Vectors:
-    """Everything is told apart by space, shelf and embedder, so that no filter is needed to keep them apart."""
+    """The vectors of all shelves. Each space, shelf and embedder has separate collections, so that no filter is
+    needed.
+    """
 
     def __init__(self, chroma: Chroma) -> None:
         self._chroma = chroma
@@ -90,7 +92,7 @@ class Vectors:
         )
 
     async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
-        """Forget the vectors of documents, whichever embedder made them."""
+        """Delete the vectors of documents, of every embedder."""
         if document_ids and not await asyncio.to_thread(self._chroma.untouched):
             await self._chroma.run(lambda: self._remove(space, shelf, document_ids))
 
@@ -99,17 +101,17 @@ class Vectors:
         return await self._chroma.run(lambda: sum(shard.count() for shard in self._all(key)))
 
     async def any(self) -> bool:
-        """Whether any collection is there."""
+        """Whether any collection exists."""
         return await self._chroma.run(lambda: bool(self._chroma.shards()))
 
     def untouched(self) -> bool:
-        """Whether there is no folder, and so nothing in it; blocking."""
+        """Whether there is no folder, and so no vectors; blocking."""
         return self._chroma.untouched()
 
     async def set_aside(self) -> Path:
-        """Put a damaged folder away under another name, which this gives, and begin an empty one.
+        """Rename a damaged folder, and begin an empty one; returns the new name.
 
-        Raises StorageFault where it cannot be moved, or lies on a server.
+        Raises StorageFault if it cannot be moved, or if the vectors are on a server.
         """
         if not self._chroma.embedded:
             raise StorageFault("other", "the vectors lie on a server")
@@ -118,7 +120,7 @@ class Vectors:
         return aside
 
     async def release_memory(self) -> None:
-        """Give back what the embedded client holds in memory; the next call opens it anew (40 ms).
+        """Free the embedded client's memory; the next call opens it again (40 ms).
 
         Worth calling when a library job ends.
         """

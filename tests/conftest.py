@@ -1,7 +1,7 @@
-"""What holds for every test: whoever runs them is not there.
+"""Isolates every test from the environment of the person who runs it.
 
-Neither their keys nor their collector of traces, neither their language nor their home with what the bot keeps in it.
-Of all that only the folder of model files is handed on, in SUTRADHAR_MODELS: who wants a model's files asks for that.
+The tests do not see their keys, their trace collector, their language or their home with the bot's data. Only the
+folder of model files is passed on, in SUTRADHAR_MODELS, for tests that need a model's files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.fakes import compiled
 
 _SWITCHES = ("SUTRADHAR_KILLS", "SUTRADHAR_EXTRAS")
 
-# An empty file of settings: theirs may say anything, and where the models are is not in it.
+# An empty settings file: the developer's may say anything, and the models' folder is not set there.
 _models = load(Path(os.devnull)).models_dir.absolute()
 _theirs = ("ANTHROPIC_", "OPENAI_", "OTEL_", "SUTRADHAR_", "XDG_", "LC_", "LANGUAGE")
 for _name in [name for name in os.environ if name.startswith(_theirs) and name not in _SWITCHES]:
@@ -39,7 +39,7 @@ os.environ |= {
     "HOME": _home,
     "LANG": "C.UTF-8",
     "SUTRADHAR_MODELS": str(_models),
-    # Empty rather than gone: so the ones in a developer's .env do not count either, here or in a process begun here.
+    # Empty instead of removed, so that a developer's .env does not count either, here or in child processes.
     "ANTHROPIC_API_KEY": "",
     "OPENAI_API_KEY": "",
     "OPENROUTER_API_KEY": "",
@@ -49,22 +49,22 @@ os.environ |= {
     "DEEPSEEK_API_KEY": "",
 }
 
-# Begun in the background of a shell, they would ignore Ctrl-C, and with them every bot that they start.
+# Tests that were started in a shell's background would ignore Ctrl-C, as would every bot that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 compiled.share()
 
-gc.disable()  # until all tests are collected: nothing of what that makes is garbage
+gc.disable()  # until all tests are collected: collecting makes no garbage
 
-# How long an example takes says more about the machine than about what is tested.
+# The time for an example says more about the machine than about the code.
 settings.register_profile(
     "anywhere", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("anywhere")
 
 _WAIT = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/adapters/", "tests/cogs/")
-"""Where tests wait more than they compute: for processes, sockets, pauses and deadlines."""
+"""The folders whose tests wait more than they compute: for processes, sockets, pauses and deadlines."""
 _LONGEST = tuple(
     f"tests/{module}.py"
     for module in (
@@ -84,7 +84,7 @@ _LONGEST = tuple(
 
 
 _SLOW = re.compile(r"\bmark\.slow\b|\bby_turns\(|\bwire: Wire\b")
-"""Every module with a slow test says so, or by what it gets its parameters."""
+"""Matches a module that marks a slow test, or gets slow parameters."""
 
 
 @cache
@@ -93,7 +93,7 @@ def _says_slow(module: Path) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`make test-slow` imports no module that has no slow test: each of its workers would."""
+    """For `make test-slow`, skip modules without a slow test, because every worker would import them."""
     if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
         return None
     return None if _says_slow(collection_path) else True
@@ -101,7 +101,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of several processes none is left alone in the end with a module that takes long, or with all that wait."""
+    """Order the tests so that no process is left at the end with a long module or with all waiting tests."""
     for module in {item.path for item in items if item.get_closest_marker("slow")}:
         if not _says_slow(module):
             raise pytest.UsageError(
@@ -112,7 +112,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mixed(items: list[pytest.Item]) -> list[pytest.Item]:
-    """By modules, the longest first; from first to last as large a part of those that wait as of those that compute."""
+    """The modules, the longest first, with waiting and computing modules mixed evenly."""
     modules = {item.path: item.nodeid.partition("::")[0] for item in items}
     places: dict[Path, float] = {}
     for waiting in (True, False):
@@ -133,7 +133,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """What a failed test has left open is thrown away with it; otherwise the next test would fail for it."""
+    """Drop what a failed test has left open; otherwise the next test would fail because of it."""
     if nodeid not in _failed:
         return
     for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # pytest keeps them for a debugger
@@ -145,9 +145,9 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting has made stays to the end: to look through it with every full collection was a tenth of all.
+    """Exclude the objects made by collecting from garbage collection: scanning them took a tenth of the time.
 
-    And so does most of what tests load; looking for garbage as often as Python does of itself was a fifth.
+    Collect garbage less often, too, because most of what tests load stays: Python's default took a fifth of the time.
     """
     gc.collect()
     gc.freeze()
@@ -157,7 +157,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The URL of a running Postgres server; its database is empty."""
+    """The URL of an empty database on a running Postgres server."""
     from tests.fakes.postgres import running
 
     with running() as url:

@@ -1,7 +1,7 @@
 """Runs the tests in several processes, forked when all tests have been collected: `-p tests.forks --forks 5`.
 
-The workers of pytest-xdist each import and collect all of them. Here a module is the unit of work: a process takes one
-when it begins the last test of the one before. Fixtures of a session live as long as their process.
+The workers of pytest-xdist each import and collect all of them. Here a process takes a whole module at a time, when it
+begins the last test of the one before. Session fixtures live as long as their process.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from _pytest.config import create_terminal_writer
 from tests import forked
 
 FOLDER = "process-"
-"""How the folder for a process's temporary files begins, in the run's."""
+"""The prefix of the folder for a process's temporary files, in the run's folder."""
 _NUMBER_BYTES = 2
 _HEAVY, _MANY = ("anthropic", "tests.preloaded"), 50
-"""What each process would import for itself, where there are more modules than this."""
+"""Heavy imports that the processes would each make, and the number of modules above which they are made before."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Where all tests are run, what bots are forked from imports meanwhile."""
+    """If all tests are run, let the process that bots are forked from import its modules meanwhile."""
     if session.config.option.forks and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         forked.share()
 
@@ -48,7 +48,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not config.option.forks or config.option.collectonly or session.testsfailed or not session.items:
         return None
     config.pluginmanager.get_plugin("terminalreporter").showfspath = False
-    config._tmp_path_factory.getbasetemp()  # that of the processes is in it
+    config._tmp_path_factory.getbasetemp()  # the processes' folders are in it
     modules = [list(items) for _, items in groupby(session.items, key=lambda item: item.path)]
     if len(modules) > _MANY:
         forked.share()
@@ -85,7 +85,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _report(session: pytest.Session, processes: list[Connection]) -> None:
-    """Report what the processes say until all have ended; a test that none has finished has failed."""
+    """Report the results of the processes until all have ended; a test that no process finished has failed."""
     hook = session.config.hook
     unfinished = {item.nodeid: item.location for item in session.items}
     while processes and not session.shouldfail and not session.shouldstop:
@@ -115,7 +115,7 @@ def _report(session: pytest.Session, processes: list[Connection]) -> None:
 def _work(
     session: pytest.Session, modules: list[list[pytest.Item]], left: int, there: Connection, number: int
 ) -> None:
-    """What a process does, from its fork to its end."""
+    """The work of a process, from its fork to its end."""
     config: Any = session.config
     code = 1
     try:
@@ -135,7 +135,7 @@ def _work(
 
 
 def _items(modules: list[list[pytest.Item]], left: int) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
-    """Each test of the modules that this process takes, with the one after it."""
+    """Each test of the modules that this process takes, with the next test."""
 
     def taken() -> Iterator[pytest.Item]:
         while number := os.read(left, _NUMBER_BYTES):
@@ -150,7 +150,7 @@ def _items(modules: list[list[pytest.Item]], left: int) -> Iterator[tuple[pytest
 
 
 def _settle(config: Any, number: int) -> None:
-    """A home and a folder for temporary files of its own."""
+    """Give the process its own home and folder for temporary files."""
     factory = config._tmp_path_factory
     factory._basetemp = factory.getbasetemp() / f"{FOLDER}{number}"
     factory._basetemp.mkdir(mode=0o700)
@@ -160,11 +160,11 @@ def _settle(config: Any, number: int) -> None:
 
 
 class _Sender:
-    """Sends on what pytest reports in this process."""
+    """Passes on pytest's reports from this process."""
 
     def __init__(self, config: pytest.Config, there: Connection) -> None:
         self._config, self._there = config, there
-        # Where pytest-timeout dumps the stacks of what hangs: into what the test has written.
+        # pytest-timeout dumps the stacks of a hanging test here, into the test's output.
         self._tw = create_terminal_writer(config, sys.stderr)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,10 +1,10 @@
-"""Copies of all that is kept: a backup in one file, and the move from one kind of database to the other.
+"""Copies all stored data: into a backup file, or from one kind of database to the other.
 
-Works on rows, whatever tables there are: so it also copies what an earlier release has left.
+Works on the rows of any tables, so it also copies the data of an earlier release.
 """
 
 STAGING = "restoring"
-"""In the data folder while a backup is restored: nothing may begin there before it is whole."""
+"""A folder in the data folder while a backup is restored: no bot may start before the restore is complete."""
 
 MOVED = "moved"
-"""In the data folder: the address to which its database was moved, until a bot has begun there."""
+"""A file in the data folder with the address to which its database was moved, until a bot has started there."""

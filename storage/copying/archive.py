@@ -1,6 +1,6 @@
-"""A backup: one zip file of rows, vectors and files, with a manifest that says how much of each and its digest.
+"""A backup: one zip file of rows, vectors and files, with a manifest of their numbers and digests.
 
-The same from either kind of database. Knows no table.
+The format is the same for both kinds of database. Knows no table.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from storage.copying.rows import Row, Shape, compact
 from storage.faults import StorageFault, fault_of
 
 FORMAT = 1
-"""Raised when an earlier release could not read a backup any more."""
+"""The format's number; raise it if earlier releases can no longer read a backup."""
 
 MANIFEST = "manifest.json"
 CHUNK = 1 << 20
 
 Progress = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, and how much there is."""
+"""Called with what is being done, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in the backup. `rows` is None for one that is kept as it is."""
+    """A file in the backup. `rows` is None for a file that is stored unchanged."""
 
     size: int
     sha256: str
@@ -64,14 +64,14 @@ class Manifest:
 
 
 class Writer:
-    """What goes into a backup, one member after another; `manifest` is written last."""
+    """Writes a backup, one member after another; the `manifest` last."""
 
     def __init__(self, zipped: zipfile.ZipFile, manifest: Manifest) -> None:
         self._zip = zipped
         self.manifest = manifest
 
     def rows(self, member: str, rows: Iterator[Row]) -> int:
-        """Write rows, a line each; how many."""
+        """Write rows, one per line; returns how many."""
         n = 0
         with self._begun(member) as put:
             for row in rows:
@@ -81,7 +81,7 @@ class Writer:
         return n
 
     def file(self, member: str, path: Path) -> bool:
-        """Write a file; False for one that has gone."""
+        """Write a file; False if it no longer exists."""
         try:
             opened = path.open("rb")
         except FileNotFoundError:
@@ -112,9 +112,9 @@ class Writer:
 
 @contextmanager
 def written(target: Path, manifest: Manifest) -> Iterator[Writer]:
-    """Write a backup to `target`, which is there only once it is whole. Nobody else of this machine can read it.
+    """Write a backup to `target`, which appears only when it is complete. Other users of this machine cannot read it.
 
-    Raises FileExistsError where something is there already, StorageFault where there is no room.
+    Raises FileExistsError if `target` exists, StorageFault if the disk is full.
     """
     if os.path.lexists(target):
         raise FileExistsError(target)
@@ -141,7 +141,7 @@ def written(target: Path, manifest: Manifest) -> Iterator[Writer]:
 
 
 class Archive:
-    """A backup to read; a `Source`. Raises StorageFault, "damaged" or "newer", for one that is of no use."""
+    """A backup to read; a `Source`. Raises StorageFault ("damaged" or "newer") if it cannot be used."""
 
     def __init__(self, zipped: zipfile.ZipFile) -> None:
         self._zip = zipped
@@ -167,7 +167,7 @@ class Archive:
 
     @property
     def files(self) -> list[PurePosixPath]:
-        """The data folder's, as paths in it."""
+        """The paths of the files in the data folder."""
         names = map(PurePosixPath, self.members)
         return [name.relative_to("files") for name in names if name.parts[0] == "files"]
 
@@ -176,7 +176,7 @@ class Archive:
         return sum(member.size for member in self.members.values())
 
     def verify(self, progress: Progress) -> None:
-        """Read all of it, and compare it with the manifest. Raises StorageFault, "damaged"."""
+        """Read the whole backup, and compare it with the manifest. Raises StorageFault ("damaged")."""
         if sorted([*self.members, MANIFEST]) != sorted(self._zip.namelist()):
             raise StorageFault("damaged", "its list of files")
         done = 0
@@ -199,7 +199,7 @@ class Archive:
                 yield json.loads(line)
 
     def unpack(self, file: PurePosixPath, to: Path) -> None:
-        """A file of the data folder's, made with its folders."""
+        """Extract a file of the data folder, creating its folders."""
         to.parent.mkdir(parents=True, exist_ok=True)
         with to.open("wb") as opened:
             for data in self._chunks(f"files/{file}"):

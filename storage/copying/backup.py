@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from storage.files import Files
 
 BESIDE = ("files", "history", "config.toml")
-"""What a backup has of the data folder besides the databases, the vectors and FOLDERS: no logs, no lock, no models."""
+"""The files of the data folder in a backup besides the databases, the vectors and FOLDERS: no logs, lock or models."""
 
 
 async def write(
@@ -32,14 +32,14 @@ async def write(
     *,
     files: Files | None = None,
 ) -> Manifest:
-    """Write a backup to `target`, with what `files` keeps: by default, the data folder. Raises FileExistsError,
-    StorageFault.
+    """Write a backup to `target`, including the files in `files`, by default those of the data folder. Raises
+    FileExistsError, StorageFault.
 
-    Why what is restored fits together: the rows of both databases are those of one moment, as after a kill. Vectors
-    and files are read after it. Whatever a row of that moment speaks of was written before it, and is gone only where
-    its book or its run was removed meanwhile: vectors that are missing then are made again after the restore (see
-    `vectors.without_missing`), and a missing file is one that nobody needs any more. What came later is spoken of by no
-    row: a start removes it.
+    The restored data is consistent, because the rows of both databases are from one moment, as after a kill. Vectors
+    and files are read after it. Everything that a row refers to was written before that moment, and is missing only if
+    its book or run was removed meanwhile: missing vectors are computed again after the restore (see
+    `vectors.without_missing`), and a missing file is no longer needed. No row refers to anything later, and a start
+    removes it.
     """
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     with at_one_moment(addresses) as databases:

@@ -1,6 +1,6 @@
-"""The two databases that are copied together, read at one moment or filled: what people keep, and the engine's own.
+"""Reads at one moment, or fills, the two databases that are copied together: the storage's and the engine's.
 
-Knows no table of the engine but the one of its version.
+Of the engine's tables it knows only the one with its version.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Part = Literal["storage", "engine"]
 PARTS: tuple[Part, ...] = ("storage", "engine")
 
 BUSY_S = 30
-"""How long to wait for others who write."""
+"""How many seconds to wait for other writers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """SQLAlchemy's URLs of both, which are one on a server: there the engine has the schema `schema`.
+    """The SQLAlchemy URLs of both databases. On a server they are the same, and the engine has the schema `schema`.
 
-    `versions` is the engine's table of one row that says how new its others are, `runs` the one of its runs.
+    `versions` is the engine's one-row table with its schema version, `runs` its table of runs.
     """
 
     storage: str
@@ -51,7 +51,7 @@ class Addresses:
 
 
 def shown(url: str) -> str:
-    """The URL without its password. Raises ValueError for what is none, without naming it."""
+    """The URL without its password. Raises ValueError for an invalid URL, without repeating it."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -64,7 +64,7 @@ def shown(url: str) -> str:
 
 
 def passwords(*urls: str) -> set[str]:
-    """Those that URLs hold, as they are written and as they are meant."""
+    """The passwords in URLs, both as written and decoded."""
     from urllib.parse import quote, quote_plus
 
     from sqlalchemy.engine import make_url
@@ -78,7 +78,7 @@ def passwords(*urls: str) -> set[str]:
 
 
 class Source(Protocol):
-    """What rows are copied from. `versions` is a revision for "storage"; "" where a database is not there."""
+    """The source of copied rows. `versions` is a revision for "storage"; "" if a database does not exist."""
 
     @property
     def versions(self) -> Mapping[Part, str]: ...
@@ -98,7 +98,7 @@ class Databases:
 
     @cached_property
     def tables(self) -> Mapping[Part, Mapping[str, Table]]:
-        """Those that are copied, each behind those that it refers to."""
+        """The tables to copy, each after those that it refers to."""
         return {part: {table.name: table for table in self._tables(part)} for part in self.connections}
 
     @cached_property
@@ -136,13 +136,13 @@ class Databases:
         from storage.tables import metadata
 
         connection, schema = self.connections[part], self._schema(part)
-        if part == "storage":  # a server's database may also hold what is not ours
+        if part == "storage":  # a server's database may also contain other programs' tables
             return rows.tables(connection, schema, (*metadata.tables, *DROPPED).__contains__)
         return rows.tables(connection, schema, lambda name: name != self.addresses.versions)
 
     @property
     def occupied(self) -> bool:
-        """Whether anything is kept in them."""
+        """Whether they contain any data."""
         kept = dict(self.shapes.get("storage", {}))
         if (runs := self.shapes.get("engine", {}).get(self.addresses.runs)) is not None:
             kept[self.addresses.runs] = runs
@@ -151,9 +151,9 @@ class Databases:
 
 @contextmanager
 def at_one_moment(addresses: Addresses) -> Iterator[Databases]:
-    """Both to read, while others write: nothing of what they write meanwhile is seen.
+    """Open both for reading, while others write: their later writes are not seen.
 
-    What is seen is what a process killed at that moment would have left, so that a start goes on from it as from a
+    The contents are what a process killed at that moment would have left, so a start continues from it as after a
     crash. Raises StorageFault.
     """
     with ExitStack() as stack, _faults():
@@ -165,8 +165,8 @@ def at_one_moment(addresses: Addresses) -> Iterator[Databases]:
         if "storage" not in there:
             raise StorageFault("missing", str(addresses.files["storage"]))
         with ExitStack() as writers:
-            # Nobody writes to either while both are begun to be read: a moment of a few milliseconds. SQLite shows a
-            # reader its database as it is at the first look, for as long as the transaction lasts.
+            # For a few milliseconds, while both reads begin, nobody may write to either. SQLite then shows a reader the
+            # database of its first read until its transaction ends.
             writing = [writers.enter_context(file_connection(file)) for file in there.values()]
             connections: dict[Part, Connection] = {}
             for part, file in there.items():
@@ -179,7 +179,7 @@ def at_one_moment(addresses: Addresses) -> Iterator[Databases]:
 
 @contextmanager
 def server_connection(url: str) -> Iterator[Connection]:
-    """A connection to a server in a transaction, committed at the end, where no other process works on the database.
+    """A connection to a server in a transaction, committed at the end, while no other process works on the database.
 
     Raises DatabaseBusy, StorageFault.
     """

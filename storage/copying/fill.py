@@ -1,4 +1,4 @@
-"""Fills empty databases from a source, compares every row, and brings the tables to this release's."""
+"""Fills empty databases from a source, compares every row, and migrates the tables to this release."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def fill(source: Source, target: Databases, progress: Progress) -> Databases:
-    """Copy all rows, in the caller's transactions; the filled databases.
+    """Copy all rows, in the caller's transactions; returns the filled databases.
 
-    The engine's tables are there. Raises StorageFault: "newer" for a source of a later release, "damaged" where a row
-    is not as it was.
+    The engine's tables must exist. Raises StorageFault: "newer" for a source of a later release, "damaged" if a row
+    differs after copying.
     """
     migrate.begin(target.connections["storage"], source.versions["storage"])
     target = Databases(target.addresses, target.connections)
@@ -58,7 +58,7 @@ def fill(source: Source, target: Databases, progress: Progress) -> Databases:
 
 @contextmanager
 def _named(table: str) -> Iterator[None]:
-    """Say in which table a row is that the other database does not take."""
+    """Add to an error the table of the row that the other database refuses."""
     from sqlalchemy.exc import DataError, IntegrityError
 
     try:
@@ -68,7 +68,7 @@ def _named(table: str) -> Iterator[None]:
 
 
 def compare(source: Source, target: Databases, part: Part, counted: Counted | None = None) -> None:
-    """Raises StorageFault, "damaged", where the two do not hold the same rows of a part."""
+    """Raise StorageFault ("damaged") if the two do not have the same rows of a part."""
     for name, shape in source.shapes[part].items():
         n = 0
         if name in target.tables[part]:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 async def copy(source: Files, target: Files, progress: Progress) -> int:
-    """Copy all files, and compare each with what it became; how many. The source is only read.
+    """Copy all files, and compare each with its copy; returns how many. The source is only read.
 
-    What an earlier try has copied stays. Raises Occupied where another file has a key of ours already, StorageFault.
+    Files that an earlier try copied stay. Raises StorageFault, and Occupied if a different file has the same key.
     """
     wanted, there = await keys(source), set(await keys(target))
     copied = 0
@@ -43,7 +43,7 @@ async def copy(source: Files, target: Files, progress: Progress) -> int:
 
 
 async def put(files: Files, key: str, path: Path) -> None:
-    """Keep a copy of a file of this machine. Raises StorageFault."""
+    """Store a copy of a local file. Raises StorageFault."""
     async with files.writing(key) as to:
         try:
             await asyncio.to_thread(shutil.copyfile, path, to)

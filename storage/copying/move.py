@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def move(source: Addresses, target: Addresses, prepare: Prepare, progress: Progress) -> Databases:
-    """Copy all rows and compare each; all of it or, whatever happens, nothing. The filled databases, to count.
+    """Copy all rows and compare each, completely or not at all. Returns the filled databases, to count their rows.
 
     The caller holds the data folder's lock. Raises StorageFault, Occupied, DatabaseBusy.
     """
@@ -45,7 +45,7 @@ def move(source: Addresses, target: Addresses, prepare: Prepare, progress: Progr
 
 @contextmanager
 def _alone(addresses: Addresses) -> Iterator[Databases]:
-    """The source, to read, where no other process works on it."""
+    """Open the source for reading, while no other process works on it."""
     with at_one_moment(addresses) as databases:
         if addresses.server:
             take_alone(databases.connections["storage"])
@@ -53,11 +53,11 @@ def _alone(addresses: Addresses) -> Iterator[Databases]:
 
 
 def _there(source: Databases, target: Addresses) -> bool:
-    """Whether an earlier move came to its end. Raises Occupied where something else is kept there."""
+    """Whether an earlier move was completed. Raises Occupied if the target contains other data."""
     files = target.files
     engine = files.get("engine")
     if "storage" in files and not files["storage"].exists():
-        if engine is not None and engine.exists():  # of a move that was cut off, or of somebody else's
+        if engine is not None and engine.exists():  # left by an interrupted move, or by another program
             with file_connection(engine, "BEGIN") as connection:
                 _same(source, Databases(target, {"engine": connection}), engine.name)
         return False
@@ -66,7 +66,7 @@ def _there(source: Databases, target: Addresses) -> bool:
 
 
 def _same(source: Databases, target: Databases, name: str) -> bool:
-    """False where nothing is kept in the target. Raises Occupied where it is not what the source keeps."""
+    """Whether the target has the same rows as the source; False if it is empty. Raises Occupied if it has others."""
     if not target.occupied:
         return False
     try:
@@ -79,7 +79,7 @@ def _same(source: Databases, target: Databases, name: str) -> bool:
 
 @contextmanager
 def _empty(addresses: Addresses, prepare: Prepare, *, engine: bool) -> Iterator[Databases]:
-    """The target, to fill."""
+    """Open the empty target."""
     if not addresses.server:
         with made_beside(addresses, prepare, engine=engine) as databases:
             yield databases
@@ -93,7 +93,7 @@ def _empty(addresses: Addresses, prepare: Prepare, *, engine: bool) -> Iterator[
 
 
 def set_aside(addresses: Addresses) -> list[Path]:
-    """Give the files of a database that was moved another name, so that nothing goes on there; the new names."""
+    """Rename the files of a moved database, so that no bot continues with them; returns the new names."""
     stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
     aside = []
     for file in addresses.files.values():

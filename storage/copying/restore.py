@@ -1,7 +1,7 @@
-"""Restores a backup into an empty data folder and empty databases: all of it or, whatever happens, nothing.
+"""Restores a backup into an empty data folder and empty databases, completely or not at all.
 
-It is made in the subfolder STAGING, which keeps a bot from starting there, and moved to its place at the end. After a
-kill the next restore removes what the last one has moved, and begins again.
+It is unpacked in the subfolder STAGING, which keeps a bot from starting there, and moved into place at the end. After a
+kill the next restore removes what the last one moved, and begins again.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from storage.files import Files
 
 PLACED = "placed"
-"""In the staging folder: the names of what is moved, a line each, written before the first move."""
+"""A file in the staging folder: the names to be moved, one per line, written before the first move."""
 
 _LEFT = ("config.toml", "history")
-"""What a folder may hold before: it stays, in place of the backup's."""
+"""What a folder may already contain; it stays, instead of the backup's version."""
 
 Prepare = Callable[[str], None]
 """Makes the engine's tables in a database that has none."""
 
 
 class Occupied(StorageFault):
-    """Something is kept where the copy was to go; `what` names it, "" for a server's database."""
+    """The target of the copy already contains data; `what` names it, "" for a server's database."""
 
     def __init__(self, what: str) -> None:
         super().__init__("other", f"{what or 'the database'} is not empty")
@@ -56,7 +56,8 @@ async def restore(
     *,
     files: Files | None = None,
 ) -> None:
-    """Restore it; the caller holds the folder's lock, and has verified the archive. Raises StorageFault, Occupied.
+    """Restore the archive; the caller holds the folder's lock, and has verified the archive. Raises StorageFault,
+    Occupied.
 
     `files`: where books and attachments go, if not into the data folder. A kill may leave some of them there, to be
     replaced by the next restore.
@@ -85,7 +86,7 @@ async def restore(
 
 
 def _committed(archive: Archive, addresses: Addresses) -> bool:
-    """Whether a restore that was cut off had come to its end: then only its staging folder is left."""
+    """Whether an interrupted restore had been completed except for removing its staging folder."""
     with at_one_moment(addresses) as databases:
         found, wanted = databases.shapes["storage"], archive.shapes["storage"]
         if not databases.occupied:
@@ -98,14 +99,14 @@ def _committed(archive: Archive, addresses: Addresses) -> bool:
 def _leave(staging: Path) -> None:
     done = staging.with_name(
         f"{STAGING}.done"
-    )  # at once: half of a staging folder would say that it was cut off
+    )  # renamed first: half a staging folder would look like an interrupted restore
     shutil.rmtree(done, ignore_errors=True)
     staging.rename(done)
     shutil.rmtree(done)
 
 
 def _undo(staging: Path) -> None:
-    """Remove what a restore that was cut off has left: nobody has used it since."""
+    """Remove what an interrupted restore has left: it has not been used since."""
     with suppress(FileNotFoundError):
         for path in (staging / PLACED).read_text(encoding="utf-8").splitlines():
             _remove(Path(path))
@@ -127,7 +128,7 @@ def _check_folder(data: Path, addresses: Addresses) -> None:
 
 @contextmanager
 def _target(addresses: Addresses, staging: Path, prepare: Prepare, archive: Archive) -> Iterator[Databases]:
-    """The empty databases, in transactions; a file is made beside its place."""
+    """Open the empty databases in transactions; a database file is created next to its final place."""
     (staging / "data").mkdir(mode=0o700, parents=True)
     with ExitStack() as stack:
         if addresses.server:
@@ -141,7 +142,7 @@ def _target(addresses: Addresses, staging: Path, prepare: Prepare, archive: Arch
 
 @contextmanager
 def made_beside(addresses: Addresses, prepare: Prepare, *, engine: bool) -> Iterator[Databases]:
-    """New files of both databases, beside their places; those of an earlier try are removed."""
+    """Create new files for both databases, next to their final places; those of an earlier try are removed."""
     files: dict[Part, Path] = {part: _beside(file) for part, file in addresses.files.items()}
     urls = {part: f"sqlite:///{file}" for part, file in files.items()}
     for file in files.values():
@@ -167,7 +168,7 @@ async def _restore_vectors(
         return
     store = Vectors.remote(chroma) if chroma else Vectors.embedded(staging / "data" / "chroma")
     try:
-        # What a restore that was cut off has put there is put there again.
+        # Replaces what an interrupted restore has put there.
         if chroma and not cut_off and await store.any():
             raise Occupied("Chroma")
         await vectors.fill(archive, store, progress)
@@ -192,7 +193,7 @@ async def _restore_files(
 
 
 def _moves(data: Path, staging: Path, addresses: Addresses | None = None) -> list[tuple[Path, Path]]:
-    """From where to where, the databases last; noted before the first move."""
+    """The moves (from, to), the databases last; they are recorded before the first move."""
     made = sorted((staging / "data").iterdir())
     moves = [
         (path, data / path.name) for path in made if path.name not in _LEFT or not (data / path.name).exists()
@@ -204,14 +205,14 @@ def _moves(data: Path, staging: Path, addresses: Addresses | None = None) -> lis
 
 
 def moves_of(addresses: Addresses) -> list[tuple[Path, Path]]:
-    """Of the databases that `made_beside` has made, the one that people's data are in as the last."""
+    """The moves of the databases that `made_beside` created, the one with people's data last."""
     files = addresses.files
     moves = [(_beside(files[part]), files[part]) for part in ("engine", "storage")]
     return [(made, to) for made, to in moves if made.exists()]
 
 
 def place(moves: list[tuple[Path, Path]]) -> None:
-    """Move each to its place, where nothing or something empty is."""
+    """Move each to its place, which must be missing or empty."""
     for made, to in moves:
         _remove(to)
         made.rename(to)

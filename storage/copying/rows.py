@@ -1,6 +1,6 @@
 """Rows of any table in a form that is the same on SQLite and on Postgres: read, inserted, compared.
 
-A value is one that JSON has: bytes are base64, moments are in UTC. Knows no table.
+Values are JSON: bytes are base64, times are in UTC. Knows no table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kind = Literal["int", "float", "bool", "text", "bytes", "moment", "json"]
 Row = Sequence[Any]
 
 BATCH = 500
-"""Rows that are read or inserted at a time."""
+"""The number of rows that are read or inserted at a time."""
 
 
 def compact(value: Any) -> str:
@@ -33,7 +33,7 @@ def compact(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of a table: its columns, how many rows it has, and the last number that its key gave out by itself (0: none)."""
+    """The shape of a table: its columns, its number of rows, and the last number that its key generated (0: none)."""
 
     columns: Mapping[str, Kind]
     rows: int
@@ -41,7 +41,7 @@ class Shape:
 
 
 def tables(connection: Connection, schema: str | None, ours: Callable[[str], bool]) -> list[Table]:
-    """Those of a schema whose names are `ours`, each behind those that it refers to."""
+    """The tables of a schema whose names are `ours`, each after those that it refers to."""
     from sqlalchemy import JSON, MetaData
 
     reflected = MetaData(schema=schema)
@@ -80,7 +80,7 @@ def read(connection: Connection, table: Table, columns: Sequence[str] = ()) -> G
 
 
 def insert(connection: Connection, table: Table, columns: Sequence[str], rows: Iterator[Row]) -> None:
-    """Rows of these columns, as `read` gives them."""
+    """Insert rows with these columns, in the form that `read` returns."""
     decode = [_DECODED[_kind(table.c[name])] for name in columns]
     statement = table.insert()
     while batch := list(islice(rows, BATCH)):
@@ -97,7 +97,7 @@ def insert(connection: Connection, table: Table, columns: Sequence[str], rows: I
 
 
 def go_on_from(connection: Connection, table: Table, last_number: int) -> None:
-    """Let the key's own numbers go on behind this one, also where the rows of the last ones are gone."""
+    """Let the key's generated numbers continue after this one, even if the rows with the last numbers are gone."""
     from sqlalchemy import text
 
     if not last_number:
@@ -117,7 +117,7 @@ def go_on_from(connection: Connection, table: Table, last_number: int) -> None:
 def compare(
     connection: Connection, table: Table, columns: Mapping[str, Kind], expected: Generator[Row, None, None]
 ) -> int:
-    """How many rows there are, which are all as `expected`. Raises StorageFault at the first one that is not."""
+    """Check that all rows are as `expected`; returns how many. Raises StorageFault at the first that differs."""
     here = kinds(table)
     loose = [n for n, (name, kind) in enumerate(columns.items()) if "json" in (kind, here[name])]
     n = 0
@@ -130,7 +130,7 @@ def compare(
 
 def _same(row: Row, loose: Sequence[int]) -> list[Any]:
     values = list(row)
-    for n in loose:  # a database may write JSON in another way, and its null as none at all
+    for n in loose:  # a database may format JSON differently, and store its null as SQL's NULL
         values[n] = json.dumps(json.loads(values[n] or "null"), sort_keys=True)
     return values
 
@@ -138,7 +138,7 @@ def _same(row: Row, loose: Sequence[int]) -> list[Any]:
 def _order(connection: Connection, table: Table) -> list[Any]:
     keys = sorted(table.primary_key.columns or table.columns, key=lambda column: column.name)
     postgres = connection.dialect.name == "postgresql"
-    # A server sorts text by its language; SQLite, and Postgres's "C", by its bytes.
+    # A server sorts text by its locale; SQLite, and Postgres's "C" collation, by bytes.
     return [column.collate("C") if postgres and _kind(column) == "text" else column for column in keys]
 
 

@@ -1,6 +1,6 @@
-"""Vectors into a backup and out of it, from and to a folder of Chroma's or its server.
+"""Copies vectors between a backup and Chroma's folder or server.
 
-In a backup they are lines, so that either kind of store can be filled with those of the other.
+In a backup they are lines, so that either kind of store can be filled from the other.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TRIES = 5
 """How often a folder that changes while it is copied is copied again."""
 
 Counts = Mapping[tuple[str, str], int]
-"""How many vectors there are of a document (its id) by an embedder."""
+"""How many vectors an embedder has made of a document (its id)."""
 
 
 async def write(writer: Writer, where: Path | str, beside: Path, progress: Progress) -> Counts:
-    """Write all vectors; `where` is a folder or a server's address. A copy of the folder lies in `beside` meanwhile.
+    """Write all vectors; `where` is a folder or a server's address. The folder is copied to `beside` for that time.
 
-    Raises StorageFault where the server does not answer. What cannot be read in a folder is left out.
+    Raises StorageFault if the server does not answer. Unreadable parts of a folder are left out.
     """
     if isinstance(where, str):
         return await _write(writer, Chroma(where), progress)
@@ -85,13 +85,13 @@ def _lines(chroma: Chroma, name: str) -> tuple[Mapping[str, Any], list[tuple[str
     about = shard.about
     if chroma.embedded:
         del shard
-        chroma.release_memory()  # or the graphs of all would be in memory at last
+        chroma.release_memory()  # otherwise the graphs of all shards would stay in memory
     return about, sorted(found.values(), key=itemgetter(1, 0))
 
 
 @contextmanager
 def _copy(folder: Path, beside: Path) -> Iterator[Path]:
-    """A copy of Chroma's folder, which only one process may open.
+    """Copy Chroma's folder, which only one process may open.
 
     Its log, an SQLite database, comes first: what a graph holds beyond it is written there again when it is replayed.
     """
@@ -117,7 +117,7 @@ def _copy(folder: Path, beside: Path) -> Iterator[Path]:
 
 
 def _looks(folder: Path) -> dict[str, tuple[int, int]]:
-    """The files of its graphs, and when they were changed."""
+    """The files of its graphs and their modification times."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.name.startswith("chroma.sqlite3"):
@@ -130,7 +130,7 @@ def _looks(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def without_missing(rows: Iterator[Row], columns: Sequence[str], counts: Counts) -> Iterator[Row]:
-    """Rows of documents; one of which vectors are missing asks for all of them again, as after a damage."""
+    """The rows of documents, changed so that a document with missing vectors gets all of them computed again."""
     at = {name: n for n, name in enumerate(columns)}
     for row in rows:
         values = list(row)

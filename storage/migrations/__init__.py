@@ -1,1 +1,1 @@
-"""How the database comes to its newest shape, one numbered revision after another."""
+"""Migrates the database to its newest schema, one numbered revision after another."""

@@ -1,4 +1,4 @@
-"""The first shape: requests, messages, money, sessions, the library, jobs, prompts, question vectors."""
+"""The first schema: requests, messages, money, sessions, the library, jobs, prompts, question vectors."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What people vote for."""
+"""Adds people's votes."""
 
 import sqlalchemy as sa
 from alembic import op

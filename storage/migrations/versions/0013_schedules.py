@@ -1,4 +1,4 @@
-"""What comes by the calendar, and who wants to be called by name then."""
+"""Adds scheduled posts, and the people who want to be mentioned by them."""
 
 import sqlalchemy as sa
 from alembic import op

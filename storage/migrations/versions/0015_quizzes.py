@@ -1,4 +1,4 @@
-"""Quizzes: questions that were asked, and what each learner made of them."""
+"""Adds quizzes: the questions that were asked, and each learner's answers."""
 
 import sqlalchemy as sa
 from alembic import op

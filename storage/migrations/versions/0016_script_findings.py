@@ -1,4 +1,4 @@
-"""What a model has made of screenplays."""
+"""Adds a model's analysis of screenplays."""
 
 import sqlalchemy as sa
 from alembic import op

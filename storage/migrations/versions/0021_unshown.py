@@ -1,4 +1,4 @@
-"""What is not on the screen yet of runs that have ended."""
+"""Adds the ends of runs that are not on the screen yet."""
 
 import sqlalchemy as sa
 from alembic import op

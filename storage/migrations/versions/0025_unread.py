@@ -1,4 +1,4 @@
-"""What of a document's file is not in its text."""
+"""Adds the parts of a document's file that are not in its text."""
 
 import sqlalchemy as sa
 from alembic import op
