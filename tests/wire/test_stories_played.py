@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kill.instants import ALL
-from tests.wire.conftest import Take
+from tests.wire.conftest import Opened, Take
 from tests.wire.stories_at_a_table import an_evening
 from tests.wire.stories_played import (
     a_place_that_closes_in_mid_scene,
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")
 PLATFORMS = ("discord", "slack")
 FEW, MANY = 5, 200 if ALL else 14
 """A channel takes a scene every two seconds or so: two hundred turns are seven minutes, for `make test-kill`."""
-EVENING = (200, 30) if ALL else (11, 3)
+EVENING = (200, 30) if ALL else (9, 2)
 """Turns, and kills among them."""
 
 
@@ -54,8 +54,9 @@ async def test_a_kill_at_each_instant_of_a_turn(platform: str, take: Take) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_an_evening_with_sheets_several_characters_and_hidden_plans(platform: str, take: Take) -> None:
-    d = await take(platform)
+async def test_an_evening_with_sheets_a_fight_and_hidden_plans(platform: str, opened: Opened) -> None:
+    """On Discord with messages that do not name the bot, as a proxy posts them."""
+    d = await opened("free_chat = true\n" if platform == "discord" else "", platform=platform)
     await an_evening(d, *EVENING, platform)
     d.check()
 
