@@ -107,7 +107,7 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
 def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
     assert "chosen by the keys that are set (OPENAI_API_KEY)" in keyed
-    assert "models test asks each of them" in keyed
+    assert "models test` calls each of them" in keyed
     assert re.search(r"extractor: openai:\S+\n", keyed)
     assert "✓ openai: OPENAI_API_KEY is set" in keyed
     assert re.search(r"council, seat 1: openai:\S+\n.*council, seat 3: openai:\S+\n", keyed, re.DOTALL)
@@ -127,8 +127,8 @@ def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     config.write_text("[roles]\n", encoding="utf-8")
     assert "[roles] in config.toml is empty" in bot("doctor", "--config", str(config), data=tmp_path).stdout
     without = bot("doctor", data=tmp_path).stdout
-    assert "Language models: none." in without
-    assert "models test asks" not in without
+    assert "Language models: none, so" in without
+    assert "models test` calls" not in without
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed here")

@@ -241,7 +241,7 @@ async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -
     await Feed(conversation, output, overtake=False).run(opened(), given())
     shown = [line for line in out.getvalue().splitlines() if line]
     assert "  Go on  /rules ask go on" in shown
-    changed = shown.index("▍ Cost  (changed: this is what it says now)")
+    changed = shown.index("▍ Cost  (changed: this is the new text)")
     assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
 
 
@@ -576,7 +576,7 @@ async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     assert second.answers == first.id
     assert (third.text, third.answers) == ("and this a question", "")
     (question,) = [event for event in events if event["event"] == "notice"]
-    assert question["text"] == "What do you do? (type the answer; / leaves)"
+    assert question["text"] == "What do you do? (type the answer; / cancels)"
     (choices,) = [event for event in events if event["event"] == "choices"]
     assert choices["choices"][1] == asdict(LONG_REQUESTS)
     assert [event["status"] for event in events if event["event"] == "done"] == ["done"] * 4
@@ -588,7 +588,7 @@ async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None
     )
     assert [request.text for request in requests] == ["offers", "left", "right"]
     assert [request.answers != "" for request in requests] == [False, True, False]
-    assert "All right, nothing was begun." in [event.get("text") for event in events]
+    assert "Cancelled." in [event.get("text") for event in events]
 
 
 async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path
     assert lines[0] == "here:small"
     assert [line.strip()[0] for line in lines[1:7]] == ["✗", "✗", "✗", "✗", "–", "–"]
     assert "here:small answered with nothing. Ask again" in lines[1]
-    assert "What it wrote is not the JSON that was asked for: there was no JSON object in it." in lines[3]
+    assert "The answer is not the JSON that was asked for: there was no JSON object in it." in lines[3]
     assert "It answered without calling the tool." in lines[4]
     assert lines[7].strip().startswith("4 calls: ")
     assert "cost unknown" in lines[7]
@@ -170,7 +170,7 @@ async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
         done = await tried(config, code=1)
     assert "✗ caching" in done.stdout
-    assert "was paid in full twice" in done.stdout
+    assert "cost the full price twice" in done.stdout
 
 
 @pytest.mark.slow

@@ -357,7 +357,7 @@ async def test_a_view_that_fails_says_so_on_standard_error_and_once(
     with suppress(OSError):  # which the real application catches
         await feed.run(opened(), given_lines("/roll 1d10", "/roll 1d10"))
     told = capsys.readouterr().err
-    assert told.count("could not be shown here: [Errno 28] No space left on device") == 1
+    assert told.count("could not show the answer here: [Errno 28] No space left on device") == 1
 
 
 async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -> None:
@@ -773,7 +773,7 @@ async def test_what_has_changed_is_shown_once_more_and_once_only(tmp_path: Path)
         await view.change(Changed("run-0", "never shown", "Answer", (Text("Nobody."),)))
         seen.append([line for line in paper.lines if line])
     assert seen == [
-        ["▍ Answer  (changed: this is what it says now)", "Or not."],
+        ["▍ Answer  (changed: this is the new text)", "Or not."],
         [],
         ["▍ Answer  (taken back)"],
         [],
@@ -807,11 +807,11 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
     await watched.flush("done")
     await watched.close("done")
     shown = "\n".join(paper.lines)
-    told = {"person": " · cut off before; the conversation goes on here", "program": ""}
-    elsewhere = " · of a conversation that was cut off: python -m bot chat --thread the-door"
-    again = "  (again from the start: this replaces what was shown before)"
+    told = {"person": " · interrupted before; the conversation continues here", "program": ""}
+    elsewhere = " · from an interrupted conversation: python -m bot chat --thread the-door"
+    again = "  (starting again: this replaces what was shown before)"
     assert f"▍ Scene 2{told.get(reader, elsewhere)}{again}" in shown
-    assert ("cut off" in shown) == (reader != "program")
+    assert ("interrupted" in shown) == (reader != "program")
     assert conversation.place == (there if reader == "person" else own)
     line = conversation.read(go_on.command)
     assert not isinstance(line, str)

@@ -28,7 +28,7 @@ def test_a_row_becomes_its_command() -> None:
     name, shelf, _ = lookup.parameters
     assert (lookup.name, lookup.description) == ("lookup", words("en")("verbs.rules_lookup"))
     assert (name.description, name.required, name.autocomplete) == ("a section's name", True, True)
-    assert (shelf.description, shelf.required) == ("the shelf of the library", False)
+    assert (shelf.description, shelf.required) == ("a shelf of the library", False)
 
 
 def test_a_number_and_a_text_have_their_limits() -> None:

@@ -68,8 +68,8 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
     assert [line.strip() for line in lines[-8:]] == [
         part
         for name, why in [
-            ("loud", "answered, though the books do not"),
-            ("shy", "refused, though its passages were found (places: 1)"),
+            ("loud", "answered, although the books do not answer it"),
+            ("shy", "refused, although its passages were found (places: 1)"),
             ("late", "not all of its passages are in the first five (places: 7)"),
             ("lost", "its passages were not found"),
         ]

@@ -59,11 +59,14 @@ def test_what_is_typed_wrong_is_answered_and_changes_nothing(
     assert db(data, "backup", str(file)) == 0
     for words, arguments in (
         ("exists already", ("backup", str(file))),
-        ("There is data already", ("restore", str(file))),
-        ("not there", ("restore", f"{file}x")),
+        ("There is already data here", ("restore", str(file))),
+        ("does not exist", ("restore", f"{file}x")),
         ("damaged", ("restore", str(data / "sutradhar.db"))),
-        ("not a database's address", ("move", "mysql://ana@localhost/x")),
-        ("not a database's address", ("move", f"postgresql+psycopg://ana:{SECRET}@localhost:port/x")),
+        ("neither the address of a database", ("move", "mysql://ana@localhost/x")),
+        (
+            "neither the address of a database",
+            ("move", f"postgresql+psycopg://ana:{SECRET}@localhost:port/x"),
+        ),
         (
             "in " + f"sqlite+aiosqlite:///{data}/sutradhar.db",
             ("move", f"sqlite+aiosqlite:///{data}/sutradhar.db"),

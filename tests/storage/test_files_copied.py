@@ -68,7 +68,7 @@ def test_a_backup_of_a_folder_is_restored_into_a_store_and_back(
     for name in (BOOK, ATTACHED, "files/shown.txt"):
         assert (back / name).read_bytes() == name.encode() * 1000
     assert db(tmp_path / "other", "weak://bucket", "restore", file) == 1
-    assert "There is data already: originals" in capsys.readouterr().err
+    assert "There is already data here: originals" in capsys.readouterr().err
 
 
 def test_a_restore_into_a_store_that_fails_begins_again_and_ends(
@@ -84,7 +84,7 @@ def test_a_restore_into_a_store_that_fails_begins_again_and_ends(
     weak.fault = after_the_first
     assert db(there, "weak://bucket", "restore", file) == 1
     said = capsys.readouterr()
-    assert "place where files are kept did not work" in said.err
+    assert "could not read or write the stored files" in said.err
     assert "Traceback" not in said.err
     assert not (there / "sutradhar.db").exists()
     assert (there / STAGING).exists()
@@ -109,7 +109,7 @@ def test_files_are_moved_to_a_store_and_to_a_folder_that_is_shared(
     assert (mounted / ATTACHED).read_bytes() == ATTACHED.encode() * 1000
     (data / BOOK).write_bytes(b"another")
     assert db(data, "folder", "move", "weak://bucket") == 1
-    assert f"There is data already: {BOOK}" in capsys.readouterr().err
+    assert f"There is already data here: {BOOK}" in capsys.readouterr().err
     assert kept(weak)[BOOK] == BOOK.encode() * 1000
 
 
@@ -129,7 +129,7 @@ def test_the_doctor_puts_a_file_there(data: Path, weak: type[WeakStore]) -> None
         found = doctor._files(load(settings(data, "weak://bucket"), data, environ={}), words("en"))
         return [(check.well, check.text) for check in found]
 
-    assert checked() == [(True, "Files can be kept in weak://bucket")]
+    assert checked() == [(True, "Files can be stored in weak://bucket")]
     assert weak.store == {}
     weak.fault = gone
     ((well, text),) = checked()

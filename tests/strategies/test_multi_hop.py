@@ -70,7 +70,7 @@ async def test_a_judge_that_fails_costs_no_more_than_what_it_would_have_found(be
     result, notices = await bench.search("multi-hop", await bench.inquiry(QUESTION))
     assert "Ledger of the smithy" in headings(result)
     assert result.confident
-    assert notices[-1].startswith("I searched with what I had: the model that helps")
+    assert notices[-1].startswith("The model that helps with searching failed, so I searched without it.")
 
 
 async def test_what_no_judge_found_sufficient_is_not_called_an_answer(bench: Bench) -> None:

@@ -32,7 +32,7 @@ async def test_a_model_that_fails_leaves_the_question_itself(bench: Bench) -> No
     alone, _ = await bench.search("single", await bench.inquiry(QUESTION))
     result, notices = await bench.search("multi-question", await bench.inquiry(QUESTION))
     assert result == alone
-    assert notices[-1].startswith("I searched with what I had")
+    assert notices[-1].startswith("The model that helps with searching failed")
 
 
 async def test_parts_that_a_model_makes_up_do_not_make_a_strange_question_answered(bench: Bench) -> None:

@@ -72,7 +72,7 @@ async def test_when_the_model_fails_a_short_follow_up_is_read_with_the_question_
     bench.answers += [Reply(text="?"), Reply(text="?")]
     result, notices = await bench.search("single", await bench.inquiry("does it by day?", history=PAST))
     assert headings(result)[0] == "Candles"
-    assert notices[-1].startswith("I searched with what I had")
+    assert notices[-1].startswith("The model that helps with searching failed")
 
 
 async def test_without_a_model_a_short_follow_up_is_read_the_same_way(bench: Bench) -> None:

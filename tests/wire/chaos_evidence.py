@@ -31,7 +31,7 @@ SHOWN = re.compile(
     r"/(chat\.|files\.complete|views\.|agents\.|assistant\.|channels/|interactions/|webhooks/)"
 )
 """The calls whose work people see."""
-WAITS = "in line here; I begin"
+WAITS = "in line; I begin"
 _LEAST = 15
 
 Query = Callable[[str], list[tuple[Any, ...]]]

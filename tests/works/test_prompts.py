@@ -71,19 +71,19 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     ).text.user
     assert "this space's own" in await say("list")
     assert "this space's own" not in await say("list", space="there")
-    assert "again as it came" in await say("reset", "rag")
+    assert "is the default again" in await say("reset", "rag")
     newest = (await say.app.settings.store.changes("here", 9))[0]
     assert (newest.name, newest.value, newest.author_id) == ("prompt.rag", None, "a")
-    assert "as it came already" in await say("reset", "rag")
+    assert "is already the default" in await say("reset", "rag")
     assert await say("show", "rag") == before
 
 
 async def test_a_prompt_that_would_break_is_not_kept(say: Space) -> None:
     assert "Not saved: “rag” lacks {language}" in await say("edit", "rag Be a pirate.")
     strange = await say("edit", "rag Speak {language} to {secret}.")
-    assert "nothing is ever filled in for {secret}" in strange
+    assert "nothing is filled in for {secret}" in strange
     assert "There is no prompt “rug”" in await say("edit", "rug Be a pirate.")
-    assert "Give me the new wording" in await say("edit", "rag")
+    assert "Add the new text" in await say("edit", "rag")
     assert "20000" in await say("edit", "rag " + "x" * 20_001)
     assert await say("show", "rag") == await say("show", "rag", space="there")
 
@@ -133,7 +133,7 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     await SettingsStore(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
     bundled = PromptFile(BUNDLED).read()["rag"]
     assert (await say.app.resources.prompts.wording("here", "rag")).text == bundled
-    assert "out of date" in await say("list")
+    assert "outdated" in await say("list")
     assert "/prompts reset rag" in await say("show", "rag")
     assert "other placeholders" in caplog.text
 

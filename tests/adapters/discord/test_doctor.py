@@ -42,7 +42,7 @@ async def test_all_is_well_where_all_is_well(fake: FakeDiscord) -> None:
     assert checks.pop("the token in DISCORD_TOKEN is valid, for Sutradhar#4821")
     assert checks.pop("the Message Content intent is on, as free_chat needs")
     assert checks.pop("in 2 servers, with every permission it needs")
-    assert checks.pop("28 commands are registered, as this release has them")
+    assert checks.pop("28 commands are registered and match this release")
     assert checks.pop("1000 of 1000 starts left today, 1 shard recommended")
     (latency,) = checks.items()
     assert latency[0].startswith("answers in ")
@@ -123,7 +123,7 @@ async def test_commands_of_another_release_are_named(fake: FakeDiscord) -> None:
     for command in fake.commands.everywhere:
         if command["name"] == "help":
             command["options"] = []
-    assert [text for text in await told(fake) if "not this release's (help)" in text]
+    assert [text for text in await told(fake) if "do not match this release (help)" in text]
 
 
 async def test_a_server_to_try_commands_out_that_has_no_bot_is_named(fake: FakeDiscord) -> None:

@@ -139,7 +139,7 @@ async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Tab
     picture = {"option:picture": {windows.TYPED: "javascript:alert(1)"}}
     await at.slack.submit(at.ana, view, typed("Mira") | picture)
     assert view.open
-    assert "the address of something on the web" in view.errors["option:picture"]
+    assert "must be a web address" in view.errors["option:picture"]
     picture = {"option:picture": {windows.TYPED: "https://example.org/mira.png"}}
     await at.slack.submit(at.ana, view, typed("Mira") | picture)
     assert list(view.errors) == [block_id(0)], "what is wrong now is that no story is played here"

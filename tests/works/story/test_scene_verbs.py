@@ -691,7 +691,7 @@ async def test_a_character_is_made_by_a_form(tmp_path: Path, writer: Writer) -> 
         )
         assert "**Mira** (played by Ana): a diver" in texts(await talk.say("/story cast"))
         refused = await talk.say("/story cast Mira --picture mira.png")
-        assert "the address of something on the web" in refused[0]["text"]
+        assert "must be a web address" in refused[0]["text"]
 
 
 async def test_a_branch_has_a_thread_of_its_own_and_the_old_one_goes_on(
