@@ -1,4 +1,4 @@
-"""Content blocks of the Messages API: those of a request as the model and the cache see them, those of an answer."""
+"""Content blocks of the Messages API: in requests as the model and the cache see them, and in answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Block = dict[str, Any]
 
 
 def content_of(message: Mapping[str, Any]) -> list[Block]:
-    """A message's content, which may be short for one block of text."""
+    """A message's content as blocks; a plain string is one block of text."""
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def turns(messages: list[Body]) -> list[tuple[str, list[Block]]]:
-    """The conversation's turns: messages of one role in a row are one."""
+    """The conversation's turns: consecutive messages of one role are one turn."""
     joined: list[tuple[str, list[Block]]] = []
     for message in messages:
         if joined and joined[-1][0] == message["role"]:
@@ -59,7 +59,7 @@ def answered(turn: Turn) -> list[Block]:
 
 
 def searching(turn: Turn) -> Block:
-    """What a paused turn ends with: a tool of the service's own, still at work."""
+    """The end of a paused turn: one of the service's own tools, still running."""
     id = f"srvtoolu_{turn.id.removeprefix('answer_')}"
     return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "fireball"}}
 
@@ -73,7 +73,7 @@ def bare(block: Block) -> Block:
 
 
 def words(block: Block) -> str:
-    """What of a block or a tool the model reads."""
+    """The text of a block or a tool that the model reads."""
     if "input_schema" in block:
         return json.dumps(bare(block))
     content = block.get("content", "")

@@ -1,4 +1,4 @@
-"""The Messages API wire of the model service: strict, with a prompt cache, thoughts that are signed, and pauses.
+"""A model service with the Messages API: strict, with a prompt cache, signed thoughts, and pauses.
 
 `python -m tests.fakes.anthropic_messages --port 0 --script FILE.json [--log FILE]`
 """
@@ -48,12 +48,12 @@ LOOKBACK = 20
 
 @dataclass
 class MessagesService(ModelService):
-    """`cache_least`: a marked prefix of fewer tokens is silently not kept. `refuses`: "effort", "format" or "thinking",
-    which some models lack, or "output_config", "adaptive" or "ttl", as services with an older API do not know
-    them. `hides`: thoughts are only signed unless they are asked to be shown. `context`: the most tokens read.
-    `clock` tells when what was kept has expired. `manual_thinking`: thoughts may not even be left out when a
-    tool's result comes back (adaptive thinking allows that, but no alteration), nor be read beside other tools
-    than they were thought with. A paused turn ends with a server's tool."""
+    """A service with the Messages API. `cache_least`: a marked prefix of fewer tokens is silently not cached.
+    `refuses`: "effort", "format" or "thinking", which some models lack, or "output_config", "adaptive" or "ttl", which
+    services with an older API do not support. `hides`: thoughts are only signed unless the request asks to show them.
+    `context`: the most tokens read. `clock` tells when what was kept has expired. `manual_thinking`: thoughts may not
+    even be left out when a tool's result comes back (adaptive thinking allows that, but no alteration), nor be read
+    beside other tools than they were thought with. A paused turn ends with a server's tool."""
 
     PATH: ClassVar[str] = "/v1/messages"
     BASE: ClassVar[str] = ""
@@ -138,7 +138,7 @@ class MessagesService(ModelService):
         return bad("This model does not support assistant message prefill.")
 
     def _signed(self, body: Body) -> Refused | None:
-        """Thoughts come back as they went out; those of the latest turn all or, with adaptive thinking, none."""
+        """Check that thoughts come back unchanged: all of the latest turn's or, with adaptive thinking, none."""
         latest: list[Block] = []
         for at, (role, blocks) in enumerate(turns(body["messages"])):
             latest = blocks if role == "assistant" else latest
@@ -204,7 +204,7 @@ class MessagesService(ModelService):
         prefixes, ends, so_far, tokens = [], [], hashlib.sha256(head.encode()), 0
         first = len(blocks) - sum(1 for _ in _said(body))
         for at, block in enumerate(blocks):
-            if at == first:  # what comes before the messages is kept all the same
+            if at == first:  # what comes before the messages is still cached
                 so_far.update(json.dumps(body.get("tool_choice"), sort_keys=True).encode())
             so_far.update(json.dumps(bare(block), sort_keys=True).encode())
             tokens += len(words(block).split())
@@ -218,7 +218,7 @@ class MessagesService(ModelService):
         now = self.clock()
         self._cached = {prefix: kept for prefix, kept in self._cached.items() if kept[1] > now}
         found = max((at for at in near if prefixes[at] in self._cached), key=ends.__getitem__, default=None)
-        if found is not None:  # what is read is kept for as long again
+        if found is not None:  # a read extends the time
             kept_s, _ = self._cached[prefixes[found]]
             self._cached[prefixes[found]] = kept_s, now + kept_s
         for at in marks:
@@ -291,7 +291,7 @@ class MessagesService(ModelService):
 
     def _remember(self, turn: Turn) -> None:
         role, last = turns(turn.body["messages"])[-1]
-        before = [bare(block) for block in last] if role == "assistant" else []  # of a turn gone on with
+        before = [bare(block) for block in last] if role == "assistant" else []  # of a continued turn
         blocks = before + answered(turn)
         thoughts = [block for block in blocks if block["type"] == "thinking"]
         self._thoughts |= {call.id: thoughts for call in turn.calls}

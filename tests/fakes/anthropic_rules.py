@@ -1,4 +1,4 @@
-"""What the Messages API refuses in a request, in its own words as far as they are known."""
+"""Checks requests as the Messages API does, with its own error messages as far as they are known."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def bad(message: str, param: str = "") -> Refused:
 
 
 def body_refusal(body: Body, models: tuple[str, ...], most_output: int, *, counting: bool) -> Refused | None:
-    """Everything that can be told from the request alone."""
+    """The refusal of a request, from everything that the request alone shows."""
     for name, value in body.items():
         if name not in KNOWN or (counting and name in ("max_tokens", "stream")):
             return bad(f"{name}: Extra inputs are not permitted", name)
@@ -178,7 +178,7 @@ def _image(source: object, at: str) -> Refused | None:
 
 
 def _pairs(joined: list[tuple[str, list[Block]]]) -> Refused | None:
-    """Every tool that was asked for is answered in the next turn, before anything else; none else is."""
+    """Check that the next turn answers exactly the tool calls of a turn, before anything else."""
     seen: set[str] = set()
     for at, (role, blocks) in enumerate(joined):
         before = joined[at - 1][1] if at else []

@@ -1,7 +1,6 @@
 """A bot without a platform, as a process: `python -m tests.fakes.app_process CONFIG DATA`.
 
-Takes a line of JSON for each order, and answers each with one: {"order", …}. What a run shows is text, wherever it was
-asked for.
+Reads each order as a line of JSON, and answers each with one: {"order", …}. Runs show text on every platform.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ STARTED_S = 120.0
 
 
 class Shows:
-    """A view that keeps words, by run, and when each was shown. Its last words take a while where `lasts_s` says so."""
+    """A view that stores words by run, and when each was shown. `lasts_s` delays its last words."""
 
     lasts_s = 0.0
 
@@ -76,7 +75,7 @@ class Shows:
 
 
 def text_of(event: Event) -> str:
-    """Its words, those of its buttons and of its file included."""
+    """The words of an event, including its buttons and its file."""
     match event:
         case Text():
             return event.text
@@ -90,7 +89,7 @@ def text_of(event: Event) -> str:
 
 
 def contents(thing: object) -> Iterable[object]:
-    """What a container, or an object with slots, holds itself."""
+    """The direct contents of a container or of an object with slots."""
     if isinstance(thing, dict):
         return [*thing, *thing.values()]
     if isinstance(thing, list | tuple | set | frozenset | deque):
@@ -104,7 +103,7 @@ def contents(thing: object) -> Iterable[object]:
 
 
 def owners(thing: object) -> str:
-    """The kinds of things that refer to it, and to these."""
+    """The types of the objects that refer to it, and to those."""
     first = [owner for owner in gc.get_referrers(thing) if not isinstance(owner, FrameType)]
     names = []
     for owner in first[:4]:
@@ -114,7 +113,7 @@ def owners(thing: object) -> str:
 
 
 class Served:
-    """What can be ordered of the application."""
+    """The orders that the application accepts."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -152,14 +151,14 @@ class Served:
         self.posted = [posted for posted in self.posted if not posted.startswith(mine)]
 
     async def mute(self, muted: bool) -> dict[str, Any]:
-        """Whether its voice says nothing for now."""
+        """Mute or unmute its voice."""
         if self.engine.gate is not None:
             self.engine.gate.set()
         self.engine.gate = asyncio.Event() if muted else None
         return {}
 
     async def hold_posts(self, held: bool) -> dict[str, Any]:
-        """Whether a clip that is begun to be posted is not there yet."""
+        """Hold back clips while they are being posted, or release them."""
         if self.posts is not None:
             self.posts.set()
         self.posts = asyncio.Event() if held else None
@@ -175,11 +174,11 @@ class Served:
         return {}
 
     async def heard(self) -> dict[str, Any]:
-        """What this process has posted of clips, and how many it makes."""
+        """The clips that this process has posted, and how many it is making."""
         return {"texts": self.posted, "waiting": self.clips.waiting}
 
     async def perform(self, request: str) -> dict[str, Any]:
-        """Have a request run, here or in another process; how it ended."""
+        """Run a request, here or in another process; returns how it ended."""
         asked = request_from_json(request)
         try:
             ticket = await self.app.perform(asked)
@@ -188,12 +187,12 @@ class Served:
         return {"ended": await ticket.wait(), "text": ""}
 
     async def scene(self, place: str) -> dict[str, Any]:
-        """What the buttons of the present scene of a place belong to."""
+        """What the buttons of a place's current scene belong to."""
         played = await self.app.works["story"].logs.here(Place(**json.loads(place)))  # type: ignore[attr-defined]
         return {"text": under(played.story, played.row.id)}
 
     async def press(self, request: str) -> dict[str, Any]:
-        """Have the request of a button begin; whether it has come too late."""
+        """Begin the request of a button; returns whether it came too late."""
         try:
             await self.app.perform(request_from_json(request))
         except PressedLate as late:
@@ -201,7 +200,7 @@ class Served:
         return {"late": False, "by": ""}
 
     async def begin(self, request: str) -> dict[str, Any]:
-        """Have a request run, and do not wait for it."""
+        """Begin a request without waiting for it."""
         await self.app.perform(request_from_json(request))
         return {}
 
@@ -209,11 +208,11 @@ class Served:
         return {"ended": await self.app.ended(run)}
 
     async def texts(self, run: str) -> dict[str, Any]:
-        """What this process has shown of a run."""
+        """The texts that this process has shown of a run."""
         return {"texts": self.shown.get(run, [])}
 
     async def last(self, seconds: float) -> dict[str, Any]:
-        """Have the last words of each run take so long; nothing waits for them longer than two seconds."""
+        """Delay the last words of each run; nothing waits for them longer than two seconds."""
         Shows.lasts_s = seconds
         self.app._execution.showings.late_s = 2.0
         return {}
@@ -223,7 +222,7 @@ class Served:
         return {"text": str(self.app._execution.showings.of(run))}
 
     async def read(self, request: str) -> dict[str, Any]:
-        """What a request would be answered, if this process executed it; nothing is kept of it."""
+        """The answer to a request if this process executed it; nothing is stored."""
         asked = request_from_json(request)
         app = self.app
         asked = replace(asked, locale=await app.settings.locale(asked.place, asked.author.id, asked.locale))
@@ -237,22 +236,22 @@ class Served:
         return {"text": "".join(shown)}
 
     async def names(self, kind: str, prefix: str, place: str, author: str) -> dict[str, Any]:
-        """What completes a half-typed name."""
+        """The names that complete a half-typed one."""
         there = Place(**json.loads(place))
         typed = Typed(there.space, prefix, author=author, place=there)
         return {"text": "\n".join(await self.app.complete(kind, typed))}
 
     async def plain(self, place: str, author: str) -> dict[str, Any]:
-        """What plain words would mean there."""
+        """The work and verb of plain text in a place."""
         return {"text": " ".join(await self.app.plain(Place(**json.loads(place)), author, "Well?"))}
 
     async def forget(self, space: str, run: str) -> dict[str, Any]:
-        """Its author has taken the request back."""
+        """Withdraw the request, as its author would."""
         return {"text": str(await self.app.forget(space, run))}
 
     async def remembers(self, word: str) -> dict[str, Any]:
-        """What holds a text with the word in memory, but for what this view has been shown, single words that were
-        stemmed, and the values with which SQLAlchemy has built a statement.
+        """What holds a text with the word in memory, except this view's own texts, stemmed single words, and the values
+        of SQLAlchemy's statements.
         """
         self.shown.clear()
         gc.collect()
@@ -296,7 +295,7 @@ async def main(config: str, data: str) -> None:
 
 
 class AppProcess:
-    """The process, from outside."""
+    """Starts the process and gives it orders."""
 
     def __init__(self, config: Path, data: Path) -> None:
         self._arguments = (sys.executable, "-m", "tests.fakes.app_process", str(config), str(data))
@@ -327,7 +326,7 @@ class AppProcess:
             waiting.set_exception(ConnectionError(self.log()))
 
     async def order(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Its answer. Raises AssertionError where it has failed."""
+        """Give an order; returns its answer. Raises AssertionError if it has failed."""
         assert self._process.stdin is not None
         self._orders += 1
         number = self._orders

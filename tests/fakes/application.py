@@ -1,7 +1,7 @@
 """An application in memory with the interface of bot.app.App, whose works are the test's own.
 
-It keeps App's promises: a received id is not run twice, ordered runs of a place go one after another,
-stop cancels what runs and waits, UserError becomes Failed. Nothing outlives it but its outbox.
+It behaves like App: a received id is not run twice, ordered runs of a place run one after another, stop cancels running
+and waiting runs, UserError becomes Failed. Only its outbox survives it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Row:
 
 
 class FakeOutbox:
-    """Stages that were claimed before are not fresh, as after a crash."""
+    """An outbox in which stages claimed before are not fresh, as after a crash."""
 
     def __init__(self) -> None:
         self.claimed: set[tuple[str, str, str]] = set()
@@ -88,7 +88,7 @@ class FakeTicket:
 
 @dataclass
 class Everywhere:
-    """Settings where one thing is set: whether all is narrated."""
+    """Settings with a single value: whether everything is narrated."""
 
     narrates: bool
 
@@ -112,12 +112,12 @@ class FakeApp:
     closed: bool = False
     narrates: bool = False
     language: str = ""
-    """What the person has set."""
+    """The language that the person has set."""
     behind: list[asyncio.Task[None]] = field(default_factory=list)
     server: LocalServer | None = None
     answers: str = "some:model"
     looked: asyncio.Event | None = None
-    """Once it is set, the look for a server on this machine ends."""
+    """Set when the look for a server on this machine may end."""
 
     def __post_init__(self) -> None:
         self._views: Callable[[str, Request, Claims], View] | None = None
@@ -187,7 +187,7 @@ class FakeApp:
         return len(live)
 
     async def idle(self) -> None:
-        """Wait for what goes on behind answers, which a test adds to `behind`."""
+        """Wait for the background tasks, which a test adds to `behind`."""
         await asyncio.gather(*self.behind)
 
     async def complete(self, kind: str, typed: Typed) -> list[str]:

@@ -1,4 +1,4 @@
-"""The chat completions wire of the model service: strict, as a compatible service that knows few extras.
+"""A model service with chat completions: strict, like a compatible service with few extras.
 
 `python -m tests.fakes.chat_completions --port 0 --script FILE.json [--log FILE]`
 """
@@ -42,7 +42,7 @@ DIALECTS: Mapping[str, frozenset[str]] = {
     "openrouter": frozenset({"reasoning", "reasoning_details"}),
     **dict.fromkeys(("azure", "mistral", "lmstudio"), frozenset[str]()),
 }
-"""What each takes back."""
+"""The extra fields that each dialect accepts back."""
 
 FILTERED: Mapping[str, Refused] = {
     "": Refused(
@@ -68,19 +68,19 @@ FILTERED: Mapping[str, Refused] = {
     ),
     "deepseek": Refused(400, "Content Exists Risk", code="invalid_request_error"),
 }
-"""How each says that it will not, before it answers."""
+"""How each dialect refuses before it answers."""
 
 _DETAIL: Body = {"type": "reasoning.text", "text": "", "format": "anthropic-claude-v1", "index": 0}
 
 
 @dataclass
 class ChatService(ModelService):
-    """`limit`: which names of the limit are taken. `refuses`: parameters that this model does not take.
-    `thoughts`: the field in which it thinks aloud; other services have "reasoning". `dialect`: "deepseek", "gemini" and
-    "openrouter" say something of their own with a turn in which tools are called, and refuse that turn without it;
-    others refuse it where they are given it. Gemini gives each call whole, all with the index 0, its errors stand in a
-    list, and it signs the first call of a turn. Mistral gives text as a list of parts, and its thoughts among them.
-    LM Studio answers at a wrong path with an error and status 200.
+    """A service with chat completions. `limit`: the accepted names of the token limit. `refuses`: parameters that this
+    model does not accept. `thoughts`: the field in which it thinks aloud; other services have "reasoning". `dialect`:
+    "deepseek", "gemini" and "openrouter" add fields of their own to a turn with tool calls, and refuse that turn
+    without them; others refuse such fields. Gemini sends each call whole, all with the index 0, wraps errors in a list,
+    and signs the first call of a turn. Mistral gives text as a list of parts, and its thoughts among them. LM Studio
+    answers at a wrong path with an error and status 200.
 
     `forbidden`: a word that no prompt may hold. `minute`: the tokens that one request may want of a minute, its room
     to answer included, as Groq counts. `window`: the most of prompt and answer together, as vLLM counts."""
@@ -158,7 +158,7 @@ class ChatService(ModelService):
         )
 
     def _room(self, body: Body) -> Refused | None:
-        """What is too much, or too bad, to be read."""
+        """The refusal of a request that is too large or invalid."""
         read, most = self.prompt_tokens(body), max(int(body.get(name, 0)) for name in self.limit)
         if self.forbidden and self.forbidden in " ".join(self.texts(body)):
             return FILTERED[self.dialect] if self.dialect in FILTERED else FILTERED[""]
@@ -181,7 +181,7 @@ class ChatService(ModelService):
         return None
 
     def _own_refusal(self, messages: list[Body]) -> Refused | None:
-        """What was said beside the calls of a turn comes back as it went out."""
+        """Check that the extra fields of a turn's calls come back unchanged."""
         for at, message in enumerate(messages):
             calls = message.get("tool_calls")
             if not calls:
@@ -275,7 +275,7 @@ class ChatService(ModelService):
         reply = turn.reply
         yield chunk({"role": "assistant", "content": ""})
         own = self._said_beside(turn)
-        if self.dialect == "gemini":  # its thoughts are paid and not shown
+        if self.dialect == "gemini":  # its thoughts are billed but not shown
             self.output_tokens += len(reply.reasoning)
         for n, thought in enumerate(reply.reasoning if self.dialect != "gemini" else ()):
             delta: Body = {self.thoughts: thought}
@@ -333,7 +333,7 @@ class ChatService(ModelService):
         return {**about, "choices": [choice], **usage}
 
     def _said_beside(self, turn: Turn) -> Body:
-        """What this service says beside text and calls, and wants back."""
+        """The extra fields that this service sends with text and calls, and wants back."""
         reasoning = "".join(turn.reply.reasoning)
         signature = f"sig_{hashlib.sha256(f'signed {reasoning}'.encode()).hexdigest()[:12]}"
         own: Body = {}
@@ -349,7 +349,7 @@ class ChatService(ModelService):
     def _usage(self, turn: Turn) -> dict[str, Any]:
         read_in, written_out, cached, cache_written = turn.counted
         details = {"cached_tokens": cached} | ({"cache_write_tokens": cache_written} if cache_written else {})
-        # Gemini tells thoughts in the total only.
+        # Gemini includes thoughts only in the total.
         thought = len(turn.reply.reasoning) if self.dialect == "gemini" and read_in else 0
         written_out -= 0 if turn.body.get("stream") else thought
         return {

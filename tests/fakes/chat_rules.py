@@ -1,4 +1,4 @@
-"""What a chat completions service refuses in messages and tools: ids that do not pair up, order, names, types."""
+"""Checks messages and tools as a chat completions service does: matching ids, order, names, types."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ FIELDS = {
 
 
 def messages_refusal(messages: list[Any], *, sees: bool, own: frozenset[str] = frozenset()) -> Refused | None:
-    """`own`: what this service takes back of its own with an assistant's message, or with a call in one."""
+    """The refusal of messages. `own` are the service's extra fields that it accepts in an assistant's message or its
+    calls.
+    """
     if not messages:
         return Refused(400, "'messages' is too short.", "messages", "empty_array")
-    owed: list[str] = []  # tool calls without their answer as yet
+    owed: list[str] = []  # tool calls that are not answered yet
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or message.get("role") not in FIELDS:
             return Refused(400, "A message has a role that is known.", "messages.role", "invalid_value")

@@ -1,8 +1,8 @@
-"""A collector of traces on loopback: takes OTLP as protobuf over HTTP, and can be slow or refuse.
+"""A collector of traces on loopback: accepts OTLP as protobuf over HTTP, and can be slow or refuse.
 
 Knows nothing of the bot.
 
-    async with Collector() as collector:
+async with Collector() as collector:
         collector.endpoint     the base URL, as OTEL_EXPORTER_OTLP_ENDPOINT has it
         collector.spans        what has come, in the order in which it ended
         collector.raw          the bodies as they came; collector.headers
@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Taken:
-    """One span. `trace`, `id` and `above` are its ids in hex ("" for none above), times are nanoseconds."""
+    """One span. `trace`, `id` and `above` are ids in hex ("" for no parent), times are in nanoseconds."""
 
     name: str
     trace: str
@@ -42,7 +42,7 @@ class Taken:
 
 class Collector:
     def __init__(self, *, status: int = 200, hold: bool = False) -> None:
-        """`status` is what it answers; with `hold`, only once it is `freed`."""
+        """It answers with `status`; with `hold`, only once it is `freed`."""
         self.status = status
         self.spans: list[Taken] = []
         self.raw: list[bytes] = []
@@ -72,7 +72,7 @@ class Collector:
         await self._runner.cleanup()
 
     async def until(self, ready: Callable[[list[Taken]], bool]) -> None:
-        """Wait for what has come to be `ready`."""
+        """Wait until `ready` is true of the received spans."""
         async with asyncio.timeout(PATIENCE_S):
             while not ready(self.spans):
                 self._news.clear()

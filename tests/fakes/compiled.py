@@ -1,8 +1,8 @@
-"""SQLite's dialects, with which what one database has compiled serves all later ones of this process.
+"""SQLite dialects that share compiled statements between all databases of this process.
 
-SQLAlchemy keeps compiled statements by database, and tests open hundreds, each of which would compile the same
-statements again. tests/conftest.py has them take the place of SQLAlchemy's own. An engine without a pool keeps its own
-statements: it serves one copy of a database, whose tables are read from that database, and would stay here with them.
+SQLAlchemy caches compiled statements per database, and tests open hundreds, each of which would compile the same
+statements again. tests/conftest.py replaces SQLAlchemy's dialects with these. An engine without a pool keeps its own
+cache: it serves one copy of a database whose tables are read from it, and would stay in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What listens at /v1/audio/transcriptions: a strict loopback service, or a route of another one. It refuses what the
-real one refuses.
+"""A strict transcription service at /v1/audio/transcriptions, on loopback or as a route of another fake. It refuses
+what the real one refuses.
 
-Knows nothing of the bot, and hears what `hears` says, whatever is on the recording.
+Knows nothing of the bot, and returns `hears` for every recording.
 """
 
 from __future__ import annotations

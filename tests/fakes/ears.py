@@ -1,4 +1,4 @@
-"""A model's folder for the fake CTranslate2 of `tests/fakes/whisper`, and what puts that in CTranslate2's place."""
+"""Makes a model folder for the fake CTranslate2 in `tests/fakes/whisper`, and replaces CTranslate2 with the fake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACE = Path(__file__).with_name("whisper")
 
 
 def with_package(patch: pytest.MonkeyPatch) -> None:
-    """Have the fake package found, here and in the processes that are started."""
+    """Let the fake package be found, here and in child processes."""
     patch.syspath_prepend(str(PLACE))
     patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(PLACE), os.environ.get("PYTHONPATH", "")))))
 

@@ -1,8 +1,8 @@
-"""Embedders in this process that cost next to nothing: counts of letter triples, so that alike texts are alike.
+"""Cheap embedders in this process: counts of letter triples, so that similar texts have similar vectors.
 
 Knows neither the library nor its settings:
 
-    letters = Letters("openai:one")
+letters = Letters("openai:one")
     resources.embedding.load = letters.load     who can be loaded, by name
     letters.asked                           (embedder, question) as they came
     letters.hold(), letters.go()            keep passages back, and let them come; `held` says that some wait
@@ -44,7 +44,7 @@ class Letters:
         self._going.set()
 
     def wait(self) -> None:
-        """For whoever makes the vectors of passages."""
+        """Wait while passages are held back."""
         if not self._going.is_set():
             self.held.set()
             self._going.wait(60)

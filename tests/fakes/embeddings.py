@@ -130,7 +130,7 @@ def refusal(body: Mapping[str, Any]) -> web.Response | None:
 
 
 def tokens(text: str) -> int:
-    """As many as the densest scripts cost: one a character outside ASCII, else one in four."""
+    """A high estimate of tokens: one per character outside ASCII, one per four within."""
     return sum(1 if ord(letter) > 127 else 0 for letter in text) + math.ceil(len(text) / 4)
 
 

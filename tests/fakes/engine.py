@@ -1,4 +1,4 @@
-"""An engine in this process: says a tone of 20 ms a character, or fails as it is told."""
+"""A speech engine in this process: returns a tone of 20 ms per character, or fails on demand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.speech.engines.base import Sound, Unspoken
 
 @dataclass
 class FakeEngine:
-    """`answers` are what it gives for a text in place of the tone; `gate` holds every answer back until it is set."""
+    """`answers` maps texts to results instead of the tone; `gate` holds every answer back until it is set."""
 
     name: str = "fake"
     languages: tuple[str, ...] = ("en",)
@@ -43,7 +43,7 @@ class FakeEngine:
 
 
 def a_tone(seconds: float, rate: int = 24_000, silence_s: float = 0.0) -> Sound:
-    """With silence on both sides of it."""
+    """A tone with silence before and after it."""
     loud = 0.5 * np.sin(np.arange(int(seconds * rate)) * 2 * np.pi * 440 / rate)
     quiet = np.zeros(int(silence_s * rate))
     return Sound(np.concatenate((quiet, loud, quiet)).astype(np.float32), rate)

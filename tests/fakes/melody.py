@@ -1,4 +1,6 @@
-"""An engine in this process whose sentences can be told apart: each has its own melody, a note every 20 ms."""
+"""A speech engine in this process whose sentences can be told apart: each has its own melody, with a note every
+20 ms.
+"""
 
 from __future__ import annotations
 

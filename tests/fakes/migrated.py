@@ -1,7 +1,7 @@
-"""Databases as the newest release leaves them, empty: copied, for a migration costs ten times as much as a copy.
+"""Empty databases of the newest schema: they are copied, because a migration takes ten times as long as a copy.
 
-tests/storage/test_migrations.py migrates for real, and so does every bot that is started as a process by itself; the
-houses of tests/wire have them copied.
+tests/storage/test_migrations.py migrates for real, and so does every bot that is started as a process on its own; the
+houses of tests/wire get copies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STORAGE, ENGINE = "sutradhar.db", "engine.db"
 
 
 def database(file: Path) -> str:
-    """The URL of the database in `file`, which is made if it is not there."""
+    """The URL of the database in `file`, which is created if it does not exist."""
     _put(file, _storage)
     return f"sqlite+aiosqlite:///{file}"
 

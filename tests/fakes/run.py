@@ -1,4 +1,4 @@
-"""A run in memory: keeps what steps and streams returned, and can be replayed.
+"""A run in memory: stores the results of steps and streams, and can be replayed.
 
 Knows no engine.
 """

@@ -1,6 +1,6 @@
-"""S3 over loopback HTTP: objects, listings and copies, each request signed; as much as drivers of it ask for.
+"""S3 over loopback HTTP: objects, listings and copies with signed requests, as far as drivers need it.
 
-What it refuses, S3 refuses: a wrong signature or key, a bucket that is not there.
+Like S3 it refuses a wrong signature or key, and a missing bucket.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 @dataclass
 class FakeS3:
-    """`fault` may answer a request in the place of the service."""
+    """A fake S3. `fault` may answer a request instead of the service."""
 
     url: str = ""
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class FakeS3:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What drivers look for in the environment."""
+        """The environment variables for drivers."""
         return {
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -72,7 +72,7 @@ class FakeS3:
         return _object(request, self.objects[key])
 
     def _upload(self, request: web.Request, key: str, body: bytes) -> web.Response:
-        """An object that comes in parts: it is there once all have come."""
+        """Store an object uploaded in parts; it exists once all have arrived."""
         id = request.query.get("uploadId") or f"upload-{len(self.uploads)}"
         if request.method == "POST" and "uploads" in request.query:
             self.uploads[id] = {}

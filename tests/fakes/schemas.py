@@ -1,4 +1,4 @@
-"""What the services refuse in a JSON schema that they are to keep an answer to, and in the name of a tool."""
+"""Checks JSON schemas for answers, and names of tools, as the services do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def bad_name(name: object) -> bool:
-    """Whether no tool or schema may be called this."""
+    """Whether the name is not allowed for a tool or schema."""
     return not isinstance(name, str) or _NAME.fullmatch(name) is None
 
 

@@ -1,4 +1,4 @@
-"""An application whose work is read from a script: everything else in it is real."""
+"""A real application, except that its works follow a script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scripted:
 
 
 class Recorder:
-    """A view that keeps what it was shown; `ended` is set when the run's view is closed."""
+    """A view that stores its events; `ended` is set when the run's view is closed."""
 
     def __init__(self) -> None:
         self.events: dict[str, list[Event]] = {}
@@ -143,7 +143,7 @@ def asked(
 
 
 def reminder(id: str, place: Place, author: str) -> ScheduleRow:
-    """One that comes in a hundred years."""
+    """A request that is due in a hundred years."""
     due = datetime(2126, 11, 24, 19, 0, tzinfo=UTC)
     rule = '{"zone": "UTC", "first": "2126-11-24T19:00", "every": ""}'
     address = (place.space, place.platform, place.channel, place.thread)

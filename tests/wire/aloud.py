@@ -21,7 +21,7 @@ ALIKE = 0.7
 
 
 async def spoken() -> list[list[bytes]]:
-    """The frames of each sentence, as the embedded voice says it."""
+    """The frames of each sentence, as the embedded voice speaks it."""
     speech = Speech(Config(Path(), Path(), secrets=Secrets({}, {})))
     try:
         sentences = [await speech.sentence(words, Voice("hibari"), 1.0, "en") for words in SENTENCES]
@@ -33,7 +33,7 @@ async def spoken() -> list[list[bytes]]:
 
 
 def heard(listener: Listener, sentences: list[list[bytes]]) -> list[int]:
-    """Which sentences were heard whole, in order."""
+    """The sentences that were heard completely, in order."""
     received = pcm(listener.frames)
     places = []
     for n, sent in enumerate(sentences):

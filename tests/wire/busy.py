@@ -1,4 +1,4 @@
-"""A core kept busy by a process of its own, as a neighbour on the same machine would."""
+"""Keeps a core busy with a separate process, like a neighbour on the same machine."""
 
 from __future__ import annotations
 

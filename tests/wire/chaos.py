@@ -1,6 +1,7 @@
-"""Faults upon several processes on one Postgres, on Slack and Discord, under load: `python -m tests.wire.chaos --help`.
+"""Injects faults into several processes on one Postgres, on Slack and Discord, under load: `python -m tests.wire.chaos
+--help`.
 
-Prints what happened as JSON, and ends with 1 where the checker of histories finds a violation.
+Prints what happened as JSON, and exits with 1 if the checker of histories finds a violation.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from tests.wire.process import BotProcess
 from tests.wire.stock import stock
 
 REST_S = 180.0
-"""For all to end after the last fault."""
+"""How many seconds everything may take to end after the last fault."""
 LIMITS = "[limits]\nquestions = 1000\ncommands = 1000\npresses = 1000\nwaiting = 100\n"
 UNFINISHED = (
     "SELECT (SELECT count(*) FROM inbox WHERE state IN ('received', 'running', 'answered'))"
@@ -61,7 +62,7 @@ UNFINISHED = (
 
 @dataclass
 class Chaos:
-    """`pauses_s` are between faults and between what people do."""
+    """A run under faults. `pauses_s` are the pauses between faults and between people's actions."""
 
     seed: int
     processes: int = 2
@@ -72,7 +73,7 @@ class Chaos:
     timeline: list[tuple[str, float, float]] = field(default_factory=list)
 
     async def run(self, faults: int, seconds: float, folder: Path) -> History:
-        """Strike so often, or for so many seconds, and wait for the end of everything."""
+        """Inject `faults` faults, or faults for `seconds`, and wait until everything has ended."""
         chance = random.Random(self.seed)
         async with contextlib.AsyncExitStack() as stack:
             server = await asyncio.to_thread(stack.enter_context, running())
@@ -165,7 +166,7 @@ class Chaos:
             return connection.execute(text.encode()).fetchall()
 
     def _write_down(self, folder: Path, history: History, slack: OnSlack, discord: OnDiscord) -> None:
-        """For whoever looks into a violation."""
+        """Write the run's files, for the investigation of a violation."""
         rows = {
             table: self._query(f"SELECT * FROM {table}") for table in ("inbox", "outbox", "ledger", "unshown")
         }
@@ -217,7 +218,7 @@ class Chaos:
 
 @contextlib.asynccontextmanager
 async def _going(doing: Any) -> AsyncIterator[None]:
-    """A task as long as the block."""
+    """Run a task for the duration of the block."""
     task = asyncio.create_task(doing)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What became of each event in a run under faults, gathered from the fakes, the database and the network."""
+"""Gathers from the fakes, the database and the network what happened to each event in a run under faults."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.wire.on_slack import OnSlack
 
 ANSWERED = re.compile(r"Answer ([qp]\d+x) begins|\[(q\d+x)\] =")
 TOLD_S = 90.0
-"""How long after an event what its person is told belongs to it."""
+"""For how many seconds after an event a message to its person counts as about it."""
 HEARD_S = 4.0
-"""How long nothing may have been cut off after an event came, once at least."""
+"""An event counts as reachable if nothing was cut off for this many seconds after it came, at least once."""
 STOPPED_S = 8.0
-"""A slow answer goes on at least so long after its first words."""
+"""For how many seconds a slow answer continues at least after its first words."""
 SHOWN = re.compile(
     r"/(chat\.|files\.complete|views\.|agents\.|assistant\.|channels/|interactions/|webhooks/)"
 )
-"""The calls whose work people see."""
+"""The calls with results that people see."""
 WAITS = "in line; I begin"
 _LEAST = 15
 
@@ -38,7 +38,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 
 def sorry() -> re.Pattern[str]:
-    """What tells all sentences about a refusal or a fault from others."""
+    """What distinguishes all sentences about a refusal or a fault from others."""
     words = tomllib.loads((Path(bot.__file__).parent / "words" / "en.toml").read_text(encoding="utf-8"))
     templates = [
         text
@@ -145,7 +145,7 @@ class Evidence:
         key = found[1] or found[2]
         at = wall - self._wall_s
         whole = bool(found[2]) or f"ends {key}" in shown
-        if found[2]:  # of a roll nobody waits in a place
+        if found[2]:  # nobody waits for a roll in a place
             place = ""
         self._first[key] = min(at, self._first.get(key, at))
         history.answers.append(Answer(key, place, at, whole, live))
@@ -183,14 +183,14 @@ class Evidence:
         return bool(began + did.stop.acked < did.began_at + STOPPED_S)
 
     def _told(self, did: Did) -> str:
-        """An error message that its person was shown, or that their button's time was over."""
+        """An error message that its person was shown, or that their button had expired."""
         if self._verbs.get(did.key) == "late":
             return "late"
         if did.key in self._alone:
             return "alone"
         texts = [self._shown.get(message, "") for message in self._messages[did.key]]
         texts += self._whispered(did)
-        if self._states.get(did.key) == "failed":  # whatever it is, it is no answer
+        if self._states.get(did.key) == "failed":  # whatever was shown, it is not an answer
             return next((text[:120] for text in texts if text), "")
         found = next(filter(None, map(self._sorry.search, texts)), None)
         return found[0] if found is not None else ""

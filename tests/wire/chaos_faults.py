@@ -1,4 +1,4 @@
-"""The faults that a run strikes with: upon processes, the network, Postgres, the model and both platforms."""
+"""The faults of a run: in processes, the network, Postgres, the model and both platforms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANY = 100_000
 
 @dataclass
 class Member:
-    """A process, what it goes through, and when each start of it began, with its number."""
+    """A process, its faults, and the time and process id of each start."""
 
     process: BotProcess
     postgres: Proxy
@@ -55,7 +55,7 @@ class Faults:
     """The folder of the server's socket."""
 
     def kinds(self) -> dict[str, tuple[Callable[[], Awaitable[None]], int, bool]]:
-        """By name: the fault, how often it comes, and whether it cuts something off."""
+        """The kinds of faults by name: the fault, its frequency, and whether it cuts something off."""
         return {
             "kill -9": (self._kill, 4, True),
             "frozen, shorter than the lease": (self._freeze_shortly, 3, True),
@@ -74,7 +74,7 @@ class Faults:
         }
 
     async def settled(self) -> None:
-        """All processes are there, with their connections to the platforms."""
+        """Wait until all processes run and are connected to the platforms."""
         slack, discord = self.slack.slack, self.discord.discord
         async with asyncio.timeout(SETTLED_S):
             while len(slack.sockets.live) < 2 * len(self.members) or not discord.gateway.live:

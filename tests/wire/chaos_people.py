@@ -1,6 +1,6 @@
-"""What people do in a run under faults, on Slack and on Discord, and the model that answers them.
+"""People's actions in a run under faults, on Slack and on Discord, and the model that answers them.
 
-Each thing that they do has a key, which the model's answer repeats.
+Each action has a key, which the model's answer repeats.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from tests.wire.on_slack import OnSlack
 from tests.wire.stories import ANA, BIA, PREMISE
 
 KEY = re.compile(r"[qp]\d+x")
-"""Of an event; with p of a choice that the model has offered."""
+"""The key of an event; with p, of a choice that the model has offered."""
 THREADS = 3
 ROOMS = 6
 CROWD = 200
-"""People who ask by turns, so that what one of them is told belongs to one event."""
+"""People who ask in turn, so that a message to one of them belongs to one event."""
 PLAYERS = (ANA, BIA, "Cai")
 SLOWLY = "slowly"
 WORDS_S = 20.0
-"""How long somebody waits for the first words of an answer before they give up stopping it."""
+"""How many seconds somebody waits for the first words of an answer before they give up stopping it."""
 
 Kind = Literal["question", "slow question", "turn", "press", "roll"]
 
 
 @dataclass
 class Did:
-    """`what` is the fake's: a message, a delivery or an interaction; None where nobody could do it. `stop` is what
-    pressing Stop was, at `stopped_at`, `began_at` when the answer's first words were seen.
+    """An action. `what` is the fake's object: a message, a delivery or an interaction; None if the action was
+    impossible. `stop` is the press of Stop at `stopped_at`; `began_at` is when the answer's first words were seen.
     """
 
     key: str
@@ -79,7 +79,7 @@ class Model:
         return Reply(begins + ends, delay_s=0.05)
 
     def alone(self, body: dict[str, Any]) -> Reply:
-        """Makes a follow-up stand alone."""
+        """Rewrite a follow-up as a complete question."""
         keys = KEY.findall(str(body["messages"][-1]["content"]))
         question = f"How long does a candle burn, {keys[-1] if keys else ''}?"
         return Reply(pieces=[f'{{"question": "{question}", "translations": []}}'])
@@ -114,7 +114,7 @@ class People:
         await self._discord.until(lambda: bool(self._offers_on_discord()))
 
     async def act(self, pause_s: tuple[float, float]) -> None:
-        """Do one thing after another until this is cancelled."""
+        """Do one action after another until cancelled."""
         ways: dict[Callable[[], Awaitable[None]], float] = {
             self._ask_on_slack: 4,
             self._ask_on_discord: 3,
@@ -135,7 +135,7 @@ class People:
             await asyncio.sleep(self._chance.uniform(*pause_s))
 
     async def rest(self, seconds: float) -> None:
-        """Wait for what is under way."""
+        """Wait for actions in progress."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 

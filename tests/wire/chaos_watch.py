@@ -1,4 +1,4 @@
-"""Watches the leases of the processes, and who goes on with the runs of one that was struck. Knows no platform."""
+"""Watches the leases of the processes, and which process continues the runs of one that was hit. Knows no platform."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Watch:
                 self._struck[process] = _Struck(fault, lease_ends, runs)
 
     def woken(self, pid: int) -> None:
-        """It goes on before its lease has ended."""
+        """Note that it continues before its lease has ended."""
         for process, of in self._leases.items():
             if of == pid:
                 self._struck.pop(process, None)

@@ -1,6 +1,7 @@
-"""What the tests over the wire share: for each platform its fake, a model, a stocked data folder and the bot's process.
+"""What the tests over the wire share: for each platform its fake, a model, a data folder with books and the bot's
+process.
 
-A module's tests share one process a platform, and their loop with it: `pytest.mark.asyncio(loop_scope="module")`.
+A module's tests share one process per platform, and its event loop: `pytest.mark.asyncio(loop_scope="module")`.
 """
 
 from __future__ import annotations
@@ -40,14 +41,15 @@ PLATFORMS: dict[str, tuple[Any, Any]] = {
 }
 
 SEVERAL = " on postgres"
-"""Behind a platform's name: its bot is several processes on one database."""
+"""The suffix of a platform's name for a bot of several processes on one database."""
 
 NARRATED = 10
-"""Tables of a bot that reads aloud: it goes into a voice channel of each at every start."""
+"""The number of tables of a bot that reads aloud; at every start it joins a voice channel of each."""
 
 
 class Houses:
-    """One at a time: who asks for another platform's has the one before closed. `tests`: how many may want a table.
+    """The houses, one open at a time: asking for another platform's closes the one before. `tests`: how many may want a
+    table.
 
     `server` gives the URL of a Postgres server.
     """
@@ -109,7 +111,7 @@ async def take(houses: Houses) -> AsyncIterator[Take]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def driver(take: Take) -> OnDiscord:
-    """A table on Discord as it is everywhere."""
+    """A table on Discord with the default settings."""
     table: OnDiscord = await take("discord")
     return table
 
@@ -146,7 +148,7 @@ async def convened(take: Take) -> Convened:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
-    """Opens a bot of the test's own, with other settings or other books."""
+    """Opens a separate bot for the test, with other settings or other books."""
     talks: list[Any] = []
     async with AsyncExitStack() as stack:
 

@@ -1,7 +1,7 @@
-"""The models of a council, over the strict chat completions fake: who says what at which stage, after how long.
+"""The models of a council, on the strict chat completions fake: what each says at which stage, and after how long.
 
-It tells the tasks of a council apart by the words of prompts.yml. A judge ranks what it reads by what the
-answers say, whatever their letters and order are, so that every council on the same question ends the same.
+It recognises the tasks of a council by the words of prompts.yml. A judge ranks answers by their text, not by their
+letters or order, so that every council on the same question ends the same.
 
 `python -m tests.wire.council_model --script FILE --log FILE` serves it as a process of its own, which prints
 its port. The script is {"latency_s": {"m1 answer": 0.2}, "once": {"m4 answer": {Reply}}}; of each call that is
@@ -35,10 +35,10 @@ ANSWERS = {
     "m7": "None of them: winter here, and leave with the first thaw.",
     "m8": "Two ways at once: riders ahead over the hills, wagons behind.",
 }
-"""By the model that gives them."""
+"""The answer of each model."""
 
 BEST = ("m2", "m1", "m3", "m4", "m5", "m6", "m7", "m8")
-"""How every judge ranks them."""
+"""How every judge ranks the models."""
 
 SYNTHESIS = (
     "Take the ferry, send what is heavy over the old bridge, and let the riders go ahead of both of them."
@@ -71,14 +71,14 @@ class Call(NamedTuple):
 
     @property
     def step(self) -> str:
-        """The durable step that keeps it, where seat n is the model m<n>."""
+        """The durable step that stores it; seat n is the model m<n>."""
         alone = self.task.startswith("research") or self.task in ("attack", "synthesis")
         first, _, again = self.task.partition("-")
         return self.task if alone else f"{first}-{self.model[1:]}" + (f"-{again}" if again else "")
 
 
 def call_of(body: Body) -> Call:
-    """Who is asked for what."""
+    """Which model is asked for what."""
     model, last = str(body["model"]), str(body["messages"][-1]["content"])
     system = "".join(str(message["content"]) for message in body["messages"] if message["role"] == "system")
     if "as its researcher" in system:
@@ -115,13 +115,13 @@ class CouncilModel:
         return reply
 
     def hold(self, call: Call, at: int = 0) -> asyncio.Event:
-        """The next answer to this call stands still after `at` pieces, until the event is set."""
+        """Hold the next answer to this call after `at` pieces, until the event is set."""
         gate = asyncio.Event()
         self._gates[call].append({at: gate})
         return gate
 
     def usual(self, call: Call, body: Body) -> Reply:
-        """What a call is answered when nothing else was said."""
+        """The usual answer to a call."""
         latency_s = self.latency_s.get(call, 0.0)
         text = ballot(body) if call.task.startswith("ballot") else said(call)
         if self._gates[call]:
@@ -141,7 +141,7 @@ class CouncilModel:
 
 
 def said(call: Call) -> str:
-    """What a model says to a task that is no ballot."""
+    """A model's answer to a task other than a ballot."""
     if call.task.startswith("research-"):
         return FOUND[call.task.removeprefix("research-")]
     return {
@@ -165,7 +165,7 @@ def ballot(body: Body) -> str:
 
 
 def letters_of(prompt: str) -> dict[str, str]:
-    """The letter under which a judge sees each model's answer."""
+    """The letter of each model's answer for a judge."""
     ballots: dict[str, str] = {}
     for response in _RESPONSE.findall(prompt):
         letter = _LETTER.search(response)

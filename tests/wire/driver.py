@@ -1,6 +1,6 @@
-"""What a story may do, and what a person then sees: the same words for every platform.
+"""What a story may do and what people then see, in the same terms for every platform.
 
-A platform has one driver, over its fake and the bot's process. Stories know no more than this.
+Each platform has one driver for its fake and the bot's process. Stories use nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.wire.process import BotProcess
 
 
 class Post(NamedTuple):
-    """A message as somebody sees it now. `actions` are its buttons: "stop", "retry", "share", "sources" …"""
+    """A message as people see it now. `actions` are its buttons: "stop", "retry", "share", "sources" …"""
 
     by: str
     text: str
@@ -26,16 +26,16 @@ class Talk(Protocol):
     """One conversation: a thread, a direct one, or an answer that one person sees."""
 
     def posts(self) -> list[Post]:
-        """What stands there, oldest first, without what was deleted."""
+        """Its messages, oldest first, without deleted ones."""
         ...
 
     def said(self) -> list[str]:
-        """The texts of what the bot has said there."""
+        """The texts of the bot's messages in it."""
         ...
 
 
 class Driver(Protocol):
-    """A platform with a table in it, at which Ana plays and Bia is in charge; the bot has come along.
+    """A platform with a table, where Ana plays and Bia is the admin, and with the bot.
 
     `talk` is always one of this driver's own.
     """
@@ -46,7 +46,9 @@ class Driver(Protocol):
     async def ask(
         self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> Talk:
-        """Ask by the platform's own command, at the root of a channel; `private=True` for nobody else to see."""
+        """Ask with the platform's own command, at the root of a channel; `private=True` for an answer that nobody else
+        sees.
+        """
         ...
 
     async def command(self, person: str, line: str, *, talk: Any = None, **options: Any) -> Talk:
@@ -58,7 +60,7 @@ class Driver(Protocol):
         ...
 
     async def say(self, person: str, talk: Any, text: str) -> None:
-        """Write in a conversation, to nobody in particular."""
+        """Write in a conversation, without addressing anybody."""
         ...
 
     async def speak(self, person: str, talk: Any, data: bytes, *, transcript: str = "") -> None:
@@ -72,27 +74,29 @@ class Driver(Protocol):
         ...
 
     async def press(self, person: str, talk: Any, action: str) -> Talk:
-        """Press the newest button of that kind; what is said to this person alone for it."""
+        """Press the newest button of that kind; returns what only this person is then shown."""
         ...
 
     async def choose(self, person: str, talk: Any, label: str) -> Talk:
-        """Press the newest button with this label; what is said to this person alone for it, or the window it opens."""
+        """Press the newest button with this label; returns what only this person is then shown, or the window that it
+        opens.
+        """
         ...
 
     async def fill(self, person: str, talk: Any, opened: Any, text: str, **options: str) -> Talk:
-        """Send the window that a command or a press has opened in the conversation: where it is answered."""
+        """Submit the window that a command or a press has opened in the conversation; returns where it is answered."""
         ...
 
     async def menu(self, person: str, talk: Any, text: str, name: str) -> Talk:
-        """Choose from the menu of the message with that text; what is said to this person alone for it."""
+        """Choose from the menu of the message with that text; returns what only this person is then shown."""
         ...
 
     async def edit(self, person: str, talk: Any, text: str, to: str) -> None:
-        """Put one's message with that text in other words."""
+        """Edit one's own message with that text."""
         ...
 
     def open_buttons(self, talk: Any) -> list[str]:
-        """What can be pressed in the conversation."""
+        """The buttons that can be pressed in the conversation."""
         ...
 
     def thread(self, which: Callable[[Talk], bool]) -> Talk:
@@ -100,31 +104,31 @@ class Driver(Protocol):
         ...
 
     async def delete(self, talk: Any, text: str) -> None:
-        """Take back the message with that text."""
+        """Delete one's own message with that text."""
         ...
 
     async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> Talk:
-        """Give the library a file."""
+        """Add a file to the library."""
         ...
 
     async def redeliver(self) -> None:
-        """Have the platform deliver what it has delivered once more."""
+        """Let the platform deliver everything once more."""
         ...
 
     async def restart(self, *, kill: bool = True) -> None:
-        """kill -9 (or a polite end) and another start, until it is connected again."""
+        """Kill the bot with -9 (or end it politely) and start it again; returns once it is connected."""
         ...
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something is to be seen."""
+        """Wait until `true` holds."""
         ...
 
     async def rest(self, runs: int) -> None:
-        """Wait until this many requests have been received at this table in all, and each has ended."""
+        """Wait until this many requests in total have been received at this table, and each has ended."""
         ...
 
     def states(self) -> list[str]:
-        """How each of these requests has ended, "" while it has not."""
+        """How each of these requests has ended; "" if it has not."""
         ...
 
     def runs(self) -> list[str]:
@@ -132,11 +136,13 @@ class Driver(Protocol):
         ...
 
     def channel(self, table: int = 0) -> Talk:
-        """What stands at the root of a table's channel."""
+        """The messages at the root of a table's channel."""
         ...
 
     def check(self) -> None:
-        """What holds at the end of every story: nobody was pinged, nothing refused, no limit hit, no traceback."""
+        """Check what holds at the end of every story: nobody was pinged, nothing was refused, no limit hit, no
+        traceback.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""What happened in a run under faults, event by event, and what of that must not be. Knows no platform.
+"""Checks the history of a run under faults, event by event, for violations. Knows no platform.
 
 Each event has a key that its answer repeats. Times are seconds of one monotonic clock.
 """
@@ -19,8 +19,8 @@ ENDED = ("done", "failed", "stopped")
 
 class Event(NamedTuple):
     """What a person did at `at`. `acked`: seconds until a process acknowledged it. `reachable`: a process could be
-    reached all that time. `stopped`: a Stop of its answer was acknowledged while that was going on. `told`: what the
-    person was shown in place of an answer.
+    reached all that time. `stopped`: a Stop was acknowledged while its answer was being written. `told`: what the
+    person was shown instead of an answer.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A request of the inbox, in whose order a history has them."""
+    """A request in the inbox; a history has them in its order."""
 
     key: str
     state: str
@@ -102,15 +102,15 @@ class History:
     lost: dict[str, float] = field(default_factory=dict)
     """When each process had lost its lease."""
     cut: list[tuple[float, float]] = field(default_factory=list)
-    """When a process died, hung or a connection was cut: a message that was posted just then may be there twice, and a
-    call that ended just then may be made again.
+    """When a process died or hung, or a connection was cut: a message posted at that moment may exist twice, and a call
+    that ended then may be repeated.
     """
     down: list[tuple[float, float]] = field(default_factory=list)
     """When the model was out of order: it may be asked again."""
 
 
 def violations(history: History) -> list[Violation]:
-    """Everything that must not be."""
+    """All violations in the history."""
     return [
         *_of_runs(history),
         *_of_answers(history),
@@ -229,7 +229,9 @@ def heard_out_of_order(history: History) -> list[tuple[str, str]]:
 
 
 def _of_order(history: History) -> list[Violation]:
-    """Of the first posts in one place, against the order in which the inbox received the requests."""
+    """Violations of order: the first posts in one place, compared with the order in which the inbox received the
+    requests.
+    """
     first = {key: min(answer.at for answer in answers) for key, answers in _by_key(history).items()}
     arrived = {run.key: n for n, run in enumerate(history.runs)}
     return [
@@ -279,5 +281,5 @@ def _cut(history: History, answers: list[Answer]) -> bool:
 
 
 def counts(violations: Iterable[Violation]) -> dict[str, int]:
-    """How many of each kind."""
+    """The number of violations of each kind."""
     return dict(Counter(violation.kind for violation in violations))

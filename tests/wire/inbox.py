@@ -1,4 +1,4 @@
-"""The bot's inbox as the tests read it: which requests came since a table was taken, and how each has ended."""
+"""Reads the bot's inbox for the tests: which requests came since a table was taken, and how each has ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def query(first: int) -> str:
 
 
 def rows_of(data: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query to the database of a bot that is at work."""
+    """The rows of a query to the database of a running bot."""
     if not (data / DATABASE).exists():
         return live(data / "sutradhar.db", query)
     with psycopg.connect((data / DATABASE).read_text(encoding="utf-8")) as connection:
@@ -35,7 +35,7 @@ def requests(data: Path, first: int) -> list[tuple[str, str]]:
 
 
 def owed(data: Path) -> set[str]:
-    """The runs of which something is not on the screen yet, though they have ended."""
+    """The ended runs of which something is not on the screen yet."""
     return {run for (run,) in rows_of(data, "SELECT run_id FROM unshown")}
 
 

@@ -1,4 +1,4 @@
-"""The model that plays in the stories: the strict fake service, answering what the queue says, else the same thing.
+"""The model in the stories: the strict fake service, which answers from its queue, otherwise always the same.
 
 Knows no platform.
 """
@@ -26,8 +26,8 @@ ALONE = "How many hours of running does a candle burn?"
 
 @dataclass
 class Answerer:
-    """What is answered next: by the `script` if there is one, else `queue` first, then `usual`. A question is made to
-    stand alone without any of them, by `form`.
+    """The next answers: from the `script` if there is one, otherwise from the `queue`, then `usual`. Questions are
+    rewritten with `form`, without any of these.
     """
 
     usual: Reply = field(default_factory=lambda: Reply(ANSWER, delay_s=0.02))
@@ -57,7 +57,7 @@ class Answerer:
         return self.queue.pop(0) if self.queue else self.usual
 
     def hold(self, text: str = ANSWER, at: int = 18) -> Gate:
-        """The next answer stands still after `at` pieces, until the event is set.
+        """Hold the next answer after `at` pieces, until the event is set.
 
         Slack is shown the beginning of a line once that is too long to become a table's header.
         """
@@ -67,7 +67,7 @@ class Answerer:
 
 
 class Service(ChatService):
-    """It listens, too, with the ear of whoever answers at present."""
+    """The model service; it also transcribes, with the ear of the current Answerer."""
 
     def routes(self) -> list[web.RouteDef]:
         async def listen(request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""The driver of the stories on Discord: its fake, and the bot as a process beside it."""
+"""The driver of the stories on Discord: its fake, and the bot as a separate process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.wire.process import BotProcess
 from tests.wire.stock import LANTERNS, second
 
 REST_S = 2 * PATIENCE_S
-"""For all to be done: a long answer is twenty messages, and no more than five go out in five seconds."""
+"""How many seconds everything may take to finish: a long answer is twenty messages, and at most five are sent in five
+seconds.
+"""
 TOKEN_ENV = "WIRE_TOKEN"
 LOG_CHARS = 4_000
 
@@ -49,7 +51,7 @@ def actions(message: Any) -> tuple[str, ...]:
 
 
 class OnDiscord:
-    """A guild "Table" with a channel "general", twice, at which Ana and Cai play and Bia is in charge."""
+    """A guild "Table" with a channel "general", twice, where Ana and Cai play and Bia is the admin."""
 
     process_of = BotProcess
 
@@ -67,14 +69,14 @@ class OnDiscord:
         self.first = 0
 
     def crowd(self, number: int) -> list[Any]:
-        """So many people of the first guild: nobody is asked to slow down who asks but once."""
+        """People of the first guild; a person who asks only once is never asked to slow down."""
         people = [self.discord.user(f"Guest {n}") for n in range(number)]
         for person in people:
             self.guilds[0].join(person)
         return people
 
     def settings(self) -> str:
-        """The part of config.toml that leads the client here."""
+        """The part of config.toml that points the client here."""
         return (
             f'[discord]\ntoken_env = "{TOKEN_ENV}"\napplication_id = {self.discord.application_id}\n'
             f'api_base = "{self.discord.api}"\ngateway_url = "{self.discord.gateway_url}"\n'
@@ -109,7 +111,7 @@ class OnDiscord:
         """Discord itself says where the bot is."""
 
     async def sit(self) -> None:
-        """Wait until the bot is there, and leave aside what happened at other tables."""
+        """Wait until the bot is connected, and ignore what happened at other tables."""
         await self.connected()
         self.process.mark()
         self.first = newest(self.process.data)
@@ -134,7 +136,7 @@ class OnDiscord:
         await self.connected()
 
     async def connected(self) -> None:
-        """Wait for a client that has been let in; a process that ends instead is told of with its log."""
+        """Wait until the client is logged in; if the process ends instead, report its log."""
         async with asyncio.timeout(PATIENCE_S):
             while not self.discord.gateway.live:
                 assert self.process.alive, self.process.log()
@@ -262,7 +264,7 @@ class OnDiscord:
         await self.begin(self.process)
 
     async def kill(self) -> None:
-        """kill -9; returns once its connection is seen to be gone."""
+        """Kill the process with -9; returns once its connection is gone."""
         await self.process.kill()
         await self.until(lambda: not self.discord.gateway.live)
 
@@ -282,7 +284,7 @@ class OnDiscord:
     # What can be seen.
 
     def talk(self, asked: Any, channel: Any, *, private: bool = False) -> DiscordTalk:
-        """Where an interaction is answered: its own response, or the thread that was opened from it."""
+        """The conversation in which an interaction is answered: its own response, or the thread opened from it."""
 
         def home() -> Any:
             return asked.response.thread or channel if asked.response else channel
@@ -324,7 +326,7 @@ class OnDiscord:
         assert not pinged, pinged
 
     def story(self) -> str:
-        """All that there is, for whoever reads of a failure."""
+        """A description of everything, for the report of a failure."""
         return f"{story(self.discord)}\n{self.process.log()[-LOG_CHARS:]}"
 
     def everything(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The driver of the stories on Slack: its fake, and the bot as a process beside it."""
+"""The driver of the stories on Slack: its fake, and the bot as a separate process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.wire.slack_talk import SlackTalk, actions, public
 from tests.wire.stock import LANTERNS, install, second
 
 REST_S = 2 * PATIENCE_S
-"""For all to be done: a post a second goes out in a channel."""
+"""How many seconds everything may take to finish: a channel gets one post per second."""
 CONNECTIONS = 2
 LOG_CHARS = 4_000
 BURST_S = 5.0  # until Slack allows as many posts in a row again as it does at first
@@ -30,7 +30,7 @@ AFTER_A_RESTART = {("chat.update", "streaming_state_conflict")}
 
 
 class OnSlack:
-    """A workspace "Table" with a channel "general", twice, in which Ana and Cai talk and Bia is in charge.
+    """A workspace "Table" with a channel "general", twice, in which Ana and Cai talk and Bia is the admin.
 
     A fake's first workspace is that of the bot's own token; the app was installed in all others by OAuth.
     """
@@ -57,11 +57,11 @@ class OnSlack:
         return self.slack.workspace("Table")
 
     def crowd(self, number: int) -> list[User]:
-        """So many people of the first workspace: nobody is asked to slow down who asks but once."""
+        """People of the first workspace; a person who asks only once is never asked to slow down."""
         return [self.teams[0].user(f"Guest {n}") for n in range(number)]
 
     def settings(self) -> str:
-        """The part of config.toml that leads the clients here."""
+        """The part of config.toml that points the clients here."""
         names = "".join(f'{name}_env = "{variable}"\n' for name, variable in _variables().items())
         return f'[slack]\n{names}api_base = "{self.slack.api.rstrip("/")}"\nconnections = {CONNECTIONS}\n'
 
@@ -86,7 +86,7 @@ class OnSlack:
         await self.connected()
 
     async def sit(self) -> None:
-        """Wait until the bot is there, and leave aside what happened at other tables."""
+        """Wait until the bot is connected, and ignore what happened at other tables."""
         await self.connected()
         self.process.mark()
         self.first = newest(self.process.data)
@@ -96,7 +96,7 @@ class OnSlack:
         slack.faults.waiting.clear()
 
     async def connected(self) -> None:
-        """Wait for all its sockets; a process that ends instead is told of with its log."""
+        """Wait for all its sockets; if the process ends instead, report its log."""
         async with asyncio.timeout(PATIENCE_S):
             while len(self.slack.sockets.live) < CONNECTIONS:
                 assert self.process.alive, self.process.log()
@@ -239,7 +239,7 @@ class OnSlack:
         await self.slack.delete(message)
 
     async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> SlackTalk:
-        """A message with the file in it, and a mention that says where it belongs."""
+        """Send a message with the file, and a mention that says where it belongs."""
         user = self.people[person]
         private_talk = self.told(user, self.channels[0])
         text = f"library add --shelf {shelf}"
@@ -247,7 +247,7 @@ class OnSlack:
         return private_talk
 
     async def redeliver(self) -> None:
-        """Events come again as Slack repeats them; what comes but once comes on another socket, too."""
+        """Repeat events as Slack does; what Slack sends only once is sent on another socket, too."""
         # Earlier tries may have gone to a process that was killed before it acknowledged them.
         deliveries = [(sent, len(sent.tries)) for sent in self.slack.sent]
         for sent, _ in deliveries:
@@ -271,7 +271,7 @@ class OnSlack:
         await self.begin(self.process)
 
     async def kill(self) -> None:
-        """kill -9; returns once its connections are seen to be gone."""
+        """Kill the process with -9; returns once its connections are gone."""
         self.unavoidable |= AFTER_A_RESTART
         await self.process.kill()
         await self.gone()
@@ -324,7 +324,7 @@ class OnSlack:
         return SlackTalk(self.slack, channel, messages, root)
 
     def told(self, user: User, channel: Channel, root: Message | None = None) -> SlackTalk:
-        """What the bot says from now on there, or to this person alone, in a window, too."""
+        """What the bot says from now on there or to this person alone, including windows."""
         before, windows = set(channel.posts), len(self.slack.views)
 
         def messages() -> list[Message]:
@@ -364,7 +364,7 @@ class OnSlack:
             refusal for refusal in slack.refused if (refusal.method, refusal.error) not in self.unavoidable
         ]
         assert not refused, refused
-        # A process that has just begun does not know what the one before it has posted: Slack tells it, and it waits.
+        # A new process does not know what the one before it has posted; Slack tells it to wait, and it does.
         limited = [
             wait for wait in slack.limited if not any(0 <= wait.at - at < BURST_S for at in self.begun)
         ]
@@ -373,7 +373,7 @@ class OnSlack:
         assert not pinged, pinged
 
     def story(self) -> str:
-        """All that there is, for whoever reads of a failure."""
+        """A description of everything, for the report of a failure."""
         return f"{story(self.slack)}\n{self.process.log()[-LOG_CHARS:]}"
 
     def everything(self) -> list[Message]:

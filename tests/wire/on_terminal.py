@@ -92,7 +92,7 @@ class ChatProcess(BotProcess):
 
 
 def beside(fields: tuple[tuple[str, str], ...]) -> str:
-    """What a reader of plain text is shown of an event that is no text; its values come as Python writes them."""
+    """What a reader of plain text sees of an event other than text; its values are formatted by Python."""
     event = {name: literal_eval(value) for name, value in fields}
     if event["event"] == "citation":
         return f"[{event['n']}] {event['source']} › {event['heading']}"
@@ -131,7 +131,7 @@ class TerminalTalk:
 
 
 class OnTerminal:
-    """Whoever types is in charge; Ana and Bia are the same person."""
+    """The terminal: the person who types is the admin; Ana and Bia are the same person."""
 
     process_of = ChatProcess
 
@@ -153,7 +153,7 @@ class OnTerminal:
         return {"local": [LANTERNS]}
 
     async def furnish(self, data: Path) -> None:
-        """Nobody else has to let it in."""
+        """Do nothing: nobody else has to admit the bot."""
 
     async def begin(self, process: ChatProcess) -> None:
         self.process = process

@@ -19,7 +19,7 @@ from tests.kill.process import PATIENCE_S, ROOT, environment
 
 
 class BotProcess:
-    """One data folder and one file of settings, over any number of starts. All of them write one log."""
+    """The bot's process: one data folder and one settings file, over any number of starts that share one log."""
 
     command: tuple[str, ...] = ("run",)
 
@@ -68,16 +68,16 @@ class BotProcess:
         return self._process is not None and self._process.poll() is None
 
     async def kill(self) -> None:
-        """kill -9, if it is alive."""
+        """Kill the process with -9 if it is alive."""
         if self.alive:
             await self._end(signal.SIGKILL)
 
     async def leave(self) -> int:
-        """Ask it to leave, as a container's keeper does; its exit code."""
+        """Ask it to end, as a container runtime does; returns its exit code."""
         return await self._end(signal.SIGTERM)
 
     def mark(self) -> None:
-        """`log` tells what is written from now on."""
+        """Let `log` return only what is written from now on."""
         self._from = self._log.stat().st_size if self._log.exists() else 0
 
     def log(self, *, whole: bool = False) -> str:
@@ -92,13 +92,13 @@ class BotProcess:
         return await self.gone()
 
     async def gone(self) -> int:
-        """Wait until it has left; its exit code."""
+        """Wait until it has ended; returns its exit code."""
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait, PATIENCE_S)
 
 
 class UnforkedProcess(BotProcess):
-    """One that imports everything itself, as a user's does: for who measures it, or runs it by way of a module."""
+    """A process that imports everything itself, as a user's does: for measurements, or to run it through a module."""
 
     module: tuple[str, ...] = ("bot",)
 

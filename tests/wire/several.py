@@ -1,4 +1,4 @@
-"""Several processes of the bot on one Postgres, in the place of one: the stories do not know."""
+"""Several processes of the bot on one Postgres, used by the stories like a single process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PROCESSES = 2
 
 
 class Fleet:
-    """Alike processes, each with a data folder of its own: as much of a BotProcess as the stories use.
+    """Equal processes with separate data folders, with the methods of a BotProcess that the stories use.
 
-    The files of all are in one place.
+    They share one place for files.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Fleet:
         return max(codes)
 
     def executing(self, run: str) -> BotProcess:
-        """The process in which the run goes on."""
+        """The process that executes the run."""
         rows = rows_of(
             self.data,
             "SELECT machine FROM processes JOIN dbos.workflow_status ON executor_id = id"

@@ -57,7 +57,7 @@ class Fleet:
             raise
 
     def identified_apart(self) -> None:
-        """None in the same bucket came earlier than Discord allows, and none was refused."""
+        """Check that no IDENTIFY in a bucket came earlier than Discord allows, and that none was refused."""
         gateway = self.discord.gateway
         assert gateway.closed == []
         for bucket in range(gateway.max_concurrency):
@@ -65,7 +65,7 @@ class Fleet:
             assert all(later - earlier >= IDENTIFY_S for earlier, later in pairwise(times)), times
 
     async def ask(self, *shards: int) -> None:
-        """Ask a question on the server of each shard."""
+        """Ask a question on each shard's server."""
         for shard in shards:
             self.guests += 1
             guest = self.discord.user(

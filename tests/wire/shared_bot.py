@@ -1,8 +1,8 @@
-"""A fake, a model and the bot's process that several tests share, one after the other: each has a table of its own.
+"""A fake, a model and the bot's process that several tests share, one after another, each with its own table.
 
-A process takes seconds to start and a table next to nothing. What a table is (guilds, workspaces, people nobody
-has met yet) is known to the platform's driver. A bot with which a test has left something undone is closed, and
-another one opened.
+A process takes seconds to start, and a table almost no time. What a table is (guilds, workspaces, people nobody has met
+yet) is known to the platform's driver. A bot with which a test has left something undone is closed, and another one
+opened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Books = dict[str, list[Path]]
 
 
 class Seated(Driver, Protocol):
-    """What a house asks of a driver."""
+    """What a house needs from a driver."""
 
     process_of: type[Any]
     """A BotProcess."""
@@ -45,7 +45,7 @@ class Seated(Driver, Protocol):
         ...
 
     async def furnish(self, data: Path) -> None:
-        """Put into the bot's data folder whatever else it needs to be there, before its first start."""
+        """Put everything else that the bot needs into its data folder, before its first start."""
         ...
 
     async def begin(self, process: Any) -> None: ...
@@ -89,7 +89,7 @@ class SharedBot(Generic[AnyDriver]):
         self._taken: AnyDriver | None = None
 
     async def table(self, council: CouncilModel | None = None) -> AnyDriver:
-        """One at which nobody has sat, with a model that nobody has asked."""
+        """A new table, with a model that has not been asked before."""
         if not self._free or not await self._tidy():
             await self.close()
             await self._open()
@@ -132,7 +132,7 @@ class SharedBot(Generic[AnyDriver]):
         self._free = drivers
 
     async def _tidy(self) -> bool:
-        """Whether the last test has left the bot as it has to be for another."""
+        """Whether the last test has left the bot ready for another test."""
         if self._taken is None:
             return True
         try:

@@ -39,7 +39,7 @@ async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf
 
 
 async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
-    """Put down that Slack's workspaces have installed the app, as if each had come to the bot's page for it."""
+    """Store that Slack's workspaces have installed the app, as if each had used the bot's install page."""
     server = data / DATABASE
     url = server.read_text(encoding="utf-8") if server.exists() else ""
     database = await Database.open(

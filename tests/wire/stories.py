@@ -1,4 +1,4 @@
-"""What people do with the bot, told once for every platform. Each story asserts what somebody sees.
+"""What people do with the bot, written once for every platform. Each story asserts what people see.
 
 A story is a coroutine over a `Driver`; `STORIES` has them by name, and `SLOW_STORIES` those that are told only with
 the slow tests, beside what else kills the bot.
@@ -127,7 +127,7 @@ async def kill_9_mid_stream(d: Driver) -> None:
 
 @story
 async def a_40_000_character_answer(d: Driver) -> None:
-    """Of which the bot takes as many tokens as an answer may have, and says so."""
+    """The bot shows as many tokens as an answer may have, and says so."""
     sentences = [f"Sentence {n:04} says that a candle burns four hours of walking [1]. " for n in range(620)]
     assert sum(map(len, sentences)) > 40_000
     d.model.queue.append(Reply(pieces=sentences, delay_s=0.002))
@@ -348,7 +348,7 @@ async def a_story_that_begins_in_a_window(d: Driver) -> None:
 
 @story
 async def a_window_behind_a_mention(d: Driver) -> None:
-    """A typed command opens none there: a button does."""
+    """A typed command cannot open a window there; a button does."""
     talk = await d.direct(ANA, "/story start --tone eerie")
     await d.rest(1)
     window = await d.choose(ANA, talk, "Fill it in…")

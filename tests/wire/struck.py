@@ -1,4 +1,4 @@
-"""What the tests that kill the bot ask afterwards: what it had received and kept, and what was paid.
+"""What the tests that kill the bot check afterwards: what it had received and stored, and what was billed.
 
 Knows no platform: a driver has the data folder, the model, and where its table begins in the inbox.
 """
@@ -14,7 +14,7 @@ LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ?
 
 
 def received(d: Any) -> list[tuple[str, str]]:
-    """(run, state) of what is in the inbox of a process that is dead."""
+    """(run, state) of the requests in the inbox of a dead process."""
     return [(run, state) for run, state in rows(d.process.data / "sutradhar.db", query(d.first))]
 
 

@@ -1,6 +1,6 @@
-"""However many people ask at once, and whatever else the machine does: each is acknowledged.
+"""Every request is acknowledged, however many people ask at once and however busy the machine is.
 
-How soon is measured by `make bench ARGS=discord`: 0.3 s on a machine that does nothing else, where Discord waits 3.
+`make bench ARGS=discord` measures how soon: 0.3 s on a machine that does nothing else, where Discord waits 3.
 """
 
 from __future__ import annotations
@@ -81,6 +81,6 @@ async def test_completion_with_ten_thousand_sections(opened: Opened, tmp_path: A
 
 
 def processor_s(d: OnDiscord) -> float:
-    """What the bot's process has used so far."""
+    """The processor seconds that the bot's process has used so far."""
     spent = psutil.Process(d.process.pid).cpu_times()
     return float(spent.user + spent.system)

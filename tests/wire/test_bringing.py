@@ -1,4 +1,4 @@
-"""What players bring along on each of the three places, and make of their own threads; a kill -9 doubles nothing."""
+"""Players import things on each of the three platforms, and use their own threads; a kill -9 duplicates nothing."""
 
 from __future__ import annotations
 

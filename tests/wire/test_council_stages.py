@@ -1,6 +1,6 @@
 """A council of eight asks all of a stage at once, so that it takes as long as the slowest of each stage.
 
-How much longer it takes is measured by `make bench ARGS=council`.
+`make bench ARGS=council` measures how much longer it takes.
 """
 
 from __future__ import annotations

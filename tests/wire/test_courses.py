@@ -1,4 +1,4 @@
-"""A course on each of the three places: taken in from an attachment, outlined, asked with tools, its lessons linked."""
+"""A course on each of the three platforms: added from an attachment, outlined, asked with tools, its lessons linked."""
 
 from __future__ import annotations
 

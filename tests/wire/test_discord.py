@@ -75,7 +75,7 @@ async def test_a_message_in_an_archived_thread_is_answered(driver: OnDiscord) ->
     ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS", "SEND_MESSAGES", "EMBED_LINKS", "VIEW_CHANNEL"],
 )
 async def test_missing_permissions(missing: str, driver: OnDiscord) -> None:
-    """The answer comes all the same, in the channel or as the answer to the command itself."""
+    """The answer still comes, in the channel or as the answer to the command itself."""
     d = driver
     d.guilds[0].forbid(missing)
     asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
@@ -158,7 +158,7 @@ async def test_free_chat_on(opened: Opened) -> None:
 
 
 async def test_free_chat_off(driver: OnDiscord) -> None:
-    """People talk among themselves in the thread; the bot is asked by its name."""
+    """People talk among themselves in the thread; the bot answers only if it is mentioned."""
     d = driver
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)

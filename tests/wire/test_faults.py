@@ -1,4 +1,4 @@
-"""What goes wrong on the way to Discord: the same messages stand there in the end, each once.
+"""Faults on the way to Discord: in the end the same messages are shown, each once.
 
 A sample by default, all with SUTRADHAR_KILLS=all.
 """
@@ -118,7 +118,7 @@ async def test_a_fault_before_the_answer_has_begun(
 
 
 async def whole(d: OnDiscord, talk: DiscordTalk) -> None:
-    """One answer, whole; and the bot hears what is said afterwards."""
+    """Check that there is one complete answer, and that the bot receives what is said afterwards."""
     texts = talk.said()
     assert count(texts, "four hours of walking") == 1, texts
     assert count(texts, "the Night takes the next turn") == 1, texts

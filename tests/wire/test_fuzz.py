@@ -1,4 +1,6 @@
-"""Payloads that no sane client sends: the bot stays up, pings nobody, shows no traceback, and goes on answering."""
+"""Payloads that no sane client sends: the bot keeps running, pings nobody, shows no traceback, and continues to
+answer.
+"""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
 
 
 async def asked_and_struck(d: OnDiscord, after_s: float) -> tuple[DiscordTalk, Any]:
-    """Ask, and kill the bot so many seconds after the question was sent."""
+    """Ask, and kill the bot `after_s` seconds after the question was sent."""
     asking = asyncio.create_task(
         d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
     )

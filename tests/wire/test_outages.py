@@ -1,4 +1,5 @@
-"""Outages of a platform around the end of a run, and restarts in them: soon after all is shown, whole and once.
+"""Outages of a platform around the end of a run, and restarts in them: soon afterwards everything is shown, complete
+and once.
 
 A sample by default, all with SUTRADHAR_KILLS=all. Quick ones, at each instant: tests/adapters/test_outages.py.
 """
@@ -33,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(lo
 SOON_S = 60.0
 """How long after an outage something may be unfinished."""
 COPIES = 4
-"""Runs that an outage finds at different instants."""
+"""How many runs an outage hits at different moments."""
 
 Restart = str
 """How the process ends in the outage: "stays", "killed" or "left"."""

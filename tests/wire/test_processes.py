@@ -1,4 +1,4 @@
-"""The bot as several processes on one Postgres: what one hears, any may do, and another goes on with."""
+"""The bot as several processes on one Postgres: any process may run what one receives, and another continues it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.wire.stories import ANA, QUESTION, count
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 TAKEN_OVER_S = 5.0
-"""From the end of a process's lease until another goes on with its runs."""
+"""The most seconds from the end of a process's lease until another continues its runs."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -1,4 +1,6 @@
-"""A quiz on each of the three places: made, answered by buttons and in words, through kill -9, ended, and scored."""
+"""A quiz on each of the three platforms: made, answered with buttons and words, continued after kill -9, ended, and
+scored.
+"""
 
 from __future__ import annotations
 

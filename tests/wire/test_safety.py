@@ -1,4 +1,4 @@
-"""The stop card on Discord and Slack: once, by whomever, while a scene is written, and through kill -9."""
+"""The stop card on Discord and Slack: used once, by anybody, while a scene is written, and across a kill -9."""
 
 from __future__ import annotations
 

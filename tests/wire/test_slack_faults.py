@@ -1,4 +1,4 @@
-"""What goes wrong on the way to Slack: the same answer stands there in the end, once and whole.
+"""Faults on the way to Slack: in the end the same answer is shown, once and complete.
 
 A sample by default, all with SUTRADHAR_KILLS=all.
 """
@@ -165,7 +165,7 @@ async def test_a_question_that_waits_takes_no_message_of_the_answer_before_it(d:
 
 
 async def whole(d: OnSlack, talk: SlackTalk) -> None:
-    """One answer, whole; and the bot hears what is said afterwards."""
+    """Check that there is one complete answer, and that the bot receives what is said afterwards."""
     await d.rest(1)
     texts = talk.said()
     assert count(texts, "four hours of walking or") == 1, texts

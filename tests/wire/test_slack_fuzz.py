@@ -1,4 +1,6 @@
-"""What no sane client sends, and what Slack has not signed: the bot stays up, does no work, and goes on answering."""
+"""Envelopes that no sane client sends, and unsigned ones: the bot keeps running, does no work, and continues to
+answer.
+"""
 
 from __future__ import annotations
 

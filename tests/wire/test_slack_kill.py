@@ -97,7 +97,7 @@ async def test_a_kill_right_after(place: str, d: OnSlack) -> None:
 
 
 async def asked_and_struck(d: OnSlack, after_s: float) -> tuple[SlackTalk, Any]:
-    """Ask, and kill the bot so many seconds after the question was sent."""
+    """Ask, and kill the bot `after_s` seconds after the question was sent."""
     talk = d.next(d.channels[0], QUESTION)
     asking = asyncio.create_task(d.typed(d.people[ANA], d.channels[0], "rules ask", QUESTION))
     await asyncio.sleep(after_s)
@@ -106,7 +106,7 @@ async def asked_and_struck(d: OnSlack, after_s: float) -> tuple[SlackTalk, Any]:
 
 
 def same(d: OnSlack, talk: SlackTalk, reference: SlackTalk) -> None:
-    """The second answer stands there as the first one does, once, under one line that says who asked what."""
+    """Check that the second answer is shown like the first one, once, under one line that says who asked what."""
     assert plain(talk.said()) == plain(reference.said())
     assert len(d.channel().posts()) == 2
     ended(d)

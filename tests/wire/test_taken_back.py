@@ -1,4 +1,4 @@
-"""Words that were deleted: no message of the bot's holds them any more, nor a thread's title, a file, or a row."""
+"""Deleted words: no message of the bot, thread title, file or row contains them any more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")
 
 
 def words() -> Iterator[str]:
-    """Words that stand nowhere else."""
+    """Words that occur nowhere else."""
     return (f"zyx{n:03}qua" for n in itertools.count(100))
 
 

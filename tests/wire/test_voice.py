@@ -1,4 +1,4 @@
-"""The bot as a process of its own in voice channels: people there hear what its voice has said, frame for frame.
+"""The bot as a separate process in voice channels: people there hear what its voice said, frame by frame.
 
 The voice is a service whose sentences can be told apart, every 20 ms of them.
 """
@@ -58,12 +58,12 @@ class Stage:
 
     @property
     def heard(self) -> list[int]:
-        """Which of the scene's frames Ana has heard, in order."""
+        """The scene's frames that Ana has heard, in order."""
         return placed(self.sent, pcm(self.ana.frames))
 
     @property
     def missed(self) -> list[int]:
-        """Which of these frames Ana has not heard."""
+        """The frames that Ana has not heard."""
         return sorted(distinct(self.sent) - set(self.heard))
 
     async def begins(self, frames: int) -> None:

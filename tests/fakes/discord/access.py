@@ -1,4 +1,4 @@
-"""Whether the bot may: what it reaches, and what its permissions forbid."""
+"""Checks what the bot can reach and what its permissions forbid."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def need(channel: Channel, *names: str) -> None:
 
 
 def may_write(channel: Channel) -> None:
-    """Write a new message: it wakes an archived thread, unless it is locked."""
+    """Check that a new message may be written: it reopens an archived thread, unless the thread is locked."""
     if channel.type == FORUM:
         raise no(50024)
     if channel.closed:
@@ -53,7 +53,9 @@ def may_write(channel: Channel) -> None:
 
 
 def may_change(channel: Channel) -> None:
-    """Edit, delete, react: an archived thread stays as it is, and a locked one is its moderators'."""
+    """Check that messages may be edited, deleted and reacted to: not in an archived thread, and in a locked one only by
+    moderators.
+    """
     if isinstance(channel, Thread) and channel.archived:
         raise no(50083)
     if isinstance(channel, Thread) and channel.locked and not channel.allows("MANAGE_THREADS"):

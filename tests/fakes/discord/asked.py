@@ -19,14 +19,14 @@ COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 2, 3, 4, 5
 # https://docs.discord.com/developers/interactions/receiving-and-responding
 SECONDS_TO_ANSWER = 3.0
 UNHURRIED_SECONDS = 60.0
-"""What a fake waits instead: that the bot keeps Discord's three seconds is measured where the machine is quiet."""
+"""How many seconds the fake waits instead of Discord's three, which are tested only on a quiet machine."""
 TOKEN_SECONDS = 15 * 60.0
 GUEST_FOLLOWUPS = 5
 
 
 @dataclass(eq=False)
 class Asked:
-    """One interaction. The bot's answer fills it in."""
+    """One interaction; the bot's answer is added to it."""
 
     id: int
     type: int
@@ -48,7 +48,7 @@ class Asked:
     choices: list[dict[str, Any]] | None = None
     original: Message | None = None
     dead: bool = False
-    # Nobody was there to acknowledge it: the person was told that nothing came.
+    # No bot was connected to acknowledge it: the person saw that it failed.
     failed: bool = False
     # A type 6 that @original has edited since.
     updated: bool = False
@@ -56,7 +56,7 @@ class Asked:
 
     @property
     def response(self) -> Message | None:
-        """What there is to read as the answer; None while the bot is only thinking, and after it was deleted."""
+        """The visible answer; None while the bot is only thinking, and after it was deleted."""
         if self.original is None or self.original.loading or self.original.deleted:
             return None
         if self.kind == 6 and not self.updated:
@@ -68,7 +68,7 @@ class Asked:
         return self.response.text if self.response else ""
 
     def begin(self) -> None:
-        """The clock runs from when it has gone out."""
+        """Start the clock once the interaction has been sent."""
         self.sent = time.monotonic()
 
     def late(self, now: float) -> bool:

@@ -1,6 +1,6 @@
-"""Channels and threads: what is in them, and what the bot may do there.
+"""Channels and threads: their messages, and what the bot may do there.
 
-Knows their form over the wire; not who asks.
+Knows their JSON, but not who asks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Channel:
 
     @property
     def messages(self) -> list[Message]:
-        """What anybody here can read, oldest first: nothing ephemeral, deleted or said by Discord itself."""
+        """The messages that everybody here can read, oldest first: none that are ephemeral, deleted or from Discord
+        itself.
+        """
         return [
             post
             for post in self.posts.values()
@@ -72,7 +74,7 @@ class Channel:
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
     def restrict(self) -> None:
-        """Let nobody but adults in, from now on."""
+        """Admit only adults from now on."""
         self.nsfw = True
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
@@ -83,7 +85,7 @@ class Channel:
 
     @property
     def reachable(self) -> bool:
-        """Whether the bot has any business here by its own token."""
+        """Whether the bot can reach this channel with its own token."""
         return self.guild.home if self.guild else self.type == DM
 
     @property
@@ -202,7 +204,7 @@ class Thread(Channel):
         }
 
     def set_archived(self, archived: bool) -> None:
-        """As Discord does by itself, or somebody with the permission."""
+        """Archive or reopen the thread, as Discord itself or somebody with the permission does."""
         self.archived = archived
         self.archived_at = time.time()
         self.changed()

@@ -1,4 +1,4 @@
-"""What Discord refuses in the commands that an application registers.
+"""Checks an application's commands as Discord does.
 
 https://docs.discord.com/developers/interactions/application-commands
 """
@@ -22,7 +22,7 @@ LOCALES = (
 
 
 def check(rows: Any) -> list[dict[str, Any]]:
-    """A whole list of commands, as in a bulk overwrite."""
+    """Check a whole list of commands, as in a bulk overwrite."""
     commands = items(rows, "commands", 0, sum(MOST.values()))
     names: set[tuple[int, str]] = set()
     counts = dict.fromkeys(MOST, 0)

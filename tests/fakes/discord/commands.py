@@ -1,7 +1,7 @@
 """The registered commands, and what a client sends when somebody uses one.
 
-As the client does, it fails clearly where the person could not have sent that: no such command, an option that
-is missing, too long, or none of its choices.
+Like the client, it fails if the person could not have sent that: no such command, an option that is missing, too long,
+or not one of its choices.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Keep = Callable[[str, bytes], File]
 
 
 def names(command: Mapping[str, Any]) -> set[str]:
-    """Its name, and that in every language."""
+    """The command's name in every language."""
     return {command["name"], *(command.get("name_localizations") or {}).values()}
 
 

@@ -1,4 +1,4 @@
-"""What Discord refuses in the components of a message, in both layouts.
+"""Checks the components of a message as Discord does, in both layouts.
 
 https://docs.discord.com/developers/components/reference. Forms are in modal_rules.
 """
@@ -22,7 +22,7 @@ LINK, PREMIUM = 5, 6
 
 
 class Seen:
-    """What may be there only once, or only so much of."""
+    """Counts what may occur only once or only a limited number of times."""
 
     def __init__(self, uploads: set[str]) -> None:
         self.custom_ids: set[str] = set()

@@ -12,9 +12,8 @@ class Fault:
     """The next `times` requests that match fail with `status`.
 
     `pattern` is matched with * against the route ("/channels/{channel}/messages") and the path
-    ("/channels/42/messages"). Status 0 cuts the connection; 200 does the work, after `delay`; with `lost` the
-    work is done and the connection cut before the answer. A request is held until its `gate` is
-    set, if it has one.
+    ("/channels/42/messages"). Status 0 cuts the connection; 200 does the work, after `delay`; with `lost` it does the
+    work and cuts the connection before the answer. A request is held until its `gate` is set, if it has one.
     """
 
     method: str
@@ -29,7 +28,7 @@ class Fault:
 
     @property
     def passes(self) -> bool:
-        """Whether the work is done all the same."""
+        """Whether the work is still done."""
         return self.lost or 0 < self.status < 400
 
     def matches(self, method: str, route: str, path: str) -> bool:

@@ -1,6 +1,6 @@
-"""A stock of hostile payloads: interactions and messages as no sane client would send them.
+"""Hostile payloads: interactions and messages that no sane client would send.
 
-    for event, data in payloads(seed, around=(discord, ana, channel)):
+for event, data in payloads(seed, around=(discord, ana, channel)):
         await discord.send_raw(event, data)
 
 They are seeded, so that a failure can be had again. By default only what discord.py itself survives is spoiled
@@ -80,7 +80,7 @@ FILES = (
 def payloads(
     seed: int, n: int = 200, around: tuple[FakeDiscord, User, Channel] | None = None, wild: bool = False
 ) -> Iterator[Payload]:
-    """`n` events, spoiled. With `around`, of that person in that channel, by the registered commands.
+    """`n` damaged events. With `around`, of that person in that channel, by the registered commands.
 
     Each interaction is then one that the fake knows, so that the bot can answer it.
     """

@@ -44,7 +44,7 @@ class Close(Exception):
 
 @dataclass(eq=False)
 class Session:
-    """What RESUME finds again: the events that were sent, under their numbers."""
+    """A session that RESUME can find: the sent events by their numbers."""
 
     shard: int
     shards: int
@@ -63,7 +63,7 @@ class Session:
 
 
 class Socket:
-    """One connection. What is put into it is sent in that order."""
+    """One connection; it sends what is put into it, in order."""
 
     def __init__(self, gateway: Gateway, request: web.Request, ws: web.WebSocketResponse) -> None:
         self.gateway = gateway
@@ -84,7 +84,7 @@ class Socket:
         self._queue.put_nowait(Close(code, reason))
 
     def cut(self) -> None:
-        """As when a cable is pulled: no closing handshake."""
+        """Cut the connection without a closing handshake, as when a cable is pulled."""
         if self.request.transport is not None:
             self.request.transport.abort()
 
@@ -178,7 +178,7 @@ class Gateway:
         # How many IDENTIFYs may come in five seconds.
         self.max_concurrency = 16
         self.shards = 1
-        # The last so many events come again with the next RESUME.
+        # How many of the last events the next RESUME repeats.
         self.repeat = 0
         # Codes and reasons of the sockets that were refused; intents and times of those that were not.
         self.closed: list[tuple[int, str]] = []
@@ -256,7 +256,7 @@ class Gateway:
         channel: Channel | None = None,
         on_sent: OnSent | None = None,
     ) -> None:
-        """Tell every session that should hear it: by shard, membership, permission and intents."""
+        """Send the event to every session that should get it: by shard, membership, permission and intents."""
         guild = channel.guild if channel is not None else guild
         if guild is not None and not guild.home and event != "INTERACTION_CREATE":
             return
@@ -279,7 +279,7 @@ class Gateway:
         self.discord.touch()
 
     def end(self, session: Session) -> None:
-        """It cannot be resumed any more, and the voice channels that it joined are left."""
+        """End the session: it can no longer be resumed, and it leaves its voice channels."""
         self.sessions.pop(session.id, None)
         self.discord.voice.end_gateway_session(session.id)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bucket:
-    """So many requests in so many seconds, for each channel (or webhook token)."""
+    """A limit of requests in a number of seconds, for each channel (or webhook token)."""
 
     name: str
     limit: int
@@ -45,7 +45,7 @@ GLOBAL = Bucket("global", 50, 1.0)
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a request may go on, and the headers that say how it stands."""
+    """Whether a request may continue, and the rate limit headers."""
 
     wait: float
     headers: dict[str, str]
@@ -70,11 +70,11 @@ class Limits:
         self._windows: dict[tuple[str, str], tuple[float, int]] = {}
 
     def refresh(self) -> None:
-        """All windows are full again, as if their time had passed."""
+        """Refill all windows, as if their time had passed."""
         self._windows.clear()
 
     def stop_clock(self) -> None:
-        """From now on no time passes for them, and all windows are fresh."""
+        """Stop the time of the limits from now on, with all windows refilled."""
         self.refresh()
         self.clock = lambda: 0.0
 

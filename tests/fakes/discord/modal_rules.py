@@ -1,4 +1,4 @@
-"""What Discord refuses in a form that a bot opens.
+"""Checks a form that a bot opens as Discord does.
 
 https://docs.discord.com/developers/components/reference. Knows no interaction.
 """

@@ -1,4 +1,4 @@
-"""What the network does to the bot's connections, on demand."""
+"""Disturbs the bot's connections, on demand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Network:
         self.gateway = discord.gateway
 
     async def connected(self, shards: int = 1, seconds: float = 60.0) -> None:
-        """Wait until so many sessions are there, and no connection is without one."""
+        """Wait until that many sessions exist, and every connection has one."""
         gateway = self.gateway
         await self.discord.until(lambda: shards <= len(gateway.live) == len(gateway.sockets), seconds)
 
     async def reconnect(self) -> None:
-        """Op 7: every client is asked to come again; returns when they have left."""
+        """Op 7: ask every client to reconnect; returns when they have left."""
         await self._part(lambda socket: socket.say(RECONNECT))
 
     async def invalidate(self, resumable: bool) -> None:
-        """Op 9: the sessions are over, or are to be resumed; returns when the clients have left."""
+        """Op 9: invalidate the sessions, resumable or not; returns when the clients have left."""
         sockets = [session.socket for session in self.gateway.live]
         if not resumable:
             for session in self.gateway.live:
@@ -43,7 +43,7 @@ class Network:
         await self.drop()
 
     async def send_raw(self, event: str, data: dict[str, Any]) -> None:
-        """Any event with any content, to every session."""
+        """Send any event with any content to every session."""
         for session in self.gateway.live:
             session.dispatch(event, data)
 

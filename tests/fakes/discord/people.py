@@ -1,4 +1,4 @@
-"""What people do: use a command, press, submit, say, edit, delete. Each becomes the event that the bot gets."""
+"""People's actions: use a command, press, submit, say, edit, delete. Each sends the bot the event."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class People:
         return self.discord.post.put(message)
 
     async def proxy(self, hook: Hook, where: Channel, name: str, text: str) -> Message:
-        """A proxy such as PluralKit posts what somebody has written under a name of theirs, by its own webhook."""
+        """Post somebody's words under another of their names through a webhook, as a proxy such as PluralKit does."""
         message = Message(
             self.discord.world.ids.next(),
             where,
@@ -200,7 +200,7 @@ class People:
         return self.discord.post.put(message)
 
     async def edit(self, message: Message, text: str) -> None:
-        """A person changes what they wrote."""
+        """Edit a message as the person who wrote it."""
         message.content = text
         message.named = rules.named(text, self.discord.world)
         message.edited = time.time()
@@ -232,7 +232,7 @@ class People:
         return asked
 
     async def _answered(self, asked: Asked, seconds: float) -> None:
-        """Wait that long, but for a bot that has gone not longer than Discord does."""
+        """Wait that long; for a bot that has disconnected, only as long as Discord does."""
         ends = time.monotonic() + seconds
         while (remaining := ends - time.monotonic()) > 0:
             with suppress(TimeoutError):

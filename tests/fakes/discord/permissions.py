@@ -76,7 +76,7 @@ PRIVATE = frozenset({"ATTACH_FILES", "EMBED_LINKS", "MENTION_EVERYONE", "USE_EXT
 
 
 def bits(names: Iterable[str]) -> int:
-    """The names in one number; a name that Discord does not have is a mistake of the test."""
+    """The permissions as one number; an unknown name is an error in the test."""
     total = 0
     for name in names:
         if name.upper() not in BITS:

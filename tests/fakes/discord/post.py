@@ -1,6 +1,6 @@
-"""How a message comes to be, changes and goes: stored, shown, told to whoever is connected.
+"""Creates, changes and deletes messages, and tells connected sessions.
 
-Knows no route; who may do it was settled before.
+Knows no route; permissions were checked before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Post:
     def write(
         self, channel: Channel, author: User, form: rules.Form, body: dict[str, Any], **more: Any
     ) -> Message:
-        """Store a new message and tell of it."""
+        """Store a new message and send its event."""
         world = self.discord.world
         message = Message(
             more.pop("id", None) or world.ids.next(), channel, author, created=time.time(), **more
@@ -49,7 +49,7 @@ class Post:
         return message
 
     def rewrite(self, message: Message, form: rules.Form, body: dict[str, Any]) -> Message:
-        """Store the new state of a message and tell of it."""
+        """Store the new state of a message and send its event."""
         if message.loading:
             message.flags &= ~LOADING
             form.flags &= ~LOADING
@@ -92,7 +92,7 @@ class Post:
         message.named = list(dict.fromkeys(named))
 
     def repeated(self, channel: Channel, body: dict[str, Any]) -> Message | None:
-        """The message that was sent with the same nonce a short while ago, if it is to be minded."""
+        """The message that was recently sent with the same nonce, if nonces are enforced."""
         nonce = rules.nonce(body)
         if nonce is None or body.get("enforce_nonce") is not True:
             return None
@@ -104,7 +104,7 @@ class Post:
             self._nonces[message.channel.id, str(message.nonce)] = (time.monotonic(), message)
 
     def forget_nonces(self) -> None:
-        """As when their few minutes have passed."""
+        """Forget all nonces, as after a few minutes."""
         self._nonces.clear()
 
     def _fill(self, message: Message, form: rules.Form) -> None:

@@ -1,4 +1,4 @@
-"""What Discord says no with: a status, its own code and, for a bad form, where in the form.
+"""Discord's error answers: a status, its own code and, for an invalid form, the place in the form.
 
 https://docs.discord.com/developers/topics/opcodes-and-status-codes. Knows no route.
 """
@@ -41,7 +41,7 @@ WORDS = {
 
 
 class Refusal(Exception):
-    """The answer that a request gets instead of what it wanted."""
+    """The error that a request gets as its answer."""
 
     def __init__(self, status: int, code: int, message: str, errors: dict[str, Any] | None = None) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -82,12 +82,12 @@ def no(code: int) -> Refusal:
 
 
 def locked() -> Refusal:
-    """A locked thread says the same as an archived one, with another status."""
+    """The refusal in a locked thread: as in an archived one, with another status."""
     return Refusal(403, 50083, WORDS[50083][1])
 
 
 def bad(path: str, code: str, message: str) -> Refusal:
-    """A form with something wrong at `path`, as in components.0.label."""
+    """The refusal of a form with an error at `path`, such as components.0.label."""
     errors: dict[str, Any] = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(path.split(".")):
         errors = {part: errors}

@@ -1,4 +1,4 @@
-"""What every request goes through: faults, the token, rate limits, the record; then its route.
+"""Handles every request: faults, the token, rate limits, the record, then its route.
 
 Knows no route by name: those are in the rest_… files, each with a table ROUTES.
 """
@@ -118,7 +118,7 @@ class Rest:
             await fault.gate.wait()
         if fault is not None and fault.delay:
             if request.content_type != "multipart/form-data":
-                await request.read()  # the work is done also where the client does not wait for it
+                await request.read()  # the work is done even if the client does not wait
             await asyncio.sleep(fault.delay)
         if fault is not None and not fault.passes:
             await request.read()

@@ -1,4 +1,4 @@
-"""What Discord refuses in a message, and what it makes of one that it takes.
+"""Checks a message as Discord does, and normalizes an accepted one.
 
 https://docs.discord.com/developers/resources/message. Knows no route and no permission.
 """

@@ -124,7 +124,7 @@ class FakeDiscord:
         await self._runner.cleanup()
 
     async def open_voice_server(self) -> VoiceServer:
-        """One more, at a port of its own."""
+        """Open one more voice server, on a separate port."""
         assert self._runner is not None
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         return await self.voice.open(self._runner.addresses[-1][1])
@@ -207,7 +207,7 @@ class FakeDiscord:
         self.touch()
 
     def kick(self, guild: Guild) -> None:
-        """The bot is taken out of a guild."""
+        """Remove the bot from a guild."""
         self.voice.end(guild)
         self.gateway.emit("GUILD_DELETE", {"id": str(guild.id)}, guild=guild)
         guild.home = False
@@ -220,7 +220,7 @@ class FakeDiscord:
     def webhook(
         self, channel: Channel, name: str, user: User, application: int | None = None
     ) -> rest_webhooks.Hook:
-        """One that somebody makes in a channel."""
+        """Create a webhook in a channel, as somebody would."""
         hook = rest_webhooks.Hook(self.world.ids.next(), channel, name, user, application)
         self.hooks[hook.id] = hook
         self._webhooks_changed(channel)
@@ -255,13 +255,13 @@ class FakeDiscord:
         return fault
 
     async def expire(self, asked: Asked) -> None:
-        """Its fifteen minutes are over."""
+        """Expire the interaction, as after fifteen minutes."""
         asked.dead = True
 
     # Waiting and telling
 
     def touch(self) -> None:
-        """Something has changed: whoever waits looks again."""
+        """Note a change, so that waiting tests look again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

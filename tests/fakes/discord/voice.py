@@ -1,7 +1,7 @@
 """Voice: who is in which channel, what the gateway tells of it, and what goes wrong on demand.
 
-A person who enters a channel is a `Listener`, with what it hears. `violations` is what Discord would not have put up
-with, or would have given nobody to hear; a test expects it to be empty.
+A person who enters a channel is a `Listener` that records what it hears. `violations` lists what Discord would have
+rejected or let nobody hear; a test expects it to be empty.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Voice:
         return ""
 
     def _seat(self, guild: Guild, state: VoiceState, server: VoiceServer | None = None) -> None:
-        """The bot is in that channel from now on, and is told where to connect."""
+        """Put the bot into that channel, and tell it where to connect."""
         guild.voice_states[state.user.id] = state
         old = self._current.get(guild.id)
         server = server or (old.server if old is not None and not old.ended else self.servers[0])
@@ -208,7 +208,7 @@ class Voice:
         self._tell_server(session, session.server.endpoint)
 
     def end(self, guild: Guild, code: int = 4014) -> None:
-        """The bot is in no channel of the guild any more."""
+        """Take the bot out of the guild's voice channels."""
         state = guild.voice_states.pop(self.discord.world.bot.id, None)
         if state is not None:
             self.tell(guild, state, left_channel=True)
@@ -265,7 +265,7 @@ class Voice:
         self._socket(guild).cut()
 
     def crash(self, guild: Guild, code: int = 4015, *, resumable: bool = True) -> None:
-        """The voice gateway closes the bot's connection, and says that it is its own fault."""
+        """Close the bot's voice connection with a code that blames the server."""
         socket = self._socket(guild)
         if not resumable:
             self._forget(guild)

@@ -1,7 +1,7 @@
-"""What people do: they talk, use commands and shortcuts, press, fill in forms, open the Home tab.
+"""People's actions: talk, use commands and shortcuts, press, fill in forms, open the Home tab.
 
-Each returns when the bot has acknowledged it, or has failed to in its three seconds. What a person could not do
-raises LookupError, ValueError or PermissionError.
+Each returns when the bot has acknowledged it, or has failed to within three seconds. Actions that a person could not do
+raise LookupError, ValueError or PermissionError.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Acts:
         return message
 
     async def edit(self, message: Message, text: str) -> None:
-        """The person's own message."""
+        """Edit the person's own message."""
         words = texts.typed(text)
         blocks = block_rules.named(elements.rich(words), self.slack.world.ids.next)
         self.slack.post.change(message, text=words, blocks=blocks)
@@ -82,7 +82,7 @@ class Acts:
         self.slack.delivery.event(message.channel.team, event, "reaction_added", message.channel)
 
     async def invite(self, user: User, channel: Channel) -> None:
-        """The bot, into a channel."""
+        """Invite the bot into a channel."""
         bot = channel.team.bot
         channel.members.append(bot)
         event = events.joined(bot, channel, user, self.slack.world.ids.ts())
@@ -91,7 +91,7 @@ class Acts:
     # Commands, presses, shortcuts
 
     async def command(self, user: User, channel: Channel, command: str, text: str = "") -> Sent:
-        """Not in threads: there Slack knows no commands."""
+        """Use a command; not in threads, where Slack has no commands."""
         self._in(user, channel)
         if self.slack.commands is not None and command not in self.slack.commands:
             raise LookupError(f"{command} is not a valid command")
@@ -108,11 +108,11 @@ class Acts:
         return sent
 
     async def press(self, user: User, where: Message | View | None, label: str) -> Sent:
-        """A button, by its action_id or its label; of two feedback buttons the label tells which."""
+        """Press a button, by its action_id or its label; of two feedback buttons the label decides."""
         return await self._act(user, where, *elements.button(self._blocks(user, where), label))
 
     async def choose(self, user: User, where: Message | View | None, action_id: str, *values: str) -> Sent:
-        """Of a menu, boxes or a picker, by the values."""
+        """Choose in a menu, boxes or a picker, by the values."""
         return await self._act(user, where, *elements.choice(self._blocks(user, where), action_id, values))
 
     async def _act(
@@ -158,7 +158,7 @@ class Acts:
         return await self._told(self.slack.delivery.event(user.team, event, "app_home_opened"))
 
     async def submit(self, user: User, view: View, values: dict[str, dict[str, Any]] | None = None) -> Sent:
-        """Fill in by block and action, and send; then do what the bot's acknowledgement says."""
+        """Fill in a form by block and action, and send it; then apply the bot's acknowledgement."""
         if not view.open or view.user is not user:
             raise LookupError(f"{user} does not see {view}")
         view.errors = {}
@@ -199,7 +199,7 @@ class Acts:
         self.slack.world.touch()
 
     async def close(self, user: User, view: View, all: bool = False) -> Sent | None:
-        """Without sending. The bot hears of it if the view asks for that."""
+        """Close a form without sending it. The bot is told if the view asks for that."""
         self.slack.views_kept.close(view, all)
         if not view.content.get("notify_on_close"):
             return None
@@ -209,7 +209,7 @@ class Acts:
     # Agents
 
     async def stop_session(self, user: User, thread: Message) -> Sent | None:
-        """The stop button of a thread in which the agent is at work."""
+        """Press the stop button of a thread in which the agent is working."""
         root, channel = thread.root, thread.channel
         streams = self.slack.agents.stop(channel, root.ts)
         ts = self.slack.world.ids.ts()

@@ -1,6 +1,6 @@
-"""What Slack demands of blocks, in messages, modals and the Home tab.
+"""Checks blocks as Slack does, in messages, modals and the Home tab.
 
-https://docs.slack.dev/reference/block-kit/blocks. Of cards, carousels and alerts it knows nothing and refuses them.
+https://docs.slack.dev/reference/block-kit/blocks. Refuses cards, carousels and alerts, which it does not know.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Hands what people do to the bot, over its sockets or by signed POSTs, and again where it was not acknowledged.
+"""Delivers people's actions to the bot, over its sockets or by signed POSTs, and repeats unacknowledged ones.
 
-https://docs.slack.dev/apis/events-api#retries: an event that nobody acknowledged within three seconds comes again
-at once, after a minute and after five. Commands and interactions come once; the person sees that they failed.
+https://docs.slack.dev/apis/events-api#retries: an event that is not acknowledged within three seconds is sent again at
+once, after one minute and after five. Commands and interactions are sent once; the person sees that they failed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACK_SECONDS, UNHURRIED_SECONDS = 3.0, 60.0
 
 @dataclass(eq=False)
 class Try:
-    """One handing over; `socket` is None over HTTP, and where nobody was there."""
+    """One delivery; `socket` is None over HTTP, and if no bot was connected."""
 
     id: str
     attempt: int
@@ -41,7 +41,7 @@ class Try:
 
 @dataclass(eq=False)
 class Sent:
-    """Something that the bot was told. Its answer fills it in."""
+    """Something sent to the bot; its answer is added."""
 
     kind: str
     team: Team

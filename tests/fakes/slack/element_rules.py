@@ -1,4 +1,4 @@
-"""What Slack demands of the things inside blocks: texts, buttons, menus, inputs.
+"""Checks elements in blocks as Slack does: texts, buttons, menus, inputs.
 
 https://docs.slack.dev/reference/block-kit/block-elements; the words of a refusal are of the form that the service
 uses. Each check notes what is wrong with a pointer to where it is.
