@@ -1,1 +1,1 @@
-"""What `make bench` measures. Data sets are looked for in SUTRADHAR_BENCH_DATA; absent ones are skipped."""
+"""The benchmarks of `make bench`. Data sets are read from SUTRADHAR_BENCH_DATA; missing ones are skipped."""

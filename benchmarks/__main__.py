@@ -1,6 +1,6 @@
-"""`make bench`: every figure, as Markdown tables. Arguments pick PARTS.
+"""Runs `make bench`: every figure, as Markdown tables. Arguments choose from PARTS.
 
-What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies, .rows,
+Longer benchmarks, which compare settings, are separate commands: python -m benchmarks.variants, .strategies, .rows,
 .cross_lingual, .sentences and .prose (docs/retrieval-lab.md), .council (docs/council.md), and a long talk on Discord
 (python -m benchmarks.discord soak).
 """

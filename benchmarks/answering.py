@@ -1,7 +1,7 @@
-"""How soon a person sees a model's first word: from the service's sending it to the line of `chat --json`.
+"""Measures how soon a person sees a model's first word: from the service sending it to the line of `chat --json`.
 
-The service is the strict loopback fake of each wire; its first piece is held until the bench lets it go, so
-that neither the search nor the model's own time is in the figure.
+The service is the strict loopback fake of each API; its first piece is held until the bench releases it, so that the
+figure includes neither the search nor the model's time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def _measured(kind: str, service: Any) -> list[float]:
             assert chat.stdin is not None
             chat.stdin.close()
             await chat.wait()
-    return took[1:]  # the first one loads the SDK
+    return took[1:]  # the first run loads the SDK
 
 
 async def _first_word_ms(chat: asyncio.subprocess.Process, gates: asyncio.Queue[asyncio.Event]) -> float:
@@ -85,7 +85,7 @@ async def _first_word_ms(chat: asyncio.subprocess.Process, gates: asyncio.Queue[
     chat.stdin.write(ASKED.encode() + b"\n")
     await chat.stdin.drain()
     gate = await gates.get()
-    await asyncio.sleep(0.05)  # whatever comes before the answer has been read out by now
+    await asyncio.sleep(0.05)  # everything before the answer has been read by now
     took = 0.0
     sent = time.perf_counter()
     gate.set()

@@ -1,4 +1,6 @@
-"""The venv that two parts of the bench need beside ours: its lock is requirements-bench.lock, `make bench` makes it."""
+"""The second venv, which two parts of the bench need: its lock is requirements-bench.lock, and `make bench`
+creates it.
+"""
 
 from __future__ import annotations
 
@@ -11,5 +13,5 @@ PYTHON = os.environ.get("SUTRADHAR_BENCH_PYTHON") or str(
 
 
 def lacking() -> str:
-    """Why it cannot be used, or nothing."""
+    """Why the venv cannot be used; "" if it can."""
     return "" if Path(PYTHON).exists() else "skipped: no .venv-bench; `make bench` makes it"

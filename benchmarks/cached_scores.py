@@ -1,6 +1,6 @@
-"""Rerankers' scores kept on disk between runs, by question and text; a score costs as much as a passage's vector.
+"""Stores rerankers' scores on disk between runs, by question and text; a score costs as much as a passage's vector.
 
-Knows no set. A cache is right for one model's files only: empty the folder when they change.
+Knows no data set. A cache is valid for one model's files only: empty the folder when they change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CachedScores:
-    """A reranker that asks its folder first, without a time limit; `save` keeps what is new."""
+    """A reranker that looks in its folder first, without a time limit; `save` stores new scores."""
 
     def __init__(self, model: Reranker, folder: Path | None) -> None:
         self.name, self.languages = model.name, model.languages
@@ -28,7 +28,7 @@ class CachedScores:
         self._file = folder / f"scores-{model.name}.npz" if folder else None
         self._kept: dict[str, float] = {}
         self.seconds = 0.0
-        """Spent on new scores, `made` of them."""
+        """Seconds spent on new scores; `made` is their number."""
         self.made = 0
         if self._file is not None and self._file.is_file():
             with np.load(self._file) as stored:
@@ -56,7 +56,7 @@ class CachedScores:
 
 
 class CachedTokens(ColBERT):
-    """ColBERT with the token vectors of passages kept in memory, in half precision."""
+    """ColBERT with the passages' token vectors cached in memory, in half precision."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -1,6 +1,6 @@
-"""Vectors kept on disk between runs, by the text they stand for, so that a benchmark embeds a text only once.
+"""Stores vectors on disk between runs, by their text, so that a benchmark embeds a text only once.
 
-Knows no set. A cache is right for one model's files only: empty the folder when they change.
+Knows no data set. A cache is valid for one model's files only: empty the folder when they change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CachedVectors:
-    """An embedder that asks its folder first; without a folder it keeps nothing."""
+    """An embedder that looks in its folder first; without a folder it stores nothing."""
 
     def __init__(self, model: Embedder, folder: Path | None) -> None:
         self.name, self.dimensions, self.languages = model.name, model.dimensions, model.languages
@@ -57,5 +57,5 @@ class CachedVectors:
 
 
 def key(kind: str, text: str) -> str:
-    """Of a passage ("P") or a question ("Q")."""
+    """The key of a passage ("P") or a question ("Q")."""
     return hashlib.sha256(f"{kind}:{text}".encode()).hexdigest()

@@ -2,8 +2,9 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.confidence
 
-Portuguese questions to two English rulebooks, those that the book answers and strangers'. Fitted on the even ones; a
-table tells how the odd ones and the SRD's short questions fare, with the weights in use and with those just fitted.
+The data are Portuguese questions to two English rulebooks, both those that the book answers and questions about other
+books. The weights are fitted on the even questions; a table shows the results for the odd ones and the SRD's short
+questions, with the current and the new weights.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ SHORT_CFI = Path(__file__).parent / "data" / "cfi.pt.jsonl"
 SHORT_SRD = Path(__file__).parent / "data" / "srd51.pt.jsonl"
 STRANGERS = ("faquad-pt", "rules-pt-fate")
 WEIGHED = {"CFI, short": 2.0}
-"""Of a group beside the others."""
+"""The weights of groups; other groups count as one."""
 
-UNIT = 8.0  # so much of the odds' logarithm is one share of the question, as at home
+UNIT = 8.0  # this much of the log-odds is one share of the question, as within one language
 _RIDGE = 0.01
 _ROUNDS = 60
 
@@ -56,7 +57,7 @@ class Case:
 
 
 def cases(group: str, corpus: Corpus, questions: Sequence[Question], *, own: bool) -> list[Case]:
-    """One for each question that crosses to the corpus and is weighed by the vectors."""
+    """One case for each question in another language than the corpus that the vectors weigh."""
     text = bare(" ".join(corpus.texts.values()))
     made = []
     for place, question in enumerate(questions):
@@ -72,7 +73,7 @@ def cases(group: str, corpus: Corpus, questions: Sequence[Question], *, own: boo
 
 
 def fitted(chosen: Sequence[Case]) -> dict[str, float]:
-    """The weights that tell what is answered from strangers best; every group counts as one, or as WEIGHED."""
+    """The weights that best separate answered questions from strangers; every group counts as one, or as in WEIGHED."""
     counts = Counter(case.group for case in chosen)
     x = np.array([case.row() for case in chosen])
     y = np.array([float(case.answers) for case in chosen])
@@ -89,7 +90,7 @@ def fitted(chosen: Sequence[Case]) -> dict[str, float]:
 
 
 def answered(chosen: Sequence[Case], weights: Mapping[str, float]) -> dict[str, float]:
-    """The share of each group that is answered plainly."""
+    """The share of each group that gets a plain answer."""
     sums: dict[str, list[bool]] = {}
     for case in chosen:
         worth = sum(value * weight for value, weight in zip(case.row(), weights.values(), strict=True))
@@ -98,7 +99,7 @@ def answered(chosen: Sequence[Case], weights: Mapping[str, float]) -> dict[str, 
 
 
 def main() -> int:
-    """Prints the weights and the table."""
+    """Print the weights and the table."""
     folders = {name: data(name) for name in (CFI, SRD, *STRANGERS)}
     model = kept_model("e5-enpt")
     if model is None or None in folders.values():

@@ -1,4 +1,4 @@
-"""Which answer a council puts first: our way of showing and counting, against a plain one, by simulation.
+"""Simulates which answer a council puts first: our way of showing and counting answers, compared with a plain one.
 
     python -m benchmarks.council [bias] [losses] [own] [copies]
 
@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 SEED = 5
 DRAWS = 8_000
 CHECKED = 3
-"""So many of each cell's draws are counted by the product itself, too."""
+"""How many draws of each cell the product itself counts, too."""
 
 SAMPLES = 2_000
 AGAIN = 5
-"""A cell that lost is drawn anew, so many times as often; a loss is what is lost again."""
+"""A cell that lost is drawn again, this many times as often; it counts as lost only if it loses again."""
 
 TRIES = 3
-"""Times that a council's wall time is taken; the best counts, as whatever else the machine does only adds to it."""
+"""How often a council's wall time is measured; the best counts, because anything else on the machine only adds
+to it.
+"""
 
 SIZES = (3, 4, 5, 8)
 NOISES = (0.5, 1.0, 2.0)
@@ -70,7 +72,7 @@ TOLD: dict[tuple[Own, float], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Of one scheme over another: both accuracies, and the bootstrap's sample of what is between them."""
+    """The gain of one scheme over another: both accuracies, and the bootstrap's samples of their difference."""
 
     base: float
     made: float
@@ -103,7 +105,7 @@ def right(cell: Cell, draws: int, seed: int) -> dict[Scheme, Floats]:
 def gain(
     cells: Sequence[Cell], scheme: Scheme = "ours", base: Scheme = "plain", draws: int = 0, seed: int = SEED
 ) -> Gain:
-    """Over cells, each weighing the same; resampled within each."""
+    """The gain over all cells, each with the same weight; resampled within each."""
     chance = np.random.default_rng(seed)
     shares = [right(cell, draws or DRAWS, seed) for cell in cells]
     samples = np.mean(
@@ -130,7 +132,7 @@ def where(**attributes: object) -> list[Cell]:
 
 
 def bias() -> Iterator[str]:
-    """Ours against the plain way, by what the judges are like."""
+    """Ours compared with the plain way, by the judges' faults."""
     yield "| shown first | one's own answer | " + " | ".join(f"{n} members" for n in SIZES) + " |"
     yield "|---|---|" + "---:|" * len(SIZES)
     for first, (own, vanity) in itertools.product(FIRST, OWN):
@@ -143,7 +145,7 @@ def bias() -> Iterator[str]:
 
 
 def losses() -> Iterator[str]:
-    """Every cell of the grid in which ours loses, and what came of it when it was drawn again."""
+    """Every cell of the grid in which ours loses, and its result when drawn again."""
     lost = [cell for cell in GRID if gain([cell]).loses]
     won = sum(gain([cell]).wins for cell in GRID)
     second_draw = {cell: gain([cell], draws=AGAIN * DRAWS, seed=SEED + 1) for cell in lost}
@@ -163,7 +165,7 @@ def losses() -> Iterator[str]:
 
 
 def own() -> Iterator[str]:
-    """What leaving self-votes out gains over counting them, both rotated."""
+    """The gain from leaving out self-votes, both rotated."""
     yield "| one's own answer | " + " | ".join(f"{n} members" for n in SIZES) + " |"
     yield "|---|" + "---:|" * len(SIZES)
     for kind, vanity in OWN:
@@ -175,7 +177,7 @@ def own() -> Iterator[str]:
 
 
 def copies() -> Iterator[str]:
-    """Judges that err alike: what becomes of the winner, and of how far they agree."""
+    """Judges with the same errors: the effect on the winner and on their agreement."""
     yield "| errors in common | " + " | ".join(f"{n} members: right, W" for n in SIZES) + " |"
     yield "|---|" + "---:|" * len(SIZES)
     for alike in (0.0, 0.5, 0.9):
@@ -192,7 +194,7 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def figures() -> Iterator[Figure]:
-    """For `make bench`: a quarter of the draws, and how long a council of eight takes."""
+    """The figures for `make bench`: a quarter of the draws, and how long a council of eight takes."""
     draws = DRAWS // 4
     fair = gain([cell for cell in GRID if not cell.biased], draws=draws)
     yield Figure(

@@ -1,7 +1,7 @@
-"""Councils whose judges' faults are known: drawn by the thousand, counted in a plain way and in ours.
+"""Draws thousands of councils with known faults of the judges, and counts them in a plain way and in ours.
 
-Answers have a true quality, drawn from N(0, 1); a judge sees it with noise, and with what its faults add to that.
-The counts are `bot.works.council.tally`'s made for arrays; `checked` holds them against it. Knows no table.
+Answers have a true quality, drawn from N(0, 1); a judge sees it with noise, and with what its faults add to that. The
+counts are those of `bot.works.council.tally`, written for arrays; `checked` compares them with it. Knows no table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Ints: TypeAlias = NDArray[np.intp]
 
 ROTATIONS = 1_000
-"""So many runs' rotations are made, and drawn from."""
+"""How many runs' rotations are made and drawn from."""
 
 Own = Literal["fair", "alike", "uneven", "blind", "runner-up"]
 """How judges see their own answer: as it is; `vanity` better; half of the judges, by coin, twice that better;
@@ -71,7 +71,7 @@ class Drawn:
 
 
 def excludes(members: int) -> bool:
-    """Whether the product leaves self-votes out by default."""
+    """Whether the product leaves out self-votes by default."""
     return tally.count(range(members), [], CouncilConfig().self_votes).self_votes == "exclude"
 
 
@@ -137,7 +137,7 @@ def _ranks(scores_seen: Floats) -> Ints:
 
 
 def _plain(ranks: Ints, present: NDArray[np.bool_]) -> Floats:
-    """The mean rank to two digits; of equals the one that the first ballot has first."""
+    """The winners by mean rank to two digits; a tie goes to the one that the first ballot ranks higher."""
     ballots = present.sum(axis=1)
     mean = (ranks * present[:, :, None]).sum(axis=1) / np.maximum(ballots, 1)[:, None]
     first = ranks[np.arange(len(ranks)), present.argmax(axis=1)]

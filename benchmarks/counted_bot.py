@@ -27,10 +27,10 @@ FILE_ENV = "COUNTED"
 
 
 def count(*_: object) -> None:
-    """In the main thread, where the loop runs."""
+    """Write the counts; runs in the main thread, where the loop runs."""
     gc.collect()
     with suppress(AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # what is free within glibc's arenas is held by nobody
+        ctypes.CDLL(None).malloc_trim(0)  # free memory in glibc's arenas is not in use
     blocks = sys.getallocatedblocks()
     tasks = Counter(_name(task) for task in asyncio.all_tasks())
     objects = Counter(f"{type(held).__module__}.{type(held).__qualname__}" for held in gc.get_objects())
@@ -47,7 +47,7 @@ class _MallInfo(ctypes.Structure):
 
 
 def _allocated() -> dict[str, float]:
-    """What Python's allocator has given out, and where C's is glibc's, what that holds in all of its arenas."""
+    """What Python's allocator has given out and, with glibc, what C's allocator holds in all its arenas."""
     with tempfile.TemporaryFile() as file:
         stderr = os.dup(2)
         os.dup2(file.fileno(), 2)

@@ -1,9 +1,9 @@
-"""How well and how fast the courses' tools find: passages of lessons, courses by a part of their names, time per call.
+"""Measures how well and how fast the courses' tools find passages of lessons, and courses by a part of their names.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=course
 
 The four courses of the tests, with questions and names written for them, and open texts made into courses. Without
-SUTRADHAR_MODELS by words alone; with SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
+SUTRADHAR_MODELS it searches by words alone; with SUTRADHAR_BENCH_CACHE=DIR vectors are stored there between runs.
 `python -m benchmarks.course chunks` compares the two ways to cut lessons.
 """
 
@@ -49,7 +49,7 @@ STEP = 64
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Files to take in, each with its kind, and questions with the source of their gold."""
+    """Files to add, each with its kind, and questions with the source of their gold passage."""
 
     name: str
     files: list[tuple[str, str, str]]
@@ -200,9 +200,9 @@ def sets() -> list[Set]:
 async def resolved(
     vectors: CachedVectors | None, *, leave_out: bool
 ) -> list[tuple[str, str | None, str | None]]:
-    """(name, the course it means, the course it was taken for) for each name.
+    """(name, the course it means, the course that was found) for each name.
 
-    `leave_out`: the course that it means is not there, and so no name means any.
+    `leave_out`: that course is missing, so no name means any course.
     """
     with tempfile.TemporaryDirectory() as folder:
         model_name = "bge-small" if vectors is not None else "none"
@@ -298,7 +298,7 @@ def figures() -> Iterator[Figure]:
 
 
 def compared() -> None:
-    """Both ways to cut lessons."""
+    """Compare both ways to cut lessons."""
     vectors = model()
     for course_set in sets():
         for chunks in ("headings", "windows"):

@@ -40,7 +40,7 @@ _SHOWN = ("recall@5", "recall@10", "recall@4k", "mrr", "refused", "p50_ms", "p95
 
 
 def main(names: list[str]) -> int:
-    """Prints two tables: what is found, and how often who finds confidence where."""
+    """Print two tables: what is found, and how often questions get a confident answer in which book."""
     root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
     if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / SET / "questions.jsonl").is_file():
         print(f"{SET}: skipped (no such set in SUTRADHAR_BENCH_DATA)")

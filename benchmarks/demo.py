@@ -1,4 +1,4 @@
-"""The demo model: how fast it loads and speaks, how soon it stops, what it weighs."""
+"""Measures the demo model: how fast it loads and answers, how soon it stops, how much memory it takes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def _rate(demo: Demo, text: str = TALE) -> float:
 
 
 async def _stop_s(demo: Demo, text: str) -> float:
-    """From the stop until the process is at rest; a long text is stopped while it is still being read."""
+    """Seconds from the stop until the process is idle; a long text is stopped while it is still being read."""
     meter = Meter()
     asking = asyncio.create_task(_listen(demo, text, meter))
     while not meter.usage.input_tokens:  # noqa: ASYNC110 - the meter is all that is seen of it

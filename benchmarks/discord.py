@@ -1,4 +1,4 @@
-"""Discord over loopback: how soon a person is acknowledged and reads the first words, and how many calls that takes.
+"""Measures Discord over loopback: how soon a person is acknowledged and reads the first words, and with how many calls.
 
 `python -m benchmarks.discord soak [MINUTES]` talks for five minutes at ten tables instead, and prints the memory,
 and `… burst` how soon the answers of many are there.
@@ -44,10 +44,10 @@ from tests.wire.stock import LANTERNS
 
 ANA = "Ana"
 SESSIONS = {1: 5, 10: 3, 100: 1}
-"""How many people ask at once, each in a channel of their own, and how often."""
+"""How many people ask at once, each in a separate channel, and how often."""
 ACKS, AT_ONCE = 2_000, 100
 PAUSE_S = 1.0
-"""Between a hundred commands and the next hundred: the runs of the first have ended by then."""
+"""Seconds between a hundred commands and the next: the runs of the first have then ended."""
 COMPLETIONS, SECTIONS = 400, 10_000
 EDIT_PAUSE_S = 1.2
 GLOBAL_LIMIT = 50
@@ -70,7 +70,7 @@ class Bench:
         self._asked = 0
 
     async def answers(self, at_once: int) -> list[Answered]:
-        """Ask in so many channels at the same moment; wait until all is said."""
+        """Ask in `at_once` channels at the same moment; wait for all answers."""
         return await self.answered("rules ask", "question", self.channels[:at_once])
 
     async def answered(self, verb: str, option: str, places: Sequence[Any]) -> list[Answered]:
@@ -158,13 +158,13 @@ def all_answered(interactions: list[Any]) -> bool:
 
 
 def whole(talk: DiscordTalk) -> bool:
-    """Whether the answer stands there to its end, with nothing left to stop."""
+    """Whether the answer is complete, with nothing left to stop."""
     return LAST_WORD in "".join(talk.said()) and not any("stop" in post.actions for post in talk.posts())
 
 
 @asynccontextmanager
 async def opened(words: int = 1) -> AsyncIterator[Bench]:
-    """Everything running, the bot connected, and one answer given that nobody measured."""
+    """A bench with everything running, the bot connected, and one answer given that is not measured."""
     async with staged(words) as stage, FakeDiscord() as discord:
         discord.ack_seconds = SECONDS_TO_ANSWER
         driver = OnDiscord(discord, Answerer())
@@ -281,7 +281,7 @@ async def _of_completion(bench: Bench) -> Figure:
 
 
 async def burst() -> list[Figure]:
-    """Of many who ask at once, each in a channel of their own and in ten; and of one who asks each second."""
+    """The times of many who ask at once, each in a separate channel and in ten; and of one who asks each second."""
     async with opened(BURST_WORDS) as bench:
         figures = of_a_burst(await bench.owed(BURST, 0.0, BURST))
         await asyncio.sleep(GLOBAL_REFILL_S)

@@ -1,4 +1,4 @@
-"""A figure, and the table they make."""
+"""A measured figure, and a table of figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number beside what it has to reach and what it aims at, both as written."""
+    """One measured number, with its required and its desired value as text."""
 
     what: str
     measured: str
@@ -20,7 +20,7 @@ class Figure:
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """A Markdown table; a figure that misses its reach is marked."""
+    """A Markdown table; figures that miss their required value are marked."""
     rows = ["| figure | measured | reach | aim |", "|---|---:|---:|---:|"]
     for figure in figures:
         mark = " **misses**" if figure.good is False else ""
@@ -29,7 +29,7 @@ def table(figures: Iterable[Figure]) -> str:
 
 
 def data(name: str) -> Path | None:
-    """The folder of a data set, or None where it is not on this machine."""
+    """The folder of a data set, or None if it is not on this machine."""
     root = os.environ.get("SUTRADHAR_BENCH_DATA")
     folder = Path(root) / name if root else None
     return folder if folder is not None and folder.is_dir() else None

@@ -1,10 +1,11 @@
-"""What a book loses by its format: recall and cited pages of one text as Markdown, HTML, EPUB, DOCX and PDF.
+"""Measures what a book loses through its format: recall and cited pages of one text as Markdown, HTML, EPUB, DOCX and
+PDF.
 
     SUTRADHAR_BENCH_DATA=DIR python -m benchmarks.formats [FOLDER [ENDING ...]]
 
 `scripts.books` makes the files from the SRD's Markdown, and says what it drew on each page; with FOLDER they stay there
-for the next run. Each file goes through the command line onto a shelf of its own and is asked by words alone: what a
-reader loses, words lose, and vectors would hide some of it.
+for the next run. Each file is added through the command line to a separate shelf and searched by words alone, because
+vectors would hide some of what a reader loses.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def compared(folder: Path, books: Path, endings: Sequence[str] = BOOKS) -> Itera
 
 
 def truth(book: Path) -> list[str]:
-    """What is drawn on each page; nothing for a format without pages."""
+    """The text drawn on each page; empty for a format without pages."""
     file = book.with_name(f"{book.name}.pages.json")
     return list(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else []
 
@@ -198,7 +199,7 @@ def verbatim(text: str, bare_quote: str) -> str:
 
 
 class Pages:
-    """Which page a text begins on, as long as it stands in the book once."""
+    """Finds the page on which a text begins, if the text occurs once in the book."""
 
     def __init__(self, drawn: Sequence[str]) -> None:
         self._whole = ""
@@ -208,7 +209,7 @@ class Pages:
             self._whole += bare(page)
 
     def of(self, quote: str) -> int | None:
-        """From 1; None for what stands nowhere, or several times."""
+        """The page number from 1; None for a text that occurs never or several times."""
         bare_quote = bare(quote)
         if self._whole.count(bare_quote) != 1:
             return None

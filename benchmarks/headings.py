@@ -1,4 +1,4 @@
-"""Takes the headings out of books of your own and asks for them: what is found and refused where no title helps.
+"""Removes headings from books and asks for them: measures what is found and refused if no title helps.
 
     SUTRADHAR_MODELS=DIR SUTRADHAR_BENCH_CACHE=DIR python -m benchmarks.headings BOOK.md …
 
@@ -29,7 +29,7 @@ _LEAST = 60  # letters and digits of a section that says something
 
 
 def without_headings(book: Path, folder: Path) -> None:
-    """Writes a set into the folder: the book without the headings that are asked for, and the questions."""
+    """Write a data set into the folder: the book without the headings in the questions, and the questions."""
     document = read(book.name, book.read_bytes())
     text = document.text
     times = Counter(normal(section.title) for section in document.sections)
@@ -52,7 +52,7 @@ def without_headings(book: Path, folder: Path) -> None:
 
 
 def main(books: list[str]) -> int:
-    """Prints the table."""
+    """Print the table."""
     model = kept_model()
     options = Options(model_languages=model.languages if model else None)
     print("| book | n | among the first five | refused | … of them guessed | refused of those found |")

@@ -1,4 +1,4 @@
-"""Indexing a rulebook and asking of a large shelf: time, memory, latency; through the real command line."""
+"""Measures indexing a rulebook and searching a large shelf: time, memory, latency, through the real command line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _bot(folder: Path, *arguments: str) -> list[str]:
 
 
 def _idle() -> Figure:
-    """Memory of an open bot that has loaded no model."""
+    """The memory of a running bot that has loaded no model."""
     with tempfile.TemporaryDirectory() as folder:
         command = _bot(Path(folder), "chat", "--json")
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as bot:
@@ -129,7 +129,7 @@ def _slope(samples: list[tuple[float, float]]) -> float:
 
 
 async def _latency(folder: Path, text: str) -> list[Figure]:
-    """Questions that were never asked before, so that no embedding comes from the cache."""
+    """The latency of new questions, so that no embedding comes from the cache."""
     from bot.config import load
     from bot.resources import Resources
 

@@ -1,4 +1,5 @@
-"""Every kind of file beside a peer: headings, words and tables, and what its reader takes; stories of other programs.
+"""Compares every kind of file with another library: headings, words, tables and reading time; also stories of other
+programs.
 
     SUTRADHAR_BENCH_PEERS=PYTHON python -m benchmarks.kinds
 
@@ -69,7 +70,7 @@ def made(folder: Path) -> Iterator[Path]:
 
 
 def counted(files: list[Path]) -> dict[str, list[Any]]:
-    """What the peers count, by the file's path."""
+    """The other libraries' counts, by file path."""
     python = os.environ.get("SUTRADHAR_BENCH_PEERS")
     if not python:
         return {}

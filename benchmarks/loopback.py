@@ -1,4 +1,4 @@
-"""What the benchmarks over a loopback platform share: the bot as a user starts it, and a model of even pace beside it.
+"""What the benchmarks over a loopback platform share: the bot as a user starts it, and a model with an even pace.
 
 Knows no platform.
 """
@@ -82,7 +82,9 @@ class Stage:
     async def bot(
         self, platform: str, books: Mapping[str, list[Path]], environ: Mapping[str, str]
     ) -> UnforkedProcess:
-        """A bot with books on its spaces' shelves, still to be started; `platform` is of its config.toml."""
+        """A bot with books on its spaces' shelves, not yet started; `platform` is the platform's part of its
+        config.toml.
+        """
         config, data = self.folder / "config.toml", self.folder / "data"
         config.write_text(settings(f"http://127.0.0.1:{self._port}/v1") + platform, encoding="utf-8")
         await stock(data, config, books)

@@ -1,4 +1,4 @@
-"""What a story remembers: how well it finds turns in long chats and play, in how much time and memory.
+"""Measures a story's memory: how well it finds turns in long chats and play, in how much time and memory.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=memory
 
@@ -65,7 +65,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A story that was taken in, its log, and its queries."""
+    """An imported story, its log, and its queries."""
 
     story: Story
     id: str
@@ -125,7 +125,7 @@ def texts_of(story: Story) -> list[str]:
 
 
 def model(name: str = "bge-small") -> CachedVectors | None:
-    """None where it is not on this machine."""
+    """The model; None if it is not on this machine."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     if name == "bge-small" and not models:
         return None
@@ -224,7 +224,9 @@ async def _found(sets: dict[str, Pairs], cached: CachedVectors | None) -> list[F
 
 
 def shared(sets: Sequence[Kept]) -> Figure:
-    """How much of a reworded query stands in its scene: the queries are no good where that is much."""
+    """The share of a reworded query's words that its scene contains: a large share means that the queries are
+    useless.
+    """
     shares = []
     for log in sets:
         acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in log.story.current_turns}
@@ -237,7 +239,7 @@ def shared(sets: Sequence[Kept]) -> Figure:
 
 
 def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
-    """How many of the nearest that floats find the packed vectors find, too."""
+    """How many of the nearest texts by float vectors the packed vectors find, too."""
     texts = texts_of(log.story)  # two of each line
     vectors = cached.passages(texts).reshape(len(texts) // 2, 2, -1).mean(axis=1)
     rows, every = coded(vectors), np.ones(len(vectors), dtype=np.bool_)
@@ -397,7 +399,7 @@ async def parts() -> None:
 
 
 def gain(before: Sequence[Scores], after: Sequence[Scores], figure: str) -> str:
-    """With its interval; bold where that leaves out 0."""
+    """The gain with its interval; bold if the interval excludes 0."""
     gained, low, high = bootstrap([score[figure] for score in before], [score[figure] for score in after])
     shown = f"{gained:+.3f} ({low:+.3f} … {high:+.3f})"
     return f"**{shown}**" if low > 0 or high < 0 else shown

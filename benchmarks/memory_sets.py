@@ -1,4 +1,4 @@
-"""The sets by which a story's memory is measured: logs, each beside its queries. Knows no memory.
+"""The data sets that measure a story's memory: logs with their queries. Knows no memory.
 
 Those of `benchmarks/data` are our own; the others are looked for in SUTRADHAR_BENCH_DATA.
 """

@@ -1,4 +1,4 @@
-"""A model that speaks at a fixed pace, in a process of its own: `python -m benchmarks.paced_model --log FILE`.
+"""A model that answers at a fixed pace, in a separate process: `python -m benchmarks.paced_model --log FILE`.
 
 It prints its port, and logs when the first and the last token of each answer left it, as JSON lines
 {"question", "first", "last"}: seconds of the monotonic clock, which all processes of a machine share.
@@ -22,7 +22,7 @@ TOKENS = 300
 TOKENS_A_SECOND = 40
 FIRST_AFTER_S = 0.4
 FIRST_WORD = "Emberlight:"
-"""Stands in no book, so that where it is seen the model's answer has begun."""
+"""A word that occurs in no book: where it appears, the model's answer has begun."""
 SENTENCE = "a candle burns for four hours of walking [1]. "
 LAST_WORD = "Gloaming."
 CHOICES = "- Trim the wick.\n- Walk on in the dark.\n- Call for the keeper."

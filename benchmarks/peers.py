@@ -1,4 +1,4 @@
-"""Headings, words and tables of files as other libraries count them: JSON on standard output.
+"""Counts headings, words and tables of files with other libraries, as JSON on standard output.
 
     PYTHON benchmarks/peers.py FILE ...
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 Counts = tuple[str, int | None, int, int | None]
-"""The peer's name, headings, words and tables; None for what it does not tell."""
+"""The library's name, headings, words and tables; None for figures that it does not give."""
 
 
 def words(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Which parts of a search find 64 facts again that were planted 100 and more scenes ago, in two branches of a story.
+"""Measures which parts of a search find 64 facts that were planted 100 and more scenes ago, in two branches of a story.
 
 `python -m benchmarks.planted` prints the tables of docs/retrieval-lab.md.
 """
@@ -22,7 +22,7 @@ from bot.works.story.memory.ranking import Query
 from storage.story_vectors import NodeVectors
 
 SCENES = 5
-"""So many of the first are looked at for the one that holds the fact."""
+"""How many of the first scenes are checked for the one with the fact."""
 PIECES = 100
 FOUND = "found"
 WORDS, PORTUGUESE, NAME = "in other words", "in other words, in Portuguese", "by name"

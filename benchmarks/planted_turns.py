@@ -1,4 +1,4 @@
-"""Whether a turn that needs one of the planted facts, in other words, gets the scene that holds it into its prompt.
+"""Measures whether a turn that needs a planted fact, in other words, gets the fact's scene into its prompt.
 
 The story of 300 scenes is put into the storage and played on by the bot itself, with its defaults: each turn is read
 by a model on loopback, and taken back.

@@ -1,4 +1,4 @@
-"""A long story in prose, each of whose sentences has a vector: what a search costs, in memory, on disk, in time.
+"""Measures a search in a long prose story in which each sentence has a vector: its memory, disk space and time.
 
     SUTRADHAR_BENCH_DATA=DIR python -m benchmarks.prose [PIECES]
 
@@ -59,7 +59,7 @@ def figures(pieces: int = MANY) -> Iterator[Figure]:
 
 
 def _story(lines: list[str], pieces: int) -> Story:
-    """A story of about so many pieces."""
+    """A story of about `pieces` pieces."""
     spoken, nodes, count = cycle(lines), [Line(1, "n1", "set", "n1", dumps({"premise": "A sea."}))], 0
 
     def sentence() -> str:
@@ -151,7 +151,7 @@ async def _searched(story: Story, queries: list[str], file: Path) -> list[Figure
 
 
 def _additions() -> float:
-    """How fast the machine is now."""
+    """Measure how fast the machine is now."""
     began, total = time.process_time(), 0
     for number in range(5_000_000):
         total += number

@@ -44,7 +44,7 @@ def rows(text: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def questions(folder: Path) -> tuple[list[Question], list[Question]]:
-    """About every price, and about CELLS other cells, drawn by chance; each thing and column once."""
+    """Questions about every price, and about CELLS other cells, drawn at random; each thing and column once."""
     prices: dict[str, Question] = {}
     others: dict[str, Question] = {}
     for file in sorted((folder / "corpus").iterdir()):
@@ -88,7 +88,7 @@ def figures(corpus: Corpus, asked: list[Question], model: CachedVectors | None) 
 
 
 def main() -> int:
-    """Prints the table."""
+    """Print the table."""
     model = kept_model()
     print("| set | n | configuration | recall@3 | recall@5 | MRR | refused | … of them guessed |")
     print("|---|---|---|---|---|---|---|---|")

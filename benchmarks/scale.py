@@ -1,4 +1,5 @@
-"""Several processes of the bot on one Postgres: questions a second, take-overs, a thousand spaces, what idling costs.
+"""Measures several processes of the bot on one Postgres: questions per second, take-overs, a thousand spaces, the cost
+of idling.
 
 Takes a quarter of an hour; one part of it: python -m benchmarks.scale spaces|throughput|statements|idle|takeovers.
 Simulated: Slack, without its limits, and the model, both on loopback in this process. Each space is a Slack workspace
@@ -91,7 +92,7 @@ class Bench:
     _next: Iterator[int] = field(default_factory=itertools.count)
 
     async def grow(self, number: int) -> None:
-        """Have so many processes at work, connected."""
+        """Start processes until `number` are connected."""
         for process in self.fleet.all[:number]:
             if not process.alive:
                 await process.start()
@@ -116,7 +117,7 @@ class Bench:
         return time.monotonic()
 
     async def crowd(self, rooms: range, at_once: int) -> list[Asked]:
-        """One question in each of these rooms, so many at a time."""
+        """Ask one question in each of these rooms, `at_once` at a time."""
         left = iter(rooms)
 
         async def person() -> list[Asked]:

@@ -1,5 +1,5 @@
-"""A thousand reminders that are due in the same minute, in a hundred channels of a loopback Discord: how soon all have
-come, how often each has, and how long others wait meanwhile until they are acknowledged.
+"""Measures a thousand reminders that are due in the same minute, in a hundred channels of a loopback Discord: how soon
+all are posted, how often each is, and how long others wait meanwhile for an acknowledgement.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def _planned(bench: Bench) -> float:
 
 
 def _shown(bench: Bench) -> Counter[str]:
-    """How often each reminder is on the screen."""
+    """How often each reminder was shown."""
     messages = (message for channel in bench.channels for message in channel.messages)
     words = (message.text.partition("bring sheet ")[2].partition(".")[0] for message in messages)
     return Counter(filter(None, words))

@@ -1,6 +1,6 @@
-"""Screenplays: counts that come out exactly, and what reading, looking up, reporting and a new draft take.
+"""Measures screenplays: exact counts, and the time for reading, looking up, reporting and a new draft.
 
-Times are those of the processor, so that other work on the machine is not counted.
+Times are processor times, so that other work on the machine does not count.
 
 SUTRADHAR_BENCH_DATA=DIR make bench ARGS=script
 """

@@ -1,4 +1,4 @@
-"""The designs that other projects have, rerun beside ours on the same sets, with the same embedder.
+"""Runs other projects' designs and ours on the same data sets, with the same embedder.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.seeds [SET ...]
 

@@ -1,10 +1,9 @@
-"""Slack over loopback: how soon events are acknowledged and the first words read, and how many calls that takes.
+"""Measures Slack over loopback: how soon events are acknowledged and the first words read, and with how many calls.
 
-Takes about fourteen minutes, for before each crowd Slack's limits a minute have to be whole again. The fake Slack,
+Takes about fourteen minutes, because before each crowd Slack's limits per minute must be refilled. The fake Slack,
 which keeps those limits, runs here; the bot as a user starts it and the model in processes of their own. Who asks what
-and where: `slack_crowd`. The first and last words of one who asks alone, in some ninety seconds:
-python -m benchmarks.slack words. How soon the answers of many are there, in some six minutes:
-python -m benchmarks.slack burst.
+and where: `slack_crowd`. The first and last words of one who asks alone, in some ninety seconds: python -m
+benchmarks.slack words. How soon the answers of many are there, in some six minutes: python -m benchmarks.slack burst.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast the command line answers, as ratios to `python -c pass` in the same minute."""
+"""Measures how fast the command line answers, as a ratio to `python -c pass` in the same minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Stories: what of each prompt a service has read before, how prompts grow, and what a turn and a fork cost.
+"""Measures stories: how much of each prompt a service has read before, how prompts grow, and what a turn and a fork
+cost.
 
 All stories here are alike: a scene of SCENE_WORDS words, three choices under it, a sentence of a player's. A long
 one is put into the storage as its log, and played on from there.

@@ -1,4 +1,5 @@
-"""What a model's help in searching is worth: single against multi-question and multi-hop, paired bootstrap.
+"""Measures the value of a model's help in searching: single compared with multi-question and multi-hop, by paired
+bootstrap.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.strategies [SET ...]
 

@@ -1,4 +1,4 @@
-"""What a benchmark says of seconds that it took: percentiles, in milliseconds."""
+"""Percentiles of measured seconds, in milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures the options of finding passages: rerankers, variety and the sizes of passages, against their absence.
+"""Measures options of the passage search: rerankers, variety and passage sizes, each compared with its absence.
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.variants [rerank|mmr|sizes ...] [--set SET ...]
 

@@ -1,4 +1,5 @@
-"""What keeping vectors costs: memory while adding, time to add, time to query. `python -m benchmarks.vectors [N]`.
+"""Measures the cost of storing vectors: memory while adding, time to add, time to query. `python -m benchmarks.vectors
+[N]`.
 
 Knows no model: random unit vectors of 384 dimensions stand for chunks of 800 characters.
 """

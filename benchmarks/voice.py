@@ -1,4 +1,4 @@
-"""What it costs to be heard: the embedded English voice, sentence by sentence, and a clip of a minute.
+"""Measures the cost of speech: the embedded English voice, sentence by sentence, and a clip of a minute.
 
 Processor time is that of this process and the engine's. Opus and both encryptions (DAVE, and the voice server's) are as
 discord.py does them, in a group of two by the loopback voice gateway's rules.

@@ -1,5 +1,5 @@
-"""Ten servers in whose voice channels the bot reads a tale at the same time, while one core is busy elsewhere: what is
-heard in each, and how long others wait meanwhile until they are acknowledged.
+"""Measures reading aloud on ten servers at the same time while one core is busy: what is heard in each voice channel,
+and how long others wait meanwhile for an acknowledgement.
 """
 
 from __future__ import annotations
