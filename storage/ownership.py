@@ -36,14 +36,14 @@ class PersonRule:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """`people` and `run`, a column, say whose rows they are.
+    """The owners of a table's rows: `people`, and the column `run`, say whose rows they are.
 
-    `goes_with` says when a run's rows go: as soon as the "run" is taken back, only with the "person" who asked, or
-    ("") never; of those that stay, `blanked` are the columns which are emptied where a run of a person's is taken back.
-    Of those that go, rows whose columns are as `stays` says stay, without any words, as something is still to be done.
-    `within` names the table with whose rows they go by themselves. `copies`: what they hold stands
-    elsewhere, too, so that no export needs it. `to` says of rows that are nobody's whose they are: the "space"'s, the
-    "platform"'s, the "process"'s, or those of a "cache" of what people wrote, without a name, which is emptied.
+    `goes_with` says when a run's rows are deleted: when the "run" is withdrawn, only with the "person" who asked, or
+    ("") never. If they stay, the columns in `blanked` are emptied when a person's run is withdrawn. If they are
+    deleted, rows whose columns match `stays` are kept without words, because they are still needed. `within` names the
+    table whose rows delete these, too. `copies`: the data also exists elsewhere, so exports leave it out. `to` says of
+    rows that are nobody's whose they are: the "space"'s, the "platform"'s, the "process"'s, or those of a "cache" of
+    what people wrote, without a name, which is emptied.
     """
 
     people: tuple[PersonRule, ...] = ()
@@ -57,12 +57,12 @@ class Ownership:
 
     @property
     def info(self) -> dict[str, Any]:
-        """As `Table` takes it."""
+        """The declaration in the form that `Table` accepts."""
         return {_KEY: self}
 
 
 def going(table: Table) -> list[ColumnElement[bool]]:
-    """Which of a run's rows go, of a table whose rows go with one."""
+    """Which of a run's rows are deleted, in a table whose rows are deleted with their run."""
     return [table.c[name] != value for name, value in ownership(table).stays.items()]
 
 

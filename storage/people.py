@@ -1,7 +1,7 @@
 """All rows about one person in one space: counted, exported, deleted, as the tables declare it.
 
-Knows nothing of what a request asks: how its payload reads without the person, the caller says. `before` is the run
-that asks for it; neither it nor what the person asks after it is touched.
+Knows nothing of what a request asks: the caller rewrites its payload without the person. `before` is the run that asks
+for this; it and the person's later requests stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class People:
         return await self._db.column(run_ids)
 
     async def shared_with(self, space: str, person: str, before: str) -> Sequence[str]:
-        """Other people's runs in the person's places: their steps may hold the person's words."""
+        """Other people's runs in the person's places: their steps may contain the person's words."""
         from sqlalchemy import and_, or_, select
 
         from storage.tables import exchanges, inbox, sessions
@@ -55,7 +55,9 @@ class People:
         return await self._db.column(query.order_by(i.seq))
 
     async def count(self, space: str, person: str, before: str) -> dict[str, int]:
-        """How many rows of each table `delete` takes, or empties of words: none where only the name goes."""
+        """How many rows of each table `delete` deletes, or empties of words; rows that lose only the name are not
+        counted.
+        """
         from sqlalchemy import func, select
 
         async with self._db.read() as connection:
@@ -110,7 +112,7 @@ class People:
 
 
 def _tables() -> Iterator[Table]:
-    """Those whose rows are somebody's, but for copies."""
+    """The tables whose rows belong to people, except copies."""
     from storage.ownership import ownership
     from storage.tables import metadata
 
@@ -134,7 +136,7 @@ def _runs_of(space: str, person: str, before: str, *, later: bool = False) -> Se
 def _about(
     table: Table, space: str, person: str, before: str, *, to_delete: bool = False
 ) -> tuple[ColumnElement[bool], ...]:
-    """The rows of the table that are about the person: by who stands in them, or by whose run they are of.
+    """The rows of the table that are about the person: those that name the person, or that belong to one of their runs.
 
     `taken`: those alone that are deleted with the person, or lose more than the name.
     """
@@ -145,7 +147,7 @@ def _about(
     declared = ownership(table)
     rules = [rule for rule in declared.people if not to_delete or rule.then == "delete" or rule.rewritten]
     conditions = [_by(table, rule, space, person, before) for rule in rules]
-    # Where a row names its person, it is theirs, though it is about another's run.
+    # A row that names its person is theirs, even if it is about another person's run.
     if declared.run and not declared.people and (declared.goes_with or declared.within or not to_delete):
         conditions.append(table.c[declared.run].in_(_runs_of(space, person, before)))
     return table.c.space == space, or_(false(), *conditions)

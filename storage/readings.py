@@ -1,4 +1,4 @@
-"""What is to be read aloud, in voice channels and as clips, how far that is, and in which channels the bot is.
+"""What is to be read aloud in voice channels and as clips, how far each reading is, and which channels the bot is in.
 
 Knows no sound: digests of sentences and names of messages are the caller's.
 """
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRow:
-    """One stage of a run. `text` is "" until it is `whole`. `heard` are digests of its sentences so far, parted by
-    blanks; `marked` names the message in which one of them is marked. `process` makes the clip of it."""
+    """One stage of a run. `text` is "" until it is `whole`. `heard` are the digests of its sentences heard so far,
+    separated by blanks; `marked` names the message in which one of them is marked. `process` makes the clip of it."""
 
     seq: int
     space: str
@@ -59,7 +59,9 @@ class Readings:
         speaker: str = "",
         language: str = "",
     ) -> ReadingRow:
-        """The stage's row, as it is where it is there already. `text` is None for one that is still being written."""
+        """Add the stage's row and return it; an existing row stays unchanged. `text` is None for a stage that is still
+        being written.
+        """
         from storage.tables import voice_readings as t
 
         new = self._db.insert(t).values(
@@ -88,7 +90,7 @@ class Readings:
         return await self._db.row(t.select().where(t.c.seq == seq), ReadingRow)
 
     async def waiting(self, space: str, platform: str) -> Sequence[ReadingRow]:
-        """All of a space, the first one first."""
+        """The rows of a space, the first one first."""
         from storage.tables import voice_readings as t
 
         here = t.select().where(t.c.space == space, t.c.platform == platform)
@@ -100,8 +102,8 @@ class Readings:
         return self._db.process
 
     async def abandoned(self, platform: str, heard: str, gone: str = "") -> Sequence[ReadingRow]:
-        """Of all spaces, those that are not `heard`, and whose process is no more, or is that which is `gone`: they are
-        this process's from now on.
+        """The rows of all spaces that are not `heard` and whose process has ended or is `gone`; they belong to this
+        process from now on.
         """
         from storage.processes import nobodys
         from storage.tables import voice_readings as t
@@ -113,7 +115,7 @@ class Readings:
         return sorted(rows, key=lambda row: row.seq)
 
     async def take(self, row: ReadingRow) -> bool:
-        """Whether this process is the one that makes the clip: it is, unless a process that is there is another."""
+        """Claim the clip for this process; returns False if it belongs to another running process."""
         from storage.processes import nobodys
         from storage.tables import voice_readings as t
 
@@ -123,8 +125,8 @@ class Readings:
         return await self._db.run(free.values(process=self._db.process)) == 1
 
     async def drop(self, place: Sequence[str], platform: str, heard: str, *, most: int | None = None) -> int:
-        """Note that those of a place are `heard`, the first ones first; how many were not. A place is its space, its
-        platform, its channel and its thread.
+        """Note that the rows of a place are `heard`, the first ones first; returns how many were not. A place is
+        (space, platform, channel, thread).
         """
         from storage.tables import inbox
         from storage.tables import voice_readings as t
@@ -142,21 +144,21 @@ class Readings:
             return (await connection.execute(dropped.values(text="", whole=True, heard=heard))).rowcount
 
     async def unheard(self, heard: str, *seqs: int) -> set[int]:
-        """Those that are there, and not `heard`."""
+        """Those of the rows that exist and are not `heard`."""
         from storage.tables import voice_readings as t
 
         these = t.select().with_only_columns(t.c.seq).where(t.c.seq.in_(seqs), t.c.heard != heard)
         return set(await self._db.column(these))
 
     async def take_back(self, space: str, run: str, key: str, heard: str) -> None:
-        """Keep nothing of a run's stage, or of all of them ("" for the key), but that it is `heard`."""
+        """Delete everything of a run's stage, or of all its stages ("" for the key), except that it is `heard`."""
         from storage.tables import voice_readings as t
 
         those = (t.c.space == space, t.c.run_id == run, *((t.c.key == key,) if key else ()))
         await self._db.run(t.update().where(*those).values(text="", whole=True, heard=heard, marked=""))
 
     async def written(self, seq: int, text: str) -> None:
-        """Its text is whole."""
+        """Store its complete text."""
         await self._set(seq, text=text, whole=True)
 
     async def heard(self, seq: int, digests: str) -> bool:
@@ -179,7 +181,7 @@ class Readings:
         await self._db.run(these.values(text="", whole=True, heard=heard))
 
     async def tidy(self, space: str, heard: str) -> None:
-        """Remove those that are over, and those that are not whole and never will be: of runs that have ended."""
+        """Remove rows that are over, and incomplete rows of runs that have ended."""
         from sqlalchemy import and_, or_, select
 
         from storage.tables import inbox

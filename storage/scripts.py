@@ -1,4 +1,4 @@
-"""Screenplays: each has an owner, and nobody reaches one that they may not read, by whatever name.
+"""Stores screenplays: each has an owner, and nobody can reach one that they may not read, by any name.
 
 Knows nothing of what a script says: `body` is the caller's JSON.
 """
@@ -27,7 +27,9 @@ VISIBILITIES: tuple[Visibility, ...] = get_args(Visibility)
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who wants to read, and where; without a thread, only what is theirs or the whole space's."""
+    """Who wants to read, and where; without a thread they can read only their own scripts and those of the
+    whole space.
+    """
 
     space: str
     author_id: str
@@ -38,9 +40,9 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class ScriptRow:
-    """A script without its words: its owner is `author_id`, and a thread may read it where `visibility` says so.
+    """A script without its words: its owner is `author_id`, and a thread may read it if `visibility` says so.
 
-    `run_id` has taken in its newest draft, which has so many `scenes`.
+    `run_id` added its newest draft; `scenes` is the draft's number of scenes.
     """
 
     id: str
@@ -75,7 +77,7 @@ class DraftRow:
 
 @dataclass(frozen=True, slots=True)
 class IdeaRow:
-    """An idea that is kept with a script, for whom `author_id` has asked. Within its script it has a `number`."""
+    """An idea stored with a script; `author_id` asked for it. Its `number` is unique within the script."""
 
     id: str
     number: int
@@ -88,7 +90,7 @@ class Scripts:
         self._db = db
 
     async def all(self, reader: Reader) -> list[ScriptRow]:
-        """Those that may be read, the newest drafts first."""
+        """The scripts that may be read, the newest drafts first."""
         from sqlalchemy import select
 
         from storage.tables import scripts
@@ -97,7 +99,7 @@ class Scripts:
         return await self._db.rows(query.order_by(scripts.c.updated_at.desc()).limit(MOST), ScriptRow)
 
     async def read(self, reader: Reader, id: str) -> tuple[ScriptRow, str] | None:
-        """One that may be read, with its body, as they are at one moment."""
+        """A script that may be read, with its body, both at one moment."""
         from storage.tables import scripts
 
         query = scripts.select().where(*_readable(reader), scripts.c.id == id)
@@ -109,9 +111,10 @@ class Scripts:
         return ScriptRow(**values), body
 
     async def put(self, row: ScriptRow, body: str) -> None:
-        """A new script, or a new draft of one of the same owner's; again by the same run does nothing.
+        """Store a new script, or a new draft of the same owner's script. Calling it again with the same run has no
+        effect.
 
-        The draft before is kept, and so are the FORMER - 1 before that.
+        The last FORMER drafts before it are kept.
         """
         from sqlalchemy import select
 
@@ -164,7 +167,9 @@ class Scripts:
         return body
 
     async def share(self, reader: Reader, id: str, visibility: Visibility) -> bool:
-        """Let others read a script from now on, "thread" being the reader's; whether it is one of theirs."""
+        """Let others read a script from now on ("thread" is the reader's thread); returns whether it is the reader's
+        own.
+        """
         from storage.tables import scripts
 
         own = (scripts.c.space == reader.space, scripts.c.author_id == reader.author_id)
@@ -213,7 +218,7 @@ class Scripts:
         return (row.script_id, row.scene) if row else None
 
     async def put_finding(self, space: str, id: str, key: str, body: str) -> None:
-        """Store a part of the analysis of a script under this key; nothing for a script that has gone."""
+        """Store a part of the analysis of a script under this key; nothing for a deleted script."""
         from sqlalchemy import select
 
         from storage.tables import script_findings, scripts
@@ -250,7 +255,7 @@ class Scripts:
                 await connection.execute(table.delete().where(*of_script, table.c.key == key))
 
     async def keep_vectors(self, space: str, id: str, embedder: str, vectors: Mapping[str, bytes]) -> None:
-        """Keep scenes' vectors by the scenes' contents; nothing for a script that has gone."""
+        """Store scenes' vectors by the scenes' contents; nothing for a deleted script."""
         from sqlalchemy import select
 
         from storage.tables import script_vectors, scripts
@@ -299,8 +304,8 @@ class Scripts:
         return set(await self._db.column(select(table.c.content).join(scripts).where(*of_embedder)))
 
     async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
-        """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script
-        has gone or may not be read any more."""
+        """Store this run's ideas once, each under the next number. Returns their numbers; none if the script was
+        deleted or may no longer be read."""
         from sqlalchemy import func, select
 
         from storage.tables import script_ideas as table
@@ -337,7 +342,7 @@ class Scripts:
             return numbers
 
     async def ideas(self, reader: Reader, id: str) -> list[IdeaRow]:
-        """Those that are kept with a script that may be read, oldest first."""
+        """The ideas of a script that may be read, oldest first."""
         from sqlalchemy import select
 
         from storage.tables import script_ideas as table
@@ -360,7 +365,7 @@ def _columns() -> Sequence[ColumnElement[object]]:
 
 
 def _readable(reader: Reader) -> tuple[ColumnElement[bool], ...]:
-    """What holds of the rows that the reader may read: the one place where this is decided."""
+    """The condition for rows that the reader may read; it is defined only here."""
     from sqlalchemy import and_, or_
 
     from storage.tables import scripts

@@ -1,8 +1,7 @@
-"""Conversations: which work holds one, what was asked and answered there, and which of a platform's threads each is.
+"""Stores conversations: the work of each, its questions and answers, and its thread on the platform.
 
 A conversation that opens a thread has a name before the thread exists; `Threads` binds the two. Knows neither works nor
-platforms: `citations` is the caller's JSON, every id the caller's text. Who owns which session is asked in
-`storage.owned`.
+platforms: `citations` is the caller's JSON, every id the caller's text. `storage.owned` knows who owns which session.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """`author_id` is who began it, `title` what people call it ("" until they do), `updated_at` when it grew."""
+    """A session. `author_id` began it, `title` is its name ("" for none yet), `updated_at` is when it last grew."""
 
     id: str
     space: str
@@ -58,8 +57,8 @@ class ExchangeRow:
 class ThreadRow:
     """`thread` is the conversation's name in its `channel`, `real` the platform's id of the thread it is in.
 
-    `free_chat`: plain text there is for the bot; None where nobody has chosen. `explained`: people were told once
-    how to go on there.
+    `free_chat`: plain text there is for the bot; None if nobody has chosen. `explained`: the bot has explained once how
+    to continue there.
     """
 
     space: str
@@ -71,7 +70,7 @@ class ThreadRow:
 
 
 class Sessions:
-    """At most one session of a place is active; an index sees to it."""
+    """The sessions. At most one per place is active, which an index enforces."""
 
     def __init__(self, db: Database) -> None:
         from sqlalchemy import bindparam
@@ -80,7 +79,7 @@ class Sessions:
         from storage.tables import sessions as t
 
         self._db = db
-        # Nearly every run asks these: to build a statement costs more than to execute it.
+        # Prepared once, because nearly every run uses them and building a statement costs more than executing it.
         active = active_at(*map(bindparam, ("in_space", "in_platform", "in_channel", "in_thread")))
         self._active = t.select().where(*active)
         of_others = t.update().where(*active, t.c.work != bindparam("of_work"))
@@ -110,7 +109,7 @@ class Sessions:
         author_id: str = "",
         title: str = "",
     ) -> SessionRow:
-        """The place's active session of `work`: the one there, or a new one after closing another work's.
+        """The place's active session of `work`: the existing one, or a new one after another work's is closed.
 
         A new one belongs to `author_id` and is called `title`.
         """
@@ -136,7 +135,7 @@ class Sessions:
             return SessionRow(**row._mapping)
 
     async def title(self, space: str, run: str) -> str:
-        """What the conversation is called that keeps this run's answer; "" where none does, or it has no title."""
+        """The title of the conversation with this run's answer; "" if there is none."""
         from sqlalchemy import select
 
         from storage.tables import exchanges, sessions
@@ -148,7 +147,7 @@ class Sessions:
         return str(found.scalar() or "")
 
     async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
-        """Close the place's active session; whether there was one."""
+        """Close the place's active session; returns whether there was one."""
         from storage.tables import sessions
 
         changed = await self._db.run(
@@ -159,7 +158,7 @@ class Sessions:
         return changed == 1
 
     async def first_here(self, session: SessionRow) -> bool:
-        """Whether its place has had no other session: none that was left behind there, or put away."""
+        """Whether its place has had no other session, closed or archived."""
         from sqlalchemy import exists, select
 
         from storage.tables import sessions
@@ -169,7 +168,7 @@ class Sessions:
         return not (await self._db.execute(select(other_session))).scalar_one()
 
     async def starter(self, space: str, platform: str, channel: str, thread: str) -> str:
-        """Who began the first session of the place, "" for somebody who was forgotten, or where there was none."""
+        """The person who began the first session of the place; "" if their data was deleted or there was no session."""
         from sqlalchemy import select
 
         from storage.tables import sessions as table
@@ -181,10 +180,10 @@ class Sessions:
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
     ) -> bool:
-        """Keep a question and its answer, instead of what was kept of this run's before a restart cut it off.
+        """Store a question and its answer, replacing what this run stored before a restart interrupted it.
 
-        False if the session is not one of this space's, or was deleted while the run went on: then the run's
-        council is not kept either.
+        Returns False if the session does not belong to this space or was deleted during the run; then the run's council
+        is not stored either.
         """
         now = datetime.now(UTC)
         async with self._db.write() as connection:
@@ -215,7 +214,7 @@ class Sessions:
         return (await self._db.rows(self._last, ExchangeRow, **last))[::-1]
 
     async def reword_exchange(self, space: str, run_id: str, question: str) -> bool:
-        """What a run was asked, as it reads now, of a council too; whether there was anything."""
+        """Store a run's question in its new words, also in a council; returns whether there was one."""
         from storage.tables import councils, exchanges
 
         changed = 0
@@ -237,7 +236,7 @@ class Threads:
         from storage.tables import threads as t
 
         self._db = db
-        # Every run asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every run uses them and building a statement costs more than executing it.
         names = {"space": t.c.space, "channel": t.c.channel, "thread": t.c.thread}
         self._in_place = t.select().where(*(column == bindparam(name) for name, column in names.items()))
         held = _held(bindparam("of_space"), bindparam("of_thread"))
@@ -247,7 +246,7 @@ class Threads:
         self._bind = new.on_conflict_do_update(index_elements=list(names), set_=moved)
 
     async def bind(self, space: str, channel: str, thread: str, real: str) -> None:
-        """The conversation is in this real thread from now on. Binding again what is bound changes nothing."""
+        """Bind the conversation to this real thread. Binding it again has no effect."""
         held = {"of_space": space, "of_thread": real}
         new = {"space": space, "channel": channel, "thread": thread, "real": real, "explained": False}
         async with self._db.write() as connection:
@@ -264,29 +263,31 @@ class Threads:
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
-        """What the bot holds in a real thread, "" for none; None where it holds nothing."""
+        """The conversation of a real thread, "" for none; None if the thread is not the bot's."""
         return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real) if real else None
 
     async def set_free_chat(self, space: str, real: str, on: bool) -> bool:
-        """Whether plain text there is for the bot; False, changing nothing, where it holds nothing."""
+        """Set whether plain text there is for the bot; returns False without a change if the thread is not the
+        bot's.
+        """
         from storage.tables import threads as t
 
         return await self._db.run(t.update().where(*_held(space, real)).values(free_chat=on)) == 1
 
     async def explained(self, space: str, real: str) -> bool:
-        """True the first time it is asked of a thread that the bot holds, False ever after."""
+        """True the first time it is called for one of the bot's threads, False afterwards."""
         from storage.tables import threads as t
 
         first = t.update().where(*_held(space, real), ~t.c.explained).values(explained=True)
         return await self._db.run(first) == 1
 
     async def forget(self, space: str, real: str) -> bool:
-        """The thread is gone; whether the bot held it."""
+        """Forget a deleted thread; returns whether it was the bot's."""
         return await self._db.run(self._let_go, of_space=space, of_thread=real) == 1
 
 
 def active_at(space: Text, platform: Text, channel: Text, thread: Text) -> tuple[ColumnElement[bool], ...]:
-    """What makes a session the active one of a place."""
+    """The condition for the active session of a place."""
     from storage.tables import sessions
 
     return (

@@ -1,4 +1,4 @@
-"""What a person, a thread, a channel, a category or a space has set, over the config's value.
+"""Stores settings of people, threads, channels, categories and spaces, which replace the config's values.
 
 Knows nothing of what a setting means: the caller has checked the value.
 """
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 TOLD: Final = "told."
-"""What the names begin with of rows that say that a word on a budget was given."""
+"""The prefix of rows that note that a budget warning was given."""
 Scope: TypeAlias = Literal["person", "thread", "channel", "category", "space", "config"]
-"""Whose a setting is; "config" is that of config.toml, which is never stored."""
+"""The scope of a setting; "config" is for config.toml, and is never stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,16 @@ class SettingRow:
 
 
 SHARED: Final[tuple[Scope, ...]] = ("channel", "category", "space")
-"""The scopes whose changes are kept."""
+"""The scopes whose changes are logged."""
 KEPT_CHARS: Final = 500
-"""Of a value in the list of changes."""
+"""The most characters of a value in the log of changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """`value` is its beginning, None where the setting was taken back; `author_id` is "" where that is not known."""
+    """A change of a setting. `value` is its beginning, None if the setting was removed; `author_id` is "" if
+    unknown.
+    """
 
     id: str
     space: str
@@ -66,7 +68,7 @@ class SettingsStore:
         return await self._db.row(t.select().where(*_at(space, name, scope, of)), SettingRow)
 
     async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
-        """The space's own whose names begin so, in order, by the rest of their names."""
+        """The space's own settings with this prefix, in order, by the rest of their names."""
         from storage.tables import settings as t
 
         with_prefix = (t.c.space == space, t.c.scope == "space", t.c.name.startswith(prefix, autoescape=True))
@@ -74,7 +76,7 @@ class SettingsStore:
         return {row.name.removeprefix(prefix): row for row in rows}
 
     async def named(self, space: str, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[SettingRow]:
-        """All that is set in the space under these names, or under names that begin so, in every scope."""
+        """All settings of the space with these names or prefixes, in every scope."""
         from sqlalchemy import or_
 
         from storage.tables import settings as t
@@ -86,7 +88,7 @@ class SettingsStore:
         return await self._db.rows(query, SettingRow)
 
     async def beginning(self, space: str, prefix: str) -> Sequence[SettingRow]:
-        """All that is set in the space under names that begin so, in every scope."""
+        """All settings of the space with this prefix, in every scope."""
         from storage.tables import settings as t
 
         these = t.select().where(t.c.space == space, t.c.name.startswith(prefix, autoescape=True))
@@ -100,7 +102,7 @@ class SettingsStore:
     async def add(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
-        """Set it unless it is already set there; returns whether it did."""
+        """Set the value unless one is already set there; returns whether it did."""
         from storage.tables import settings as t
 
         row = {
@@ -122,7 +124,7 @@ class SettingsStore:
     async def set_all(
         self, space: str, values: Mapping[str, str], author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:
-        """All of these, or none."""
+        """Set all of these values, or none."""
         from storage.tables import settings as t
 
         at = {
@@ -142,7 +144,7 @@ class SettingsStore:
             await self._keep(connection, at, values)
 
     async def write(self, space: str, values: Mapping[tuple[Scope, str, str], str], author_id: str) -> None:
-        """All of these, by scope, owner and name, or none."""
+        """Set all of these values, by scope, owner and name, or none."""
         from storage.tables import settings as t
 
         if not values:
@@ -163,13 +165,13 @@ class SettingsStore:
     async def reset(
         self, space: str, name: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
-        """Keep nothing of it there; whether there was anything."""
+        """Remove the setting there; returns whether there was one."""
         return await self.reset_all(space, [name], author_id, scope, of)
 
     async def reset_all(
         self, space: str, names: Sequence[str], author_id: str, scope: Scope = "space", of: str = ""
     ) -> bool:
-        """Keep nothing of them there; whether there was anything."""
+        """Remove these settings there; returns whether there were any."""
         from storage.tables import settings as t
 
         here = (t.c.space == space, t.c.scope == scope, t.c.of == of, t.c.name.in_(names))
@@ -185,7 +187,7 @@ class SettingsStore:
         return bool(was)
 
     async def changes(self, space: str, most: int) -> list[SettingChange]:
-        """The newest changes of what is shared in the space, the newest first."""
+        """The latest changes of the space's shared settings, the newest first."""
         from storage.tables import setting_changes as t
 
         newest = t.select().where(t.c.space == space).order_by(t.c.changed_at.desc(), t.c.id.desc())
@@ -194,7 +196,7 @@ class SettingsStore:
     async def _keep(
         self, connection: AsyncConnection, at: Mapping[str, object], values: Mapping[str, str | None]
     ) -> None:
-        """Note the changes of shared settings; a word that was given on a budget is none."""
+        """Log the changes of shared settings; notes about budget warnings are not changes."""
         from storage.tables import setting_changes as t
 
         if at["scope"] not in SHARED:

@@ -1,5 +1,5 @@
-"""Shelves: which there are, and a whole one as a searcher wants it: all but the texts, all of one moment; and the
-outlines of its documents, as their authors gave them.
+"""Reads shelves: the list of them, the contents of one for a search (everything but the texts, at one moment), and the
+outlines of its documents by their authors.
 
 Knows nothing of how it is searched; a segment is the caller's bytes.
 """
@@ -18,7 +18,7 @@ from storage.document_rows import VISIBLE, Lesson
 
 @dataclass(frozen=True, slots=True)
 class ShelvedRow:
-    """One document. Sections and chunks stand in the order of their ordinals."""
+    """One document. Sections and chunks are in the order of their ordinals."""
 
     id: str
     title: str
@@ -41,7 +41,7 @@ class Shelves:
         from storage.tables import documents, shelves
 
         self._db = db
-        # Every search asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every search uses them and building a statement costs more than executing it.
         s, d, space = shelves.c, documents.c, shelves.c.space == bindparam("space")
         self._version = select(s.version).where(space, s.name == bindparam("shelf"))
         books = and_(d.space == s.space, d.shelf == s.name, d.state.in_(VISIBLE), d.kind == "")
@@ -119,7 +119,7 @@ class Outlines:
         self._db = db
 
     async def of(self, space: str, shelf: str) -> Sequence[OutlineRow]:
-        """Those of a shelf, all of one moment, by title."""
+        """The outlines of a shelf's documents, all at one moment, by title."""
         from sqlalchemy import select
 
         from storage.tables import documents, lessons, outlines

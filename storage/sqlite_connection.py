@@ -1,8 +1,8 @@
-"""aiosqlite's connection as SQLAlchemy uses it, with one trip to its thread for a statement in place of four.
+"""aiosqlite's connection for SQLAlchemy, with one call to its thread per statement instead of four.
 
-A trip costs more than most statements. SQLAlchemy asks for a cursor, executes, fetches and closes, with a BEGIN before
-and a ROLLBACK behind: here the rows come with the execution, BEGIN goes along with the first statement, and a
-transaction that is not open is not ended. Knows no table.
+A call to the thread costs more than most statements. SQLAlchemy makes a cursor, executes, fetches and closes, with a
+BEGIN before and a ROLLBACK after. Here the rows are returned with the execution, BEGIN is sent with the first
+statement, and only an open transaction is ended. Knows no table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CHUNK = 64  # rows, where they are not fetched all at once; the driver's own de
 
 
 def connection(*place: Any, **options: Any) -> Connection:
-    """A connection, to be awaited. The arguments are those of `sqlite3.connect`."""
+    """Make a connection, to be awaited. The arguments are those of `sqlite3.connect`."""
     return Connection(lambda: sqlite3.connect(*place, **options), _CHUNK)
 
 
@@ -27,9 +27,9 @@ class Connection(aiosqlite.Connection):
         super().__init__(*arguments)
         self._thread.daemon = True  # SQLAlchemy does the same: a process that ends does not wait for it
         self.begins = ""
-        """The BEGIN that the next statement takes along."""
+        """The BEGIN to send with the next statement."""
         self._open = False
-        """Whether a transaction is open. True also where nobody knows: a call was cancelled, or has failed."""
+        """Whether a transaction is open; also True if that is unknown because a call was cancelled or failed."""
 
     def cursor(self) -> Cursor:  # type: ignore[override]
         return Cursor(self)
@@ -37,10 +37,10 @@ class Connection(aiosqlite.Connection):
     async def executed(
         self, statement: str, parameters: Any, *, many: bool
     ) -> tuple[sqlite3.Cursor, Sequence[Any]]:
-        """The cursor of a statement, which has been read to its end, and the rows."""
+        """Execute a statement; returns its exhausted cursor and the rows."""
         connection, begin = self._conn, self.begins
         self.begins, self._open = "", True
-        # What a trip returns the connection's thread keeps until the next one: rows may take megabytes.
+        # The connection's thread keeps a call's result until the next one, and rows may take megabytes.
         done = list[tuple[sqlite3.Cursor, Sequence[Any]]]()
 
         def trip() -> bool:
@@ -69,7 +69,7 @@ class Connection(aiosqlite.Connection):
 
 @dataclass(slots=True, eq=False)
 class Cursor:
-    """As much of aiosqlite's as SQLAlchemy asks for: it reads all rows of a statement at once."""
+    """The part of aiosqlite's cursor that SQLAlchemy uses; it reads all rows of a statement at once."""
 
     connection: Connection
     description: Any = None
@@ -93,4 +93,4 @@ class Cursor:
         return rows
 
     async def close(self) -> None:
-        """Nothing to do: the statement is over."""
+        """Do nothing: the statement has ended."""

@@ -1,4 +1,4 @@
-"""Stories, their branches and the logs of what happened in them, and which branch a thread plays.
+"""Stores stories: their branches, the logs of what happened in them, and which branch a thread plays.
 
 Knows nothing of what a node says: `kind` and `body` are the caller's, the body being JSON, or "" once its words were
 withdrawn.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ALIAS = 6
 """Characters of an id's end by which people name a story or a branch."""
 ROWS = 1_000
-"""Inserted at a time."""
+"""How many rows are inserted at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class StoryRow:
     created_at: datetime
     updated_at: datetime
     offered: bool = False
-    """It was imported, and nobody has opened it yet."""
+    """Whether it was imported and nobody has opened it yet."""
 
     @property
     def alias(self) -> str:
@@ -43,8 +43,8 @@ class StoryRow:
 class BranchRow:
     """The first branch of a story has the story's own id and no `parent`.
 
-    A branch leaves its parent behind `turn` ("" for before the first one). It shares what was decided about those turns
-    up to the node `until`, and settings, cast and lore up to the node `cut`.
+    A branch leaves its parent after `turn` ("" for before the first one). It shares decisions about those turns up to
+    the node `until`, and settings, cast and lore up to the node `cut`.
     """
 
     id: str
@@ -65,7 +65,7 @@ class BranchRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One thing that happened. `turn` is the turn it is about, "" for none; `author_id` is "" for a model's words."""
+    """One event of a story. `turn` is the turn it is about, "" for none; `author_id` is "" for a model's words."""
 
     seq: int
     id: str
@@ -82,7 +82,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One that is to be appended."""
+    """A node to append."""
 
     id: str
     kind: str
@@ -104,7 +104,9 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class PlaceRow:
-    """A thread that plays a branch since the run `run_id`; or, `away`, that played it until another thread took it."""
+    """A thread that has played a branch since the run `run_id`, or, if `away`, played it until another thread took it
+    over.
+    """
 
     space: str
     platform: str
@@ -141,7 +143,7 @@ class Stories:
         from storage.tables import story_places as p
 
         self._db = db
-        # Every turn asks these: to build a statement costs more than to execute it.
+        # Prepared once, because every turn uses them and building a statement costs more than executing it.
         in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
         self._played = select(s, p).join_from(p, s).where(*in_place)
         played = (p.c.story_id == bindparam("of_story"), p.c.branch_id == bindparam("of_branch"))
@@ -164,7 +166,7 @@ class Stories:
         of_story = (n.c.space == bindparam("in_space"), n.c.story_id == bindparam("of_story"))
         blank = select(func.count()).select_from(n).where(*of_story, n.c.body == literal_column("''"))
         self._withdrawn = blank
-        # One statement sees one moment, and one row is there also where the branch has no news.
+        # One statement reads at one moment, and returns a row even if the branch has no news.
         withdrawn = select(blank.scalar_subquery().label("withdrawn")).subquery()
         branches = n.c.branch_id.in_((bindparam("of_branch"), ""))
         added = and_(*of_story, branches, n.c.seq > bindparam("after"))
@@ -183,7 +185,7 @@ class Stories:
         await self.play(spot, id, id, id)
 
     async def play(self, spot: Spot, story: str, branch: str, run: str) -> list[PlaceRow]:
-        """From now on this thread plays that branch, and no other one does: those that have until now."""
+        """Let this thread play that branch, and no other thread; returns the threads that played it until now."""
         place = {f"in_{name}": value for name, value in asdict(spot).items()}
         which = {"of_story": story, "of_branch": branch}
         now = {"story_id": story, "branch_id": branch, "run_id": run, "away": False}
@@ -238,7 +240,7 @@ class Stories:
         return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
 
     async def player(self, place: PlaceRow) -> PlaceRow | None:
-        """Who plays the branch of a place that is `away`; None where by now that thread plays another one."""
+        """The place that now plays the branch of an `away` place; None if the away thread now plays another branch."""
         from storage.tables import story_places
 
         same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]
@@ -253,7 +255,7 @@ class Stories:
         return await self._db.row(query, StoryRow)
 
     async def all(self, space: str, limit: int = 1_000) -> list[StoryRow]:
-        """The stories of a space, those that were played last first."""
+        """The stories of a space, the last played first."""
         from storage.tables import stories as table
 
         query = table.select().where(table.c.space == space).order_by(table.c.updated_at.desc()).limit(limit)
@@ -262,9 +264,9 @@ class Stories:
     async def open_to(
         self, space: str, author_id: str, spot: Spot | None = None, limit: int = 1_000
     ) -> list[StoryRow]:
-        """Those that this person began or took a turn in, those that were imported and that nobody has opened yet, and
-        the one that is played at the spot; last played first. A channel has private threads: its stories are not all
-        of its people's.
+        """The stories that this person may open, the last played first: those they began or took a turn in, imported
+        ones that nobody has opened yet, and the one played at the spot. Not all stories of a channel, because it may
+        have private threads.
         """
         from sqlalchemy import or_, select
 
@@ -284,7 +286,7 @@ class Stories:
         return await self._db.rows(query.order_by(table.c.updated_at.desc()).limit(limit), StoryRow)
 
     async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
-        """A story with its branches, oldest first, and all their nodes, as they are at one moment."""
+        """A story with its branches, oldest first, and all their nodes, read at one moment."""
         from storage.tables import stories, story_branches, story_nodes
 
         of = [(table.c.space == space, table.c.story_id == story) for table in (story_branches, story_nodes)]
@@ -310,7 +312,7 @@ class Stories:
         bodies: Callable[[Sequence[int]], Mapping[str, str]],
         cards: Sequence[CardRow] = (),
     ) -> None:
-        """Keep a whole story that comes from elsewhere, or nothing of it.
+        """Store a whole imported story, or nothing of it.
 
         Its nodes get numbers in their order, whatever their `seq` is; a branch's `cut` and `until` are places among
         them, 0 for before the first. `bodies` is given the number at each place, 0 at the place 0, and gives the
@@ -344,9 +346,9 @@ class Stories:
                 )
 
     async def keep_card(self, card: CardRow, most: int) -> bool:
-        """Keep the file of a card; again the same does nothing.
+        """Store the file of a card. Calling it again has no effect.
 
-        False, keeping nothing, where the files of its story would have more than `most` bytes together.
+        Returns False and stores nothing if the files of its story would exceed `most` bytes together.
         """
         from sqlalchemy import func, select
 
@@ -405,10 +407,10 @@ class Stories:
         await self._db.run(new.on_conflict_do_nothing())
 
     async def append(self, space: str, story: str, branch: str, nodes: Sequence[Node]) -> int:
-        """Append nodes in this order: the number of the last one.
+        """Append nodes in this order; returns the number of the last one.
 
-        One that is there already, since a crash has its run repeated, is given its body of now, unless its words were
-        withdrawn meanwhile. Raises KeyError where the space has no such story.
+        If a node exists already, because its run is repeated after a crash, it gets the new body, unless its words were
+        withdrawn meanwhile. Raises KeyError if the space has no such story.
         """
         from sqlalchemy import select
 
@@ -417,7 +419,8 @@ class Stories:
         now, seq = datetime.now(UTC), 0
         of_story = {"space": space, "story_id": story, "branch_id": branch, "created_at": now}
         async with self._db.write() as connection:
-            # Also a lock on it: on Postgres numbers would else not be in the order in which others see them.
+            # This also locks the story: otherwise on Postgres numbers would not be in the order in which others see
+            # them.
             which = {"in_space": space, "of_story": story, "now": now}
             if (await connection.execute(self._touch, which)).rowcount != 1:
                 raise KeyError(story)
@@ -430,7 +433,7 @@ class Stories:
         return seq
 
     async def erase(self, space: str, bodies: Mapping[str, str]) -> None:
-        """Put these bodies, without words, in place of those of nodes, by id: "" for one that is withdrawn."""
+        """Replace the bodies of nodes, by id, with these without words; "" for a withdrawn one."""
         from storage.tables import story_nodes as table
 
         async with self._db.write() as connection:
@@ -471,7 +474,7 @@ class Stories:
         return NodeRow(*row) if row else None
 
     async def turn_ending(self, space: str, end: str) -> NodeRow | None:
-        """The act whose id ends so, None where there is none, or more than one."""
+        """The act whose id has this ending; None if there is none or more than one."""
         from storage.tables import story_nodes as table
 
         acts = table.select().where(
@@ -490,9 +493,9 @@ class Stories:
         return self._db.writes
 
     async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
-        """How many nodes of a story have lost their words, and the branch's nodes behind the node `after` (None: none).
+        """How many nodes of a story have lost their words, and the branch's nodes after the node `after` (None: none).
 
-        Another number of the former than before means another story.
+        If the first number has changed, the story must be read again.
         """
         which = {"in_space": space, "of_story": story}
         if after is None:

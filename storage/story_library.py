@@ -1,6 +1,6 @@
-"""The library of characters and worlds: what a person keeps of stories, and may share with the space.
+"""Stores the library of characters and worlds that a person keeps from stories and may share with the space.
 
-A world is a lorebook; each of its entries is a row of its own, which goes with the person who wrote it.
+A world is a lorebook; each of its entries is a separate row, which is deleted with the data of the person who wrote it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ Kept: TypeAlias = Literal["character", "world"]
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """`key` is the name in one case; `body` is the caller's JSON. `writer_id` has written its words, in the run
-    `run_id`. `revision` counts how often it was kept. `file` is what a character's card came in, b"" for none.
+    """A kept character or world. `key` is the name in one case; `body` is the caller's JSON. `writer_id` wrote its
+    words, in the run `run_id`. `revision` counts how often it was kept. `file` is what a character's card came in, b""
+    for none.
     """
 
     id: str
@@ -49,7 +50,7 @@ class StoryLibrary:
         self._db = db
 
     async def keep(self, row: KeptRow, lore: Sequence[KeptLore] = ()) -> KeptRow:
-        """Keep it in place of what the person has kept under this name; that stays shared if it was."""
+        """Store it, replacing what the person has kept under this name; it stays shared if that was."""
         from storage.tables import story_library as t
         from storage.tables import story_library_lore as lore_table
 
@@ -94,7 +95,7 @@ class StoryLibrary:
         )
 
     async def share(self, space: str, id: str, person: str, *, shared: bool) -> None:
-        """Let everybody of the space use what the person has kept, or nobody else any more."""
+        """Share what the person has kept with everybody in the space, or stop sharing it."""
         from storage.tables import story_library as t
 
         own = (t.c.space == space, t.c.id == id, t.c.author_id == person)

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from storage.db import Database
 
 NODES = 1_000
-"""Asked for at a time."""
+"""How many nodes are queried at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeVectors:
-    """Those of a node's pieces, one after another. `run_id` and `author_id` are the node's."""
+    """The vectors of a node's pieces, one after another. `run_id` and `author_id` are the node's."""
 
     node_id: str
     run_id: str
@@ -26,7 +26,7 @@ class StoryVectors:
         self._db = db
 
     async def put(self, space: str, story: str, embedder: str, rows: Sequence[NodeVectors]) -> None:
-        """Keep them in place of the node's earlier ones, of whatever embedder. Nothing for a deleted story."""
+        """Store them, replacing the node's earlier vectors of any embedder. Nothing for a deleted story."""
         from sqlalchemy import delete, select
 
         from storage.tables import stories, story_vectors
@@ -50,7 +50,7 @@ class StoryVectors:
                 )
 
     async def of(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
-        """The vectors of these nodes, of as many as have any."""
+        """The vectors of those of these nodes that have any."""
         from sqlalchemy import bindparam, select
 
         from storage.tables import story_vectors as table

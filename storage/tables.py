@@ -1,6 +1,6 @@
 """Every table, as SQLAlchemy Core sees it; migrations must arrive at exactly this.
 
-Imported only by what already needs SQLAlchemy. Every table but the engine-facing ones leads with `space`.
+Imported only by modules that already need SQLAlchemy. Every table but the engine-facing ones leads with `space`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ inbox = Table(
     Index(None, "follows"),
     Index(None, "space", "author_id"),
     sqlite_autoincrement=True,
-    # The id stays: a second delivery of what was deleted does nothing.
+    # The id stays, so that a second delivery of a deleted message has no effect.
     info=Ownership(
         people=(PersonRule("author_id", "unname", emptied=("channel", "thread"), rewritten=("payload",)),),
         run="id",
@@ -163,7 +163,7 @@ outbox = Table(
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "stage"),
     Index(None, "space", "message_id"),
-    # No words: which message of the platform's shows what. One that is deleted there leads to its run by this.
+    # No words: which message of the platform shows which stage. It leads from a message deleted there to its run.
     info=Ownership(run="run_id").info,
 )
 
@@ -209,7 +209,7 @@ feedback = Table(
     Column("verdict", String, nullable=False),
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "author_id"),
-    # Of whoever gave it, not of whoever was answered.
+    # It belongs to the person who gave it, not to the one who was answered.
     info=Ownership(people=(PersonRule("author_id", "delete"),)).info,
 )
 
@@ -242,7 +242,7 @@ threads = Table(
     info=Ownership(to="space").info,
 )
 
-# Those that share a database on a server; see `storage.lease`.
+# The processes that share a database on a server; see `storage.lease`.
 processes = Table(
     "processes",
     metadata,
@@ -281,7 +281,7 @@ ledger = Table(
     Column("cost_usd", Dollars),
     Column("created_at", Moment, nullable=False),
     Column("settled_at", Moment),
-    # Of an old run the calls are summed in one entry; `work` says what its request, which is gone, was of.
+    # The calls of an old run are summed in one entry; `work` is the work of its deleted request.
     Column("calls", Integer, nullable=False, server_default="1"),
     Column("work", String, nullable=False, server_default=""),
     Column("process", String, nullable=False, server_default=""),
@@ -290,7 +290,7 @@ ledger = Table(
     Index(None, "space", "run_id"),
     Index(None, "space", "author_id", "created_at"),
     Index(None, "space", "channel", "created_at"),
-    # The sums that a space has spent, and its caps, stay right.
+    # The space's sums and caps stay correct.
     info=Ownership(people=(PersonRule("author_id", "unname"),), run="run_id").info,
 )
 
@@ -320,7 +320,7 @@ sessions = Table(
         sqlite_where=text("state = 'active'"),
         postgresql_where=text("state = 'active'"),
     ),
-    # Where others have asked, too, what they asked goes on without whoever began it.
+    # If others have asked, too, the session continues without the person who began it.
     info=Ownership(
         people=(PersonRule("author_id", "delete", emptied=("title",), held_by="exchanges.session_id"),)
     ).info,
@@ -359,7 +359,7 @@ settings = Table(
     ).info,
 )
 
-# What is shared, that is: no person's own settings. `value` is None where a setting was taken back.
+# Only shared settings, not those of a person. `value` is None if a setting was removed.
 setting_changes = Table(
     "setting_changes",
     metadata,
@@ -399,7 +399,7 @@ schedules = Table(
     info=Ownership(people=(PersonRule("author_id", "delete"),), run="id", goes_with="run").info,
 )
 
-# Who has asked to be called by name when it comes. They outlive a schedule whose last time has come until it was shown.
+# The people who asked to be mentioned by a schedule. Their rows outlive its last time until it was shown.
 schedule_followers = Table(
     "schedule_followers",
     metadata,

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from storage.columns import Moment, Sequence, metadata
 from storage.ownership import Ownership
 
-# A book is its shelf's, whoever has put it there.
+# A book belongs to its shelf, not to the person who added it.
 _OF_THE_SPACE = Ownership(to="space").info
 _OF_A_DOCUMENT = Ownership(within="documents").info
 
@@ -65,8 +65,8 @@ documents = Table(
     info=_OF_THE_SPACE,
 )
 
-# Documents that are off their shelf while their vectors and kept files may not be: what a crash cut off in
-# between is found here and finished.
+# Documents that are off their shelf but whose vectors and stored files may remain: an interrupted removal is found here
+# and finished.
 leftovers = Table(
     "leftovers",
     metadata,
@@ -116,7 +116,7 @@ sections = Table(
     info=_OF_A_DOCUMENT,
 )
 
-# What is known of an outlined document beside its text, and of each of its parts; a part's number may be there twice.
+# The metadata of an outlined document and of each of its parts; a part's number may occur twice.
 outlines = Table(
     "outlines",
     metadata,
@@ -196,8 +196,8 @@ jobs = Table(
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "id"),
     Index(None, "space", "created_at"),
-    # What was put on a shelf is told of as long as whoever did it is known. A reindex is the space's: its jobs are
-    # named by their shelves, too.
+    # A library job is shown as long as its author is known. A reindex belongs to the space; the ids of its jobs contain
+    # their shelves, too.
     info=Ownership(run="id", goes_with="person").info,
 )
 

@@ -15,7 +15,7 @@ from storage.ownership import Ownership
 
 
 def _bot() -> tuple[Column[Any], ...]:
-    """What the app was given, and where. Times are UTC, of no zone."""
+    """The columns of what the app was granted, and where. Times are UTC without a time zone."""
     return (
         Column("bot_token", String(200)),
         Column("bot_id", String(32)),
@@ -28,7 +28,7 @@ def _bot() -> tuple[Column[Any], ...]:
     )
 
 
-# Who installed the app for a workspace is no more theirs than the workspace's: without it nobody there is answered.
+# An installation belongs to the workspace, not to the person who made it: without it nobody there gets answers.
 _OF_THE_PLATFORM = Ownership(to="platform").info
 
 slack_bots = Table(

@@ -1,7 +1,7 @@
 """The tables of stories: what happened in each is appended to a log of nodes, branch by branch.
 
-What a story is at any moment is folded from its nodes (`bot.works.story.log.story`); nothing is overwritten but words
-that a person takes back, whose node stays.
+The state of a story is computed from its nodes (`bot.works.story.log.story`). Nothing is overwritten, except words that
+a person withdraws; their node stays.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ stories = Table(
     ).info,
 )
 
-# `turn` is where it leaves its parent, "" for before the first turn; of what lies behind, it shares pointers up to the
+# `turn` is where it leaves its parent, "" for before the first turn; of what comes before, it shares pointers up to the
 # node `until`, and settings, cast and lore up to the node `cut`.
 story_branches = Table(
     "story_branches",
@@ -129,7 +129,7 @@ story_places = Table(
     info=Ownership(to="space", run="run_id").info,
 )
 
-# Made of the words of nodes, so that they go with these; they can be made again.
+# Computed from the words of nodes, so they are deleted with these; they can be computed again.
 story_vectors = Table(
     "story_vectors",
     metadata,
@@ -165,7 +165,7 @@ story_cards = Table(
     Column("file", LargeBinary, nullable=False),
     PrimaryKeyConstraint("story_id", "card"),
     Index(None, "space", "run_id"),
-    # Whoever brought it has it.
+    # It belongs to the person who uploaded it.
     info=Ownership(
         people=(PersonRule("author_id", "delete"),),
         run="run_id",

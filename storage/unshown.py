@@ -1,4 +1,5 @@
-"""What is not on the screen yet: the ends of runs, and changes of their stages, kept until the platform has taken them.
+"""Stores what is not on the screen yet: the ends of runs, and changes of their stages, until the platform has accepted
+them.
 
 Knows no platform and no event: `events` is the caller's JSON.
 """
@@ -21,7 +22,7 @@ class UnshownRow:
     With the status WITHDRAWN its messages are to be taken back: with that for a `stage` all that goes with the request,
     with QUOTED only those that quote it.
 
-    `request` is the request's JSON where the inbox has none of its words any more, else "".
+    `request` is the request's JSON if the inbox no longer has its words, otherwise "".
     """
 
     space: str
@@ -41,7 +42,7 @@ class Unshown:
     async def keep(
         self, space: str, run: str, stage: str, *, status: str = "", events: str = "", request: str = ""
     ) -> None:
-        """Keep what is to be shown, in place of what was kept of the same stage."""
+        """Store what is to be shown, replacing what was stored of the same stage."""
         from storage.tables import unshown as t
 
         values = {
@@ -56,7 +57,7 @@ class Unshown:
         await self._db.run(query.on_conflict_do_update(index_elements=list(key), set_=values))
 
     async def shown(self, space: str, run: str, stage: str) -> None:
-        """Delete what is on the screen by now, or was given up."""
+        """Delete what has been shown or was given up."""
         from storage.tables import unshown as t
 
         this_stage = (t.c.space == space, t.c.run_id == run, t.c.stage == stage)
@@ -75,7 +76,7 @@ class Unshown:
         return bool(await self._db.column(select(t.c.run_id).where(*earlier, *ends).limit(1)))
 
     async def count(self) -> int:
-        """How many there are, of all spaces."""
+        """How many rows there are, in all spaces."""
         from sqlalchemy import func, select
 
         from storage.tables import unshown as t
@@ -83,10 +84,10 @@ class Unshown:
         return int((await self._db.execute(select(func.count()).select_from(t))).scalar_one())
 
     async def all(self, *, abandoned: str | None = None, platforms: Collection[str] = ()) -> list[UnshownRow]:
-        """In the order of their requests; the end of a run comes before later changes of it.
+        """All rows in the order of their requests; the end of a run comes before later changes of it.
 
-        `abandoned`: only what was kept by this process, or by one that is no more, on one of the platforms; it is ours
-        from now on.
+        `abandoned`: only those that this process, or one that has ended, stored for one of the platforms; they belong
+        to this process from now on.
         """
         from sqlalchemy import select
 
