@@ -263,7 +263,7 @@ class Threads:
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
-        """The conversation of a real thread, "" for none; None if the thread is not the bot's."""
+        """The conversation in a real thread ("" for no thread); None if the thread is not the bot's."""
         return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real) if real else None
 
     async def set_free_chat(self, space: str, real: str, on: bool) -> bool:

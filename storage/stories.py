@@ -240,7 +240,7 @@ class Stories:
         return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
 
     async def player(self, place: PlaceRow) -> PlaceRow | None:
-        """The place that now plays the branch of an `away` place; None if the away thread now plays another branch."""
+        """The place that now plays the branch of an `away` place; None if no thread plays it."""
         from storage.tables import story_places
 
         same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]

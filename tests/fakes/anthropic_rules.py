@@ -39,7 +39,7 @@ FIELDS = {
 MARKABLE = {"text", "image", "tool_use", "server_tool_use", "tool_result"}
 OF_USER = {"text", "image", "tool_result"}
 MOST_BYTES = 10 * 2**20
-"""Of an image as it is sent; and no side may be longer than so many pixels (Vision, "General limits")."""
+"""The most bytes of an encoded image; and the longest side in pixels (Vision, "General limits")."""
 MOST_PIXELS = 8_000
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 NEVER = {

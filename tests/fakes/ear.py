@@ -15,7 +15,7 @@ from aiohttp import web
 MODELS = {"whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"}
 KNOWN = {"file", "model", "language", "prompt", "response_format", "temperature"}
 BEGINNINGS = {"ogg": b"OggS", "wav": b"RIFF", "m4a": b"ftyp", "webm": b"\x1aE\xdf\xa3", "mp3": b""}
-"""What a file of each ending has at its beginning, or behind a size."""
+"""The bytes at the beginning of a file with each ending, perhaps after a size."""
 MOST_BYTES = 25 * 2**20
 
 

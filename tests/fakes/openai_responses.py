@@ -167,9 +167,9 @@ class ResponsesService(ModelService):
         )
 
     def cache(self, body: Body, reply: Reply) -> tuple[int, int]:
-        """What the reply says, or what a cache of prefixes gives by itself, each `prompt_cache_key` at another
-        machine: the longest known prefix is read, the rest in whole steps is written. In explicit mode only what
-        ends at a breakpoint is, and a schema stands before everything."""
+        """The usage that the reply sets, otherwise that of a prefix cache, with a separate machine for each
+        `prompt_cache_key`: the longest known prefix is read, and the rest is written in whole steps. In explicit mode
+        only prefixes that end at a breakpoint are written. A schema comes before everything else."""
         if reply.cached or reply.cache_writes:
             return reply.cached, reply.cache_writes
         if body.get("prompt_cache_options", {}).get("mode") == "explicit":

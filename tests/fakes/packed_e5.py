@@ -65,7 +65,7 @@ class PackedE5:
         file.write_bytes(head + entries + b"".join(raw for _, raw in tensors.values()))
 
     def mean(self, ids: list[int]) -> Floats:
-        """Of one text, by its tokens."""
+        """The mean for one text, by its tokens."""
         state = self._matrices["emb.word"][0][ids] + self._floats["emb.pos"][: len(ids)]
         state = self._normal(state + self._floats["emb.type"][0], "emb.ln")
         side = WIDTH // HEADS

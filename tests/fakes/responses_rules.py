@@ -1,6 +1,6 @@
-"""What the Responses API refuses in a request: parameters, input items and their order, tools, formats.
+"""Checks requests as the Responses API does: parameters, input items and their order, tools, formats.
 
-Stateless like a request with `store` false; what depends on earlier answers stands with the service.
+Stateless like a request with `store` false; the service checks what depends on earlier answers.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def emptied() -> type[WeakStore]:
 
 
 class CutOnce:
-    """Loses the connection at the first of each operation, and again after so many calls in good health."""
+    """Loses the connection at the first of each operation, and again after a number of successful calls."""
 
     def __init__(self) -> None:
         self._met: set[str] = set()

@@ -1,6 +1,6 @@
-"""A package registry in small: one page of links and the wheels behind it, on loopback.
+"""A small package registry on loopback: one page of links and its wheels.
 
-It can stop in the middle of a wheel, so that a test may kill whoever was downloading.
+It can stop in the middle of a wheel, so that a test can kill the downloading process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def wheel(folder: Path, files: Mapping[str, bytes], project: str = "tiny-model")
 
 
 class Wheelhouse:
-    """Serves `folder`. `served` lists the wheels asked for; `halfway` is set when one stands still."""
+    """Serves `folder`. `served` lists the wheels asked for; `halfway` is set when a download is held."""
 
     def __init__(self, folder: Path, *, stall: bool = False) -> None:
         wheelhouse = self
@@ -81,7 +81,7 @@ class Wheelhouse:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # whoever was downloading has been killed
+                pass  # the downloading process was killed
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)

@@ -1,4 +1,5 @@
-"""How long a council of eight takes, beside the longest call of each of its stages: the whole app in one process.
+"""Measures how long a council of eight takes, compared with the longest call of each stage, with the whole app in one
+process.
 
 The benchmark of the council measures with this.
 """

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 ACK_S = 3.0
 TAKEN_OVER_S = 5.0
-"""From the end of a process's lease until another goes on with its runs."""
+"""The most seconds from the end of a process's lease until another continues its runs."""
 ENDED = ("done", "failed", "stopped")
 
 
@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A message that is there at the end, first posted at `at`. `live`: it still has a Stop button."""
+    """A message that exists at the end, first posted at `at`. `live`: it still has a Stop button."""
 
     key: str
     place: str

@@ -26,7 +26,7 @@ LOG_CHARS = 4_000
 BURST_S = 5.0  # until Slack allows as many posts in a row again as it does at first
 ENVIRONMENT = ("bot_token", "app_token", "signing_secret", "client_id", "client_secret")
 AFTER_A_RESTART = {("chat.update", "streaming_state_conflict")}
-"""What the bot is told of a message that it had begun as a stream, if it does not know any more."""
+"""Slack's errors for a message that the bot had begun as a stream, if the new process does not know that."""
 
 
 class OnSlack:

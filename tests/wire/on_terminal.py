@@ -1,6 +1,6 @@
 """The driver of the stories in the terminal: lines typed into `python -m bot chat --json`, and the JSON that comes out.
 
-There is one conversation, so only the stories in STORIES are told here.
+There is one conversation, so only the stories in STORIES run here.
 """
 
 from __future__ import annotations

@@ -75,11 +75,11 @@ class Fleet:
             await self.discord.say(guest, self.channels[shard], f"is {shard} a number?", mention=True)
 
     def asked(self) -> list[tuple[Any, ...]]:
-        """Of each request: its space, its state, and the process that has received it."""
+        """The requests: the space, the state and the receiving process of each."""
         return rows_of(self.data, "SELECT space, state, process FROM inbox ORDER BY seq")
 
     def ended(self, number: int) -> bool:
-        """Whether so many requests came, and all are answered: that there are no books."""
+        """Whether `number` requests came and all are answered (that there are no books)."""
         states = [state for _, state, _ in self.asked()]
         assert len(states) <= number, states
         return states == number * ["failed"] and not owed(self.data)
@@ -105,7 +105,7 @@ class Fleet:
         return {int(machine.rpartition(":")[2]): n for machine, n in rows}
 
     async def holding(self, pid: int, number: int) -> None:
-        """Wait until the process has so many shards; the fakes go on meanwhile, voice in real time among them."""
+        """Wait until the process has `number` shards; meanwhile the fakes continue, including voice in real time."""
         async with asyncio.timeout(90):
             while (await asyncio.to_thread(self.holders)).get(pid) != number:  # noqa: ASYNC110
                 await asyncio.sleep(0.2)

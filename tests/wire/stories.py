@@ -1,7 +1,7 @@
 """What people do with the bot, written once for every platform. Each story asserts what people see.
 
-A story is a coroutine over a `Driver`; `STORIES` has them by name, and `SLOW_STORIES` those that are told only with
-the slow tests, beside what else kills the bot.
+A story is a coroutine over a `Driver`; `STORIES` has them by name, and `SLOW_STORIES` those that run only with the slow
+tests, next to the other tests that kill the bot.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def slow_story(story: Story) -> Story:
 
 
 def count(texts: list[str], words: str) -> int:
-    """How often something stands in all that was said."""
+    """How often the words occur in the texts."""
     return sum(text.count(words) for text in texts)
 
 
@@ -446,7 +446,7 @@ async def an_edited_turn_that_scenes_have_followed(d: Driver) -> None:
 
 @slow_story
 async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
-    """Struck as soon as it is asked, when it is announced, and when the thread is there."""
+    """The bot is killed as soon as the fork is requested, when it is announced, and when the thread exists."""
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
@@ -568,7 +568,7 @@ LONG = ("a 40 000 character answer",)
 def by_turns(turn: int) -> list[Any]:
     """The stories for one of two platforms (0 or 1): in `make test` every other one, in `make test-slow` the rest.
 
-    Those are told with everything read aloud.
+    The latter run with everything read aloud.
     """
     now = {name for number, name in enumerate(STORIES) if (number + turn) % 2 == 0} | set(ON_BOTH)
     return [

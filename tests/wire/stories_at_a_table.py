@@ -30,7 +30,7 @@ PLAN = "the drowned captain waits at stair"
 
 
 async def an_evening(d: Driver, turns: int, kills: int, seed: str) -> None:
-    """So many turns by three players as two characters each, with so many kills -9 anywhere in them."""
+    """Play `turns` turns by three players with two characters each, with `kills` kills -9 at any moment."""
     chance, writer = random.Random(seed), Writer()
     d.model.script = writer
     before = len(kept(d, "act"))

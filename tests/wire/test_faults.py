@@ -22,7 +22,7 @@ async def reconnect(d: OnDiscord) -> None:
 
 
 async def invalidate(d: OnDiscord) -> None:
-    """Op 9: the session is gone, everything is sent anew."""
+    """Op 9: the session is invalid, and everything is sent again."""
     await d.discord.invalidate(False)
 
 
@@ -52,7 +52,7 @@ async def break_posts(d: OnDiscord) -> None:
 
 
 async def lose_answers_to_posts(d: OnDiscord) -> None:
-    """The message stands there, but the bot is not told."""
+    """The message is posted, but the bot gets no answer."""
     d.discord.fail("POST", "*/messages", times=1, lost=True)
 
 

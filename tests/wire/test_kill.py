@@ -133,7 +133,7 @@ async def asked_and_struck(d: OnDiscord, after_s: float) -> tuple[DiscordTalk, A
 
 
 def plain(texts: list[str]) -> list[str]:
-    """Texts without the ids of threads, which differ, and without the word that a message was begun anew."""
+    """Texts without the ids of threads, which differ, and without the note that a message was restarted."""
     return [re.sub(r"\d{15,}", "ID", re.sub(r"\n?-# ↻ .*", "", text)) for text in texts]
 
 

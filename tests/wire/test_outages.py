@@ -41,7 +41,7 @@ Restart = str
 
 
 class Case(NamedTuple):
-    """`share`: how much of its answer a run has behind it when the outage begins."""
+    """`share`: how much of its answer a run has completed when the outage begins."""
 
     platform: str
     what: str
@@ -99,7 +99,7 @@ async def seen(d: Any, true: Callable[[], bool], seconds: float = PATIENCE_S) ->
 
 
 def worked(d: Any, number: int) -> bool:
-    """Whether so many runs have ended at this table, shown or not."""
+    """Whether `number` runs have ended at this table, shown or not."""
     states = [state for _, state in live(d.process.data / "sutradhar.db", query(d.first))]
     return sum(state in ENDED for state in states) >= number
 
@@ -135,7 +135,7 @@ async def struck(d: Any, case: Case, runs: int, whole: Callable[[], bool], held:
 
 
 def hold(d: Any, share: float, text: str = ANSWER) -> Gate:
-    """The model's next answer stands still when so much of it has been said."""
+    """Hold the model's next answer after this share of it."""
     words = len(text.split())
     gate: Gate = d.model.hold(text, at=min(int(share * words), words - 1))
     return gate

@@ -67,7 +67,7 @@ async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
 
 async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
     d = driver
-    await d.restart()  # people's turns are counted anew
+    await d.restart()  # the limit on people's turns starts again
     before = len(d.model.prompts)
     d.model.queue += [Reply("The sea is flat again."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
@@ -126,7 +126,7 @@ def kept(d: Any, kind: str) -> int:
 
 async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver: Any) -> None:
     d, chance = driver, random.Random("party")
-    await d.restart()  # people's turns are counted anew
+    await d.restart()  # the limit on people's turns starts again
     d.model.queue += [Reply("The sea is flat at noon."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin", cast="Mira: a diver")
     await d.until(lambda: count(talk.said(), "flat at noon") == 1)

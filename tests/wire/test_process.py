@@ -1,4 +1,4 @@
-"""What a bot that a test starts knows of whoever runs the tests: nothing that it would act on."""
+"""A bot that a test starts uses nothing of the environment of the person who runs the tests."""
 
 from __future__ import annotations
 

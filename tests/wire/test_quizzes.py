@@ -26,7 +26,7 @@ WRITTEN = (
 
 
 def letter(talk: Any) -> str:
-    """The letter of the right answer, as it stands under the question."""
+    """The letter of the right answer, as shown under the question."""
     lines = shown(talk).replace("*", "").replace("\\", "").splitlines()
     (right,) = {line.strip(" •-")[0] for line in lines if line.endswith("two ropes of different thickness")}
     return right
@@ -64,7 +64,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         private_talk = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
         await d.mention(BIA, quiz, "It is three sails.")
         await d.rest(runs + 5)
-        # Slack tells Bia alone; on Discord, where nobody can be told alone by a message, nobody is told.
+        # Slack tells only Bia; on Discord, where a message cannot be private, nobody is told.
         assert ("Not right" if platform == "slack" else "Your answer to question 1") in shown(private_talk)
         # Nobody else reads how somebody has answered.
         assert "1 of 1 right" not in shown(quiz)

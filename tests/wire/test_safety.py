@@ -129,7 +129,7 @@ def writer(asked: dict[str, Any], *, hold: bool = False) -> Reply:
 
 async def test_a_kill_at_any_moment_of_a_stop_card(driver: Any) -> None:
     d, chance = driver, random.Random("stop card")
-    await d.restart()  # people's turns are counted anew
+    await d.restart()  # the limit on people's turns starts again
     d.model.script = writer
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.until(lambda: count(talk.said(), "once more") == 1 and CARD in d.open_buttons(talk))

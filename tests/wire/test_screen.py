@@ -1,6 +1,6 @@
-"""The game master's screen on Discord and Slack: nobody else reads what is behind it.
+"""The game master's screen on Discord and Slack: nobody else reads what is on it.
 
-A player uses the verbs that tell something; all of them are tried in tests/works/story/test_screen_leaks.py.
+A player uses the verbs that show something; all of them are tried in tests/works/story/test_screen_leaks.py.
 """
 
 from __future__ import annotations

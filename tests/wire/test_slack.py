@@ -105,7 +105,7 @@ async def test_a_deleted_question_is_not_read_again_in_its_thread(d: OnSlack) ->
 
 
 async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
-    """The answer is between the two of them, and where it was asked stands where it is."""
+    """The answer goes to the direct messages; in the channel only Ana sees a note."""
     ana, private = d.people[ANA], d.teams[0].channel("elsewhere", private=True, bot=False)
     dm = d.teams[0].dm(ana)
     talk, private_talk = d.next(dm, QUESTION), d.told(ana, private)

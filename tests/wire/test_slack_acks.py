@@ -1,6 +1,6 @@
-"""However many people write at once, and however often Slack tells of it: each is acknowledged, and answered once.
+"""Every event is acknowledged and answered once, however many people write at once and however often Slack repeats it.
 
-How soon is measured by `make bench ARGS=slack`: 0.3 s on a machine that does nothing else, where Slack waits 3.
+`make bench ARGS=slack` measures how soon: 0.3 s on a machine that does nothing else, where Slack waits 3.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def ended(d: OnSlack) -> None:
 
 
 def plain(texts: list[str]) -> list[str]:
-    """Texts without the word that a message was begun anew."""
+    """Texts without the note that a message was restarted."""
     return [re.sub(r"\n?↻ .*", "", text) for text in texts]
 
 

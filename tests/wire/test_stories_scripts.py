@@ -1,4 +1,4 @@
-"""Stories about screenplays, on three places: taken in, asked, followed up, shown, counted, kept to oneself.
+"""Stories about screenplays, on three platforms: added, asked about, followed up, shown, counted, kept private.
 
 And a kill -9 while a small model looks into the scenes.
 """

@@ -56,7 +56,7 @@ def holding(d: Any, planted: list[str]) -> dict[str, list[str]]:
 
 
 def kept(data: Path, planted: list[str]) -> set[str]:
-    """The tables, and the words of these that stand in them."""
+    """ "TABLE: WORD" for each of these words that a table contains."""
     found = set()
     for database in data.glob("*.db"):
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:

@@ -45,7 +45,7 @@ class Channel:
     # A person who takes no messages from the bot.
     closed: bool = False
     topic: str | None = None
-    # Of a voice channel: how many it holds, 0 for any number, and bits a second.
+    # For a voice channel: its capacity, 0 for no limit, and bits per second.
     user_limit: int = 0
     bitrate: int = 64_000
     posts: dict[int, Message] = field(default_factory=dict)

@@ -32,7 +32,7 @@ TYPING = Bucket("typing", 5, 5.0)
 READ = Bucket("read", 10, 5.0)
 THREADS = Bucket("threads", 50, 300.0)
 CHANNEL = Bucket("channel", 5, 5.0)
-# A second limit behind the same route: names and topics, twice in ten minutes.
+# A second limit on the same route: names and topics, twice in ten minutes.
 RENAME = Bucket("rename", 2, 600.0)
 FOLLOW_UP = Bucket("follow-up", 5, 2.0)
 EDIT_ANSWER = Bucket("edit-answer", 5, 2.0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 VOICE = 1 << 13
 SUPPRESS_EMBEDS, HAS_THREAD, EPHEMERAL, LOADING, COMPONENTS_V2 = 1 << 2, 1 << 5, 1 << 6, 1 << 7, 1 << 15
-# Written by Discord itself: "Ana started a thread", and what stands at the head of one.
+# Written by Discord itself: "Ana started a thread", and the first message of a thread.
 THREAD_CREATED, REPLY, COMMAND, THREAD_STARTER, MENU_COMMAND = 18, 19, 20, 21, 23
 SYSTEM = (THREAD_CREATED, THREAD_STARTER)
 BUTTON, TEXT_DISPLAY = 2, 10

@@ -59,7 +59,7 @@ class Refusal(Exception):
 
     @property
     def why(self) -> str:
-        """One line for whoever reads `discord.refused`."""
+        """One line for people who read `discord.refused`."""
         if self.errors is None:
             return self.message
         places: list[str] = []

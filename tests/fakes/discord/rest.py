@@ -209,7 +209,7 @@ class Rest:
 
 
 class TooMany(Exception):
-    """A limit behind a route's own bucket, such as that of renaming."""
+    """A limit in addition to a route's own bucket, such as that of renaming."""
 
     def __init__(self, bucket: Bucket, wait: float) -> None:
         super().__init__(bucket.name)

@@ -94,7 +94,7 @@ def pings(
         parse, users, replied = {"users", "roles", "everyone"}, None, True
     else:
         parse, users, replied = _allowed(allowed)
-    # Nobody is told by what stands in code.
+    # Mentions in code notify nobody.
     plain = re.sub(r"```.*?```|`[^`]*`", "", words, flags=re.DOTALL)
     mentioned: list[User | str] = []
     for id in dict.fromkeys(int(user_id) for user_id in re.findall(r"<@!?(\d{1,20})>", plain)):

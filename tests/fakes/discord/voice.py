@@ -1,4 +1,4 @@
-"""Voice: who is in which channel, what the gateway tells of it, and what goes wrong on demand.
+"""Voice: who is in which channel, the gateway's events about it, and faults on demand.
 
 A person who enters a channel is a `Listener` that records what it hears. `violations` lists what Discord would have
 rejected or let nobody hear; a test expects it to be empty.
@@ -88,7 +88,7 @@ class Voice:
 
     @property
     def listeners(self) -> list[Listener]:
-        """Whoever hears something now."""
+        """The people who hear something now."""
         return list(self._listeners.values())
 
     def session(self, guild: Guild) -> VoiceSession | None:
@@ -96,7 +96,7 @@ class Voice:
         return self._current.get(guild.id)
 
     def place(self, guild: Guild) -> Channel | None:
-        """Where the bot is in that guild, for whoever looks at the list of channels."""
+        """The bot's voice channel in that guild, as people see it in the list of channels."""
         state = guild.voice_states.get(self.discord.world.bot.id)
         return state.channel if state else None
 
@@ -261,7 +261,7 @@ class Voice:
             server.loses = set(sequences).__contains__
 
     def drop(self, guild: Guild) -> None:
-        """Cut the bot's connection to the voice gateway; UDP goes on, and the session can be resumed."""
+        """Cut the bot's connection to the voice gateway; UDP continues, and the session can be resumed."""
         self._socket(guild).cut()
 
     def crash(self, guild: Guild, code: int = 4015, *, resumable: bool = True) -> None:
@@ -272,7 +272,7 @@ class Voice:
         socket.close(code)
 
     async def move_server(self, guild: Guild, *, announce: bool = False) -> VoiceServer:
-        """The call goes on at another voice server; with `announce` it is first said that the old one has gone."""
+        """Move the call to another voice server; with `announce`, first announce that the old one is gone."""
         state, session = guild.voice_states[self.discord.world.bot.id], self._current[guild.id]
         server = await self.discord.open_voice_server()
         if announce:
@@ -353,14 +353,14 @@ class Voice:
         session.group.disconnect(session.user_id)
 
     def tell(self, guild: Guild, state: VoiceState, *, left_channel: bool = False) -> None:
-        """Tell whoever is connected where that person is, or that they have gone."""
+        """Tell connected sessions where that person is, or that they have left."""
         data = state.payload() | {"guild_id": str(guild.id), "member": guild.member_payload(state.user)}
         if left_channel:
             data["channel_id"] = None
         self.discord.gateway.emit("VOICE_STATE_UPDATE", data, guild=guild)
 
     def _tell_server(self, session: VoiceSession, endpoint: str | None) -> None:
-        """Only the gateway session that is in the channel is told."""
+        """Tell only the gateway session that is in the channel."""
         gateway_session = self.discord.gateway.sessions.get(session.session_id)
         if gateway_session is not None:
             where = {"token": session.token, "guild_id": str(session.guild.id), "endpoint": endpoint}

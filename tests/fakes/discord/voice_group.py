@@ -1,6 +1,6 @@
-"""The MLS group of a call (DAVE 1), as the voice gateway leads it: who is to be in it, and which commit counts.
+"""The MLS group of a call (DAVE 1), as the voice gateway manages it: who should be in it, and which commit counts.
 
-https://daveprotocol.com. Members are whoever is connected: the bot, and the clients of people. Knows no socket.
+https://daveprotocol.com. Its members are all that are connected: the bot, and people's clients. Knows no socket.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Member(Protocol):
 
 
 class Group:
-    """`refused` is told why something of a member's did not count."""
+    """The group of a call. `refused` is called with the reason if a member's message did not count."""
 
     def __init__(self, call: int, refused: Callable[[str], None]) -> None:
         self.call = call
@@ -50,7 +50,7 @@ class Group:
         self._refused = refused
         self._pending: dict[int, KeyPackage] = {}
         self._keys: dict[int, bytes] = {}
-        # Members that do not know the group any more, and are to come in anew.
+        # Members that no longer know the group and must join again.
         self._lost: set[int] = set()
         self._transition = 0
         self._awaited: set[int] = set()
@@ -115,7 +115,7 @@ class Group:
             self._when_ready()
 
     def invalid(self, user: int) -> None:
-        """That member could not do anything with its commit or welcome: it is taken out, and comes in anew."""
+        """Remove a member that could not use its commit or welcome, and let it join again."""
         if user in self.leaves:
             self._lost.add(user)
         self._awaited.discard(user)
@@ -168,7 +168,7 @@ class Group:
             self._tell(member, [proposal for proposal in fresh if proposal.user != member.user_id])
 
     def _committing(self) -> list[Member]:
-        """Whoever can produce a commit: the group's members, and all where there is no group yet."""
+        """The members that can produce a commit: the group's members, or everybody if there is no group yet."""
         if not self.established:
             return list(self.members.values())
         return [name for id, name in self.members.items() if id in self.leaves and id not in self._lost]

@@ -36,7 +36,7 @@ DELAY = 312
 QUIET = 200.0 * SAMPLES**0.5
 """The norm of a frame in which there is nothing to hear."""
 FAINT = 0.3
-"""How loud a frame is at least, compared with most, that is told from others."""
+"""The least loudness of a compared frame, as a share of the median loudness."""
 ALIKE = 0.35
 """How much two frames correlate at least that are the same, one of them encoded and decoded."""
 
@@ -59,7 +59,7 @@ class Frame:
 
 
 class Listener:
-    """`frames` are all that it has heard since it came, in the order in which they came."""
+    """A person's client. `frames` are all that it has heard since it joined, in order of arrival."""
 
     def __init__(self, user: User, channel: Channel) -> None:
         self.user = user

@@ -185,7 +185,7 @@ class Commit:
     leaf: int
     """The committer's."""
     refs: tuple[bytes, ...]
-    """Of the proposals, in the order in which they count."""
+    """The references of the proposals, in the order in which they count."""
     key: bytes | None
     """What the committer signs with from now on."""
     message: bytes

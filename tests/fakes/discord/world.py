@@ -84,7 +84,7 @@ class Guild:
     members: dict[int, Member] = field(default_factory=dict)
     channels: list[Channel] = field(default_factory=list)
     system_channel: Channel | None = None
-    # By user: whoever is in a voice channel, in the order in which they came.
+    # By user: the people in a voice channel, in order of arrival.
     voice_states: dict[int, VoiceState] = field(default_factory=dict)
 
     @property
@@ -229,7 +229,7 @@ class Guild:
 
 
 class World:
-    """Everything that there is, and `emit`, which tells whoever is connected."""
+    """Everything that exists, and `emit`, which sends events to connected sessions."""
 
     def __init__(self) -> None:
         self.ids = Ids()

@@ -41,8 +41,8 @@ class Acts:
         shares: Message | None = None,
         wait: bool = True,
     ) -> Message:
-        """`text` as it is typed; `mention` names the bot before it; `shares` is another message below it. With
-        `spoken` the file is a clip of so many seconds, in which Slack has heard these words.
+        """Write a message: `text` as it is typed; `mention` puts the bot's name before it; `shares` is another message
+        below it. With `spoken` (seconds, words) the file is a clip of that length with this transcript by Slack.
         """
         self._in(user, place)
         words = texts.typed(f"{place.team.bot.mention} {text}" if mention else text)

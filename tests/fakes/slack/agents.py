@@ -104,7 +104,7 @@ async def threads_set_title(ask: Ask) -> dict[str, Any]:
 
 
 async def threads_set_prompts(ask: Ask) -> dict[str, Any]:
-    """Below the newest message. Where there is an agent view, a call that names a thread silently does nothing."""
+    """Show prompts below the newest message. With an agent view, a call that names a thread has no effect."""
     channel = ask.channel("channel_id")
     thread = ask.root(channel, error="invalid_thread_ts") or ""
     prompts = ask.rows("prompts")

@@ -124,7 +124,7 @@ def _block(check: Check, block: dict[str, Any], at: str, surface: str) -> None:
 
 
 def _tables(check: Check, markdown: str, at: str) -> None:
-    """Of a `markdown` block: Slack makes table blocks of them, with their limits."""
+    """Check the tables of a `markdown` block: Slack turns them into table blocks, with their limits."""
     outside = "".join(markdown.split("```")[::2])
     tables = re.findall(r"(?m)^(\|.*)\n\|(?: *:?-+:? *\|)+ *(?:\n|\Z)((?:\|.*(?:\n|\Z))*)", outside)
     if len(tables) > 1:

@@ -90,7 +90,7 @@ class Delivery:
     def event(
         self, team: Team, event: dict[str, Any], needs: str, channel: Channel | None = None
     ) -> Sent | None:
-        """Begin to tell of an event, if the app is there, has subscribed to it and is in the channel."""
+        """Begin to deliver an event, if the app is installed, has subscribed to it and is in the channel."""
         slack = self.slack
         installation = team.installed or team.org_install
         if not installation or needs not in slack.events or (channel is not None and not channel.has_bot):

@@ -41,7 +41,7 @@ class File:
     length: int
     shared: list[Channel]
     deleted: bool = False
-    # Of a clip: how long it is, and what Slack has heard in it, "" for nothing.
+    # For a clip: its length, and Slack's transcript, "" for none.
     seconds: float | None = None
     heard: str = ""
     # So often files.info says that Slack is listening still.
@@ -168,7 +168,7 @@ async def get_upload_url(ask: Ask) -> dict[str, Any]:
 
 
 async def complete(ask: Ask) -> dict[str, Any]:
-    """Shares them in one message, if it is told where."""
+    """Share the files in one message, if a channel is named."""
     rows = ask.rows("files")
     files: list[File] = []
     for row in rows:

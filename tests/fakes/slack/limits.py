@@ -36,7 +36,7 @@ class Limits:
     _left: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     def take(self, method: str, tier: int, key: str) -> float:
-        """The seconds until it may come again; 0 if it may go on."""
+        """The seconds until the call may be repeated; 0 if it may continue."""
         figure = self.per_minute.get(method, TIERS[tier])
         return self._take(method, key, figure, figure / 60)
 

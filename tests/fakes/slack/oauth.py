@@ -1,7 +1,7 @@
 """OAuth: an administrator lets the app into a workspace, or into a whole organisation.
 
-https://docs.slack.dev/authentication/installing-with-oauth. The page that asks the administrator is not there: whoever
-comes to /oauth/v2/authorize has agreed, for the workspace that `team` in the query or `slack.install` names.
+https://docs.slack.dev/authentication/installing-with-oauth. The page that asks the administrator is missing: a visit to
+/oauth/v2/authorize counts as consent, for the workspace that `team` in the query or `slack.install` names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PATH = "/oauth/v2/authorize"
 
 @dataclass(frozen=True)
 class Consent:
-    """What a code stands for."""
+    """The consent that a code represents."""
 
     where: Team | Enterprise
     user: User
@@ -89,7 +89,7 @@ class OAuth:
             asked = URL(to).query
             if asked.get("client_id") != self.slack.client_id:
                 raise Refusal("invalid_client_id")
-            # The cookies are not the page's alone: behind a proxy they would be marked as secure.
+            # Passed on explicitly, because behind a proxy the page's cookies would be marked as secure.
             cookies = {name: cookie.value for name, cookie in page.cookies.items()}
             async with http.get(self._agree(where, user, asked), cookies=cookies) as response:
                 return Reply(response.status, await response.text())

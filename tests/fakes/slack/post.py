@@ -1,4 +1,4 @@
-"""Puts messages where they belong, changes and deletes them, and has the bot told of it."""
+"""Stores, changes and deletes messages, and sends the bot their events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Post:
         self.slack = slack
 
     def put(self, channel: Channel, user: User, text: str, **more: Any) -> Message:
-        """A new message. Those that only one person sees are told to nobody."""
+        """Store a new message. Messages that only one person sees have no event."""
         message = Message(channel, self.slack.world.ids.ts(), user, text, **more)
         channel.put(message)
         if message.thread_ts and user.bot:

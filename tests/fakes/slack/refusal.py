@@ -27,12 +27,12 @@ class Refusal(Exception):
 
     @property
     def why(self) -> str:
-        """One line for whoever reads `slack.refused`."""
+        """One line for people who read `slack.refused`."""
         return "; ".join([*self.messages, *(f"{name}={value}" for name, value in self.more.items())])
 
 
 class TooMany(Exception):
-    """HTTP 429: come again after so many seconds."""
+    """HTTP 429: retry after this many seconds."""
 
     def __init__(self, wait: float) -> None:
         super().__init__(f"{wait:.2f} s")

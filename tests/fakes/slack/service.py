@@ -178,7 +178,7 @@ class FakeSlack:
         return self.world.enterprise(name)
 
     def uninstall(self, team: Team) -> list[Sent]:
-        """The app is removed: it is told, and its token is no good any more."""
+        """Remove the app: it gets the event, and its token becomes invalid."""
         events_sent = [
             self.delivery.event(team, {"type": "app_uninstalled"}, "app_uninstalled"),
             self.delivery.event(
@@ -265,7 +265,7 @@ class FakeSlack:
     # Waiting
 
     def touch(self) -> None:
-        """Something has changed: whoever waits looks again."""
+        """Note a change, so that waiting tests look again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

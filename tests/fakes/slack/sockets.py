@@ -148,7 +148,7 @@ class Sockets:
         self.slack.refused.append(Refused(time.monotonic(), "socket", error, why))
 
     async def hand(self, sent: Sent, attempt: Try, socket: Socket | None) -> None:
-        """To `socket`, or to whoever's turn it is; waits for the acknowledgement."""
+        """Send an envelope to `socket`, or to the next socket in turn, and wait for the acknowledgement."""
         live = self.live
         if not live:
             attempt.failed = "no_socket"
@@ -197,7 +197,7 @@ class Network:
         self.sockets = slack.sockets
 
     async def connected(self, n: int = 1, seconds: float = 60.0) -> None:
-        """Wait until so many sockets have been told hello and are there."""
+        """Wait until `n` sockets are open and have got their hello."""
         await self.slack.until(lambda: len(self.sockets.live) >= n, seconds)
 
     async def drop(self, socket: Socket | None = None, rude: bool = False) -> None:

@@ -18,7 +18,7 @@ class Stream:
     seconds: float
     mode: str = "timeline"
     began: float = field(default_factory=time.monotonic)
-    # In the order of appending: text, tasks by id, blocks; a plan's title stands by itself.
+    # In the order of appending: text, tasks by id, blocks; a plan's title is separate.
     parts: list[dict[str, Any]] = field(default_factory=list)
     plan: str | None = None
     closing: list[dict[str, Any]] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Stream:
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """In the mode "plan" all tasks stand together where the first one is."""
+        """The stream's blocks; in "plan" mode all tasks are together at the place of the first one."""
         if self.mode != "plan":
             title = [{"type": "plan", "title": self.plan}] if self.plan else []
             return [*title, *self.parts, *self.closing]

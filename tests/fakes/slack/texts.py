@@ -71,7 +71,7 @@ def words(node: Any) -> Iterator[str]:
 
 
 def shown(blocks: Any) -> str:
-    """A rich text's pieces stand in one line, everything else in lines of its own."""
+    """The visible text of blocks: a rich text's pieces on one line, everything else on separate lines."""
     lines: list[str] = []
     for block in blocks or []:
         parts = list(words(block))

@@ -14,7 +14,7 @@ from tests.fakes.slack.web_conversations import page
 
 
 async def auth_test(ask: Ask) -> dict[str, Any]:
-    """Of an organisation's token it tells the organisation, as the service does."""
+    """Answer auth.test; for an organisation's token with the organisation, as the service does."""
     grant = ask.grant
     assert grant is not None
     if grant.team is None:

@@ -79,7 +79,7 @@ async def append(ask: Ask) -> dict[str, Any]:
 
 
 async def stop(ask: Ask) -> dict[str, Any]:
-    """The closing blocks stand below everything, fifty more than the stream's own."""
+    """End a stream; the closing blocks go below everything, and may be fifty in addition to the stream's own."""
     message, stream = _streaming(ask, (LIVE, STOPPED_BY_USER))
     chunks = _chunks(ask, stream)
     closing = block_rules.accept(ask.args["blocks"], ask.slack.world.ids.next) if "blocks" in ask.args else []
