@@ -1,4 +1,4 @@
-# Data and model files live in volumes; the bot runs as a user without rights.
+# Data and model files are in volumes; the bot runs as an unprivileged user.
 #   docker build -t sutradhar .
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar models pull
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar
@@ -25,20 +25,20 @@ ENV PATH="/opt/venv/bin:$PATH" \
     SUTRADHAR_DATA=/data \
     SUTRADHAR_LISTEN=127.0.0.1:9090 \
     SUTRADHAR_MODELS=/models
-# The demo model's runtime computes with it.
+# The demo model's runtime needs it.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin sutradhar
-# /files: for several containers together (compose.yaml).
+# /files: shared by several containers (compose.yaml).
 RUN mkdir -p /data /files /models && chown 10001:10001 /data /files /models
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 WORKDIR /app
 USER 10001:10001
-# For Slack over HTTP alone (docs/slack.md); everything else calls out.
+# Only for Slack over HTTP (docs/slack.md); everything else makes outgoing connections.
 EXPOSE 3000
 VOLUME ["/data", "/models"]
-# Of `run` alone: nobody listens in a chat.
+# Only for `run`: a chat does not listen.
 HEALTHCHECK --interval=60s --timeout=20s --start-period=120s \
     CMD ["/bin/sh", "-c", "! grep -qzx run /proc/1/cmdline || exec python -m bot doctor --live"]
 ENTRYPOINT ["python", "-m", "bot"]
