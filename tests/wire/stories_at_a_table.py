@@ -136,8 +136,12 @@ async def _proxy(d: Any, talk: Any) -> Any:
 
 async def _proxied(d: Any, talk: Any, hook: Any, n: int, *, killed: bool) -> None:
     """A turn that a proxy posts: behind the player's own message, which it deletes; or the bot is killed before."""
+    await seen(
+        lambda: d.states().count("") <= WAITING
+    )  # the player's own words wait for the proxy's for two seconds
     own = await d.discord.say(d.people[BIA], talk.home(), f"A: turn number {n}")
     if killed:
+        await asyncio.sleep(0.5)
         await d.restart()
     await _asked(d, d.discord.proxy(hook, talk.home(), PROXIED, f"turn number {n}"))
     await d.discord.delete(own)
