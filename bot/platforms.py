@@ -161,43 +161,39 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """`name` is that of its places.
+    """The functions of one platform. `name` is the platform of its places.
 
-    `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
-    `read_whole_thread` all of them, one by one; `read_last` the newest of a place,
-    `read_linked` those of a thread that a request links, `read_pins` the pinned ones of its channel.
-    `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
-    run there; `adults` says whether only adults are let in there.
-    `category` is the id of the category that a place's channel is in, "" for none; `channel_name` is what people call
-    the channel, or the category with this id, `person_name` the person with this id in the place's space, "" where that
-    is not known. `standing` tells in which of these groups a
-    person is; it raises UserError where the platform does not answer. `find` gives the id and the name of a "person" or
-    a "group" of the place's space by what somebody typed, None for nobody; without it there are no groups, and people
-    are called by their ids.
-    `knows` says whether the place's space has this "channel", "category", "person" or "group", by its id; without it
-    that is not known.
-    `private_place` gives the place of a person's private conversation with the bot, in the space of a place.
-    `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
-    None where there can be none.
+    `fetch` downloads a request's files, `read_thread` reads the messages of a thread before the bot was called into it,
+    `read_whole_thread` all of them, one by one; `read_last` reads the newest messages of a place, `read_linked` those
+    of a thread that a request links, `read_pins` the pinned ones of its channel. `origin` returns the origin
+    (`Request.origin`) for a run in a place without a message, so that a schedule can begin one there; `adults` says
+    whether only adults are admitted there. `category` is the id of the category that a place's channel is in, "" for
+    none; `channel_name` is the name of the channel, or of the category with this id, `person_name` that of the person
+    with this id in the place's space, "" if unknown. `standing` returns which of these groups a person belongs to; it
+    raises UserError if the platform does not answer. `find` returns the id and the name of a "person" or a "group" of
+    the place's space for what somebody typed, None for nobody; without it there are no groups, and people are
+    identified by their ids. `knows` says whether the place's space has this "channel", "category", "person" or "group",
+    by its id; without it that is unknown. `private_place` returns the place of a person's private conversation with the
+    bot, in the space of a place. `new_thread` returns the place and the origin of a new conversation, by its id and
+    title, in the channel of a request; None if there can be none.
 
-    `without_words` gives an origin without what the person wrote, so that the messages of a withdrawn request are
+    `without_words` returns an origin without the person's words, so that the messages of a withdrawn request can be
     found.
 
-    `take_back` removes the messages of a withdrawn run whose request, without its words, is given, but for the stages
-    whose keys begin with one of these; for None only those that quote the request. It may be called again.
+    `take_back` removes the messages of a withdrawn run, given its request without words, except stages whose keys have
+    one of these prefixes; for None it removes only those that quote the request. It may be called again.
 
-    `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
-    After a crash it is called again only where the platform `speaks_again`, and leaves out what was said.
-    `speak_along` says them while they are written, and returns before their end: the pieces end with the stage's text,
-    also where it breaks off. After a crash it is called again, with the text from its beginning, and has to leave out
-    what was heard; `speak` is not called for the same key. `hush` ends what is being said, and takes back what was
-    said, of a run whose request is given: of one stage by its key, "" for all of them. It may be called again.
-    `reader` stops and skips what is said.
+    `speak` reads words aloud in the request's place if the place `narrates`; without `narrates`, in every place. After
+    a crash it is called again only if the platform `speaks_again`, and then skips what was read. `speak_along` reads
+    words aloud while they are written, and returns before their end: the pieces end with the stage's text, even if that
+    is cut off. After a crash it is called again with the text from its beginning, and must skip what was heard; `speak`
+    is not called for the same key. `hush` stops the reading of a run, given its request, and takes back what was read:
+    of one stage by its key, "" for all. It may be called again. `reader` stops and skips readings.
 
-    `for_one` says of a request's origin whether only the asker reads the answer; None where nobody else ever does.
-    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database,
-    only the one that receives the events of a space executes its runs. It gives the number of the space's part, of so
-    many; `parts` says how many there should be. See `App.share`.
+    `for_one` says whether only the asker reads the answer to a request with this origin; None if that is always so.
+    `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database, only
+    the one that receives the events of a space executes its runs. It returns the number of the space's part, given the
+    number of parts; `parts` says how many there should be. See `App.share`.
     """
 
     name: str

@@ -73,7 +73,7 @@ IDLE_MS = 60_000
 """After how many idle milliseconds the server ends one of the engine's transactions."""
 
 STARTED_S = 5.0
-"""How long a turn waits for an earlier run of its line to be started by the process that received it."""
+"""How many seconds a turn waits until an earlier run of its line is started by the process that received it."""
 
 _TURN = "turn:"
 """The prefix of the id of a run's turn in its line; the rest is the run's id."""
@@ -129,10 +129,10 @@ class Engine:
     ) -> None:
         """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id.
 
-        `busy_timeout_s` bounds the wait for another process's lock. A full, locked or damaged SQLite file
-        raises StorageFault from whatever was asked, never a driver's error. With a `lease`, other processes share the
-        database: then runs wait in the engine's lines. `earlier` names the runs before one in its line that have not
-        begun, and `answered` waits until the next one of a line may begin.
+        `busy_timeout_s` bounds the wait for another process's lock. A full, locked or damaged SQLite file raises
+        StorageFault from whatever was asked, never a driver's error. With a `lease`, other processes share the
+        database: runs then wait in the engine's lines, `earlier` returns the runs before one in its line that have not
+        begun, and `answered` waits until the next run of a line may begin.
         """
         self._url = url
         self._body = body
@@ -173,7 +173,7 @@ class Engine:
             assert self._earlier is not None
             assert self._answered is not None
             patient_in_a_run()
-            # An earlier request may have its place in the line later, if its process was slow or has died.
+            # An earlier request may join the line later, if its process was slow or has died.
             for run in (*await self._earlier(run_id), run_id):
                 if run != run_id:
                     await self._in_line(run)

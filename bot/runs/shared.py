@@ -32,7 +32,9 @@ ENDS_S = 60.0
 """How many seconds a run that another process has stopped may take to show its last words."""
 
 ORDER_S = 150.0
-"""How long a run's messages wait for an earlier answer that the platform does not take, as the writers' do."""
+"""How many seconds a run's messages wait for an earlier answer that the platform does not accept; writers wait
+as long.
+"""
 
 STOP, REWORD = "stop", "reword"
 """The topics of the messages about runs between processes."""
@@ -121,7 +123,7 @@ class SharedRuns(LiveRuns):
         return await self._inbox.received_before(row.line, row.seq) if row is not None else []
 
     async def shown(self, run: str) -> None:
-        """Wait until the run's answer is whole. It may not be on the screen yet: see `overtakes_none`."""
+        """Wait until the run's answer is complete. It may not be on the screen yet: see `overtakes_none`."""
         await self.ended(run)
 
     async def overtakes(self, request: Request) -> bool:

@@ -168,9 +168,9 @@ async def show_again(view: View, row: UnshownRow) -> None:
 
 
 class InOrder:
-    """A view that shows nothing before earlier answers of the run's line are on the screen; the run goes on meanwhile.
+    """A view that holds its events back until earlier answers of the run's line are on the screen; the run continues.
 
-    `free` waits for that.
+    `free` waits for these answers.
     """
 
     def __init__(self, view: View, free: Coroutine[None, None, None]) -> None:
