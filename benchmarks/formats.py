@@ -76,7 +76,7 @@ def figures() -> Iterator[Figure]:
 
 
 def compared(folder: Path, books: Path, endings: Sequence[str] = BOOKS) -> Iterator[Figure]:
-    """Every format's figures beside the Markdown's; the books are made in `kept` unless they are there."""
+    """Every format's figures compared with Markdown's; missing books are made in `books`."""
     original = next((folder / "corpus").iterdir())
     questions = read_questions(folder / "questions.jsonl")
     name = original.stem
@@ -190,7 +190,7 @@ def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
 
 
 def verbatim(text: str, bare_quote: str) -> str:
-    """The stretch of `text` whose letters and digits are `wanted`."""
+    """The stretch of `text` whose letters and digits are those of `bare_quote`."""
     places = [at for word in _WORD.finditer(text) for at in range(word.start(), word.end())]
     # One character may become several in lower case; each stands where it came from.
     spread = [at for at in places for _ in text[at].lower()]

@@ -115,9 +115,9 @@ def read_share(service: ModelService) -> float:
 
 
 def repeated_share(prompts: list[list[str]]) -> float:
-    """The same of a service that keeps what it was sent last: words that a prompt begins with as the one before did.
+    """The share for a service that caches its last request: the words that a prompt and the one before both begin with.
 
-    `asked` are the texts of each prompt, in order.
+    `prompts` are the texts of each prompt, in order.
     """
     repeated = total = 0
     before: list[str] = []

@@ -189,7 +189,7 @@ class Bench:
 
 
 def bootstrap(before: list[float], after: list[float]) -> tuple[float, float, float]:
-    """Mean gain of `other` over `one`, and its 95 % interval by paired bootstrap."""
+    """Mean gain of `after` over `before`, and its 95 % interval by paired bootstrap."""
     gains = np.array(after) - np.array(before)
     chance = np.random.default_rng(0)
     means = gains[chance.integers(0, len(gains), (_SAMPLES, len(gains)))].mean(axis=1)

@@ -138,7 +138,7 @@ def _about(
 ) -> tuple[ColumnElement[bool], ...]:
     """The rows of the table that are about the person: those that name the person, or that belong to one of their runs.
 
-    `taken`: those alone that are deleted with the person, or lose more than the name.
+    `to_delete`: only rows that are deleted with the person or lose more than the name.
     """
     from sqlalchemy import false, or_
 
