@@ -1,5 +1,4 @@
-"""Measures stories: how much of each prompt a service has read before, how prompts grow, and what a turn and a fork
-cost.
+"""Stories: what of each prompt a service has read before, how prompts grow, and what a turn and a fork cost.
 
 All stories here are alike: a scene of SCENE_WORDS words, three choices under it, a sentence of a player's. A long
 one is put into the storage as its log, and played on from there.
@@ -14,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import count, takewhile
@@ -51,6 +50,21 @@ WIRE_NAMES = {"messages": "Anthropic", "responses": "OpenAI Responses", "chat": 
 THREAD = "bench"
 PLACE = Place("terminal", "local", "terminal", THREAD)
 START = "/story start A lighthouse keeper finds a door in the sea --title The door"
+NAMES = ("Mira", "Bo", "Ada", "Gil", "Tess", "Ulf")
+A_TABLE = (
+    *(f"/story cast {name}: a diver who fears the dark" for name in NAMES),
+    "/story sheet --template 5e",
+    *(
+        f"/story sheet {name} hp 20/20; str 16; dex 14; con 12; wis 13; cha 8; athletics 5; +tired 900; torches 3"
+        for name in NAMES
+    ),
+    f"/story initiative begin {', '.join(f'{name} {20 - n}' for n, name in enumerate(NAMES))}, Rat 2",
+    *(f"/story plan The keeper of stair {n} is the drowned captain's child." for n in range(1, 6)),
+    *(f"/story plan --tell {n}" for n in range(1, 6)),
+)
+"""Six sheets, a fight, and plans of which the writer is told, as lines that somebody types."""
+HURT = 4
+"""Turns from one change of a sheet to the next."""
 REST_S = 0.25
 """After a turn, for what a run does behind its end."""
 
@@ -86,7 +100,9 @@ async def play(talk: Talk, first: int, turns: int) -> None:
 
 def figures() -> Iterator[Figure]:
     yield from asyncio.run(_prompts())
+    yield asyncio.run(_at_a_table())
     yield from asyncio.run(_own_time())
+    yield from asyncio.run(_own_time(("/story gm Ana", *A_TABLE), ", with six sheets, a fight and plans"))
     yield asyncio.run(_first_words())
     yield from asyncio.run(_forks())
 
@@ -106,6 +122,25 @@ async def _prompts() -> list[Figure]:
         label = f"share of input tokens read before, {TURNS} turns, {name}"
         figures.append(Figure(label, f"{share:.1%}", "≥ 85 %", "92 %", share >= 0.85))
     return [*figures, _growth(early, await _late())]
+
+
+async def _at_a_table() -> Figure:
+    """The repeated share of prompts that hold sheets, a fight and plans, while the sheets change."""
+    writer = Writer("chat")
+    with tempfile.TemporaryDirectory() as folder:
+        async with writer.service as service, talking(settings(Path(folder) / "data", service)) as talk:
+            await talk.say(START)
+            for typed in A_TABLE:
+                await talk.say(typed)
+            for number in range(2, TURNS + 1):
+                await play(talk, number, 1)
+                if number % HURT == 0:
+                    await talk.say(f"/story sheet {NAMES[number % len(NAMES)]} hp -1")
+    told = "\n".join(writer.scenes[-1])
+    assert all(part in told for part in ("<sheets>", "<initiative>", "<secrets>")), told
+    share = repeated_share(writer.asked)
+    label = f"share of words repeated, {TURNS} turns with six sheets, a fight and plans"
+    return Figure(label, f"{share:.1%}", "≥ 85 %", "92 %", share >= 0.85)
 
 
 def read_share(service: ModelService) -> float:
@@ -184,8 +219,11 @@ async def kept(config: Config, scenes: int) -> None:
         await database.close()
 
 
-async def _own_time() -> list[Figure]:
-    """The processor time of a bot in a process of its own, from a typed line to when the model has its request."""
+async def _own_time(first: Sequence[str] = (), more: str = "") -> list[Figure]:
+    """The processor time of a bot in a process of its own, from a typed line to when the model has its request.
+
+    The lines `first` are typed before the turns; `more` says what they do.
+    """
     turn_begun: asyncio.Queue[float] = asyncio.Queue()
     numbers = count(LONG + 1)
     pid = 0
@@ -194,6 +232,7 @@ async def _own_time() -> list[Figure]:
         if CHOICES_ASKED in service.last(body):
             return Reply(pieces=[CHOICES])
         turn_begun.put_nowait(processor_s(pid))
+        assert ("<sheets>" in service.last(body)) is bool(first)
         return Reply(pieces=[prose(next(numbers), SCENE_WORDS)])
 
     service = ChatService(reply)
@@ -206,28 +245,37 @@ async def _own_time() -> list[Figure]:
                 *("--data", str(config.data_dir), "chat", "--json", "--thread", THREAD),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                env={**os.environ, "FAKE_KEY": KEY, "SUTRADHAR_LOCALE": "en"},
+                env={**os.environ, "FAKE_KEY": KEY, "SUTRADHAR_LOCALE": "en", "LOGNAME": "ana"},
             )
             pid = chat.pid
             assert chat.stdin is not None
             assert chat.stdout is not None
+            for typed in first:
+                chat.stdin.write(typed.encode() + b"\n")
+                await _done(chat.stdout)
             took = []
             for number in range(LONG + 1, LONG + TIMED_TURNS + 2):
                 await _rest(pid)
                 began = processor_s(pid)
                 chat.stdin.write(line(number).encode() + b"\n")
                 took.append(await turn_begun.get() - began)
-                async for line_of_json in chat.stdout:
-                    if json.loads(line_of_json)["event"] == "done":
-                        break
+                await _done(chat.stdout)
             chat.stdin.close()
             await chat.wait()
     cold, *warm = took
-    label = f"own processor time from a turn to the model call, {LONG:,} scenes"
+    label = f"own processor time from a turn to the model call, {LONG:,} scenes{more}"
     return [
         Figure(label, spread(warm), "p95 ≤ 60 ms", "25 ms", p95(warm) <= 0.060),
         Figure(f"{label}, the first one of a process", ms(cold)),
     ]
+
+
+async def _done(stdout: asyncio.StreamReader) -> None:
+    async for line_of_json in stdout:
+        event = json.loads(line_of_json)
+        assert event["event"] != "failed", event
+        if event["event"] == "done":
+            return
 
 
 def processor_s(pid: int) -> float:
