@@ -854,6 +854,11 @@ class App:
         """Wait until a run's answer is complete, also if it was continued at the start; returns how it ended."""
         return await self._live.ended(run_id)
 
+    def request_here(self, space: str, run: str) -> Request | None:
+        """The request of a run that continues in this process; this needs no database."""
+        live = self._live.of(space, run)
+        return live.request if live is not None else None
+
     async def request_of(self, space: str, run: str) -> Request | None:
         """The request of a run, to repeat it; None if this space has no run of that id."""
         with in_words():

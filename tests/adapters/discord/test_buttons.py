@@ -17,6 +17,7 @@ from bot.adapters.discord.received.presses import message_text
 from bot.adapters.home import ANSWERS
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
 from bot.runs.requests import event_id
+from storage.faults import StorageFault
 from tests.adapters.discord.table import Table, labels, table, told
 
 
@@ -65,6 +66,20 @@ async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_al
     await at.restart()
     await at.ana.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
+
+
+async def test_an_answer_can_be_stopped_while_the_database_is_away(
+    at: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> None:
+        raise StorageFault("other")
+
+    run = (await live(at, at.space)).id
+    answer = await at.shown(f"stop:{run}")
+    monkeypatch.setattr(at.app._past, "request", away)
+    pressed = await at.ana.click(answer, label="stop")
+    assert await at.app.ended(run) == "stopped"
+    assert told(pressed) == "Ana stopped this."
 
 
 async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
