@@ -543,7 +543,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("step", "verbs.arg_initiative", required=False, most=STATE_CHARS),
         ordered=True,
         brief=True,
-        group="sheet",
+        group="character",
     ),
     Verb("story", "apply", "1 scene", Argument("change", "verbs.arg_query"), ordered=True, inner=True),
     Verb(
@@ -559,7 +559,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         brief=True,
-        group="sheet",
+        group="character",
     ),
     Verb(
         "story",
