@@ -2,16 +2,16 @@
 
 from typing import Final
 
-BIAS: Final = -2.3375
+BIAS: Final = -0.0782
 WEIGHTS: Final = (
-    "*Rh7gZNRR<JHcbc%|%p0;J%eTF1kEG)x@AeXh5ey2t@P6+qn!z=)ki$p1UbD07R%Odc3H=qqsdk6EYP?u(*xH%DX%}mOUCp4",
-    "?$7CvO&W;`$JE~y137|AiqDwU`69Wy+FM@&cu;G%SYO~UBR<M%sq3#_P7MVOS^7IV#EnZ=t646g|)=GfxuG6utZ$Jb-<y;Cp",
-    "1~b55vU83%q_s_CRqy2|-alO+DE}x-oCXkv&p7cEc`4fW1h@KSq$mYeC#X3c_hZ?>(Z(7RTo`g~H{-%DUJ<@4>l5Ld7UH#z1",
-    "kn@I(Vb&b}_T1xU>`^tN!pTQ{P|1UcKdgT}h6BEa~va6zp;wkU2yW5vZp$UQyAsKnjFQ9rcCzOK@}>qlS0Rz*!c9J#tdh`n+",
-    ">;lc~P$iSFE566zeq(0?5m_#tcPdPd@8oT+x?Z;lgF+@Q_XE{|uCp;m+L&nZLWI&w5l)@9kQ$+GXmBh=u1vaEdHN>Mm!o8J4",
-    "5yaR<D>qoinnq+qRlr$6?LcftQ@jE~bUcZ@Cq|Dtm%%+kL%NT=z(b(I^g#x}EjQl1p1wCU88R=#PC+)r3B0sD6+R9{dqX(Hu",
-    "QWWk&`373T|hR)12(|AM!%E8L%w;$)<A&A8O2Y=lSt}7L%jyX)W2G|6ubdGIY1FQxkpz#aKZVxw!Hi~3`GG$@H`;C9JyJ*W-",
-    "8OcB1C>etG|dwNx<1WGQkY2vcLjDHbl(4?l>gG=`;4g)<g8Y!!-4`yt=)>&c*@6qComWhPWq2SU{P-)JRvzm&C6|m9(uvw8Q",
-    "?ujJ+^J`#lgpO+_&{kvxdDMm+65!^26vwY)MtFhsq=l105jk~uOx-NWiP^Ewm4CP%8oU&5QbjKZ%&SUY6BU_wSYt~@Hm4MJ!",
-    "$YrzG^b3QdJy*;PJlRZbX%Ee5>rL8=}y1<4$ggeAP@Vd!8Ji{O}Vn;JRF1^FOk~w=mez_;T;6Qgq;<J`S&Ag|-Hb*wKh{Pa2",
+    "tVHp{!M<j~-oO3CxkT?k9=^3bS+)E;jKq^X&_N$LsY4pW<h;g4^SvQL!!0X5Cqt~heLUbgY&e5FpEv<ULp5f*nmJ57u0D4}u",
+    "|$czmps?Q<Uj_+m&4t(xH$sHy+#{4^E?8*OUFgNA4hRMd%z__-bBT|+qm60AU*j<C%el?h(UP80<bg1;5HS;%tqY8MZ|B!MZ",
+    "Ltu6u`N~-oD2}vPB*|bU2u=Ii?mmF}bG3k38=<jlgg`PQI(c)k6EikwBe7(88`fqB<eSs=*CBgue2=q&EpXX|yawaKUawNkm",
+    "}1utPRL6~Ifp7e;bGWx+(j1iy>Np+A)|qQ?n93c<#-nM1fdIyyB#JH$sthdpk^(!wIbhCgz}xt(LU|3r+wTta<7xwte#$2@m",
+    "M#Jv>0d_cfMOvHV^&AaEkOhcS9(mE`(lfW>;Ajr$Utw!2HRkaF4FgTUL@WgmLp+Dcjy2Hf7J3v-J3&bu!U_`?}-onwmnZHLq",
+    "{k{=I0Xz@CWJeA|OuZO2eL-_Y6ue|YzODYdct-)iX2I4#KsCI)yFy{YdO&T%nY0$ZqQK`o+`_5ED?=#2oWXuXwYIiD+dqoM#",
+    "=TTD=SFKoAUPStIlhWAq`PLqd9>@sIYCIpjK$@|qe$aJQ@zK*GQg+1j4ixA39=VGKtw`Bqr@LTc)cP#<wh7jr?nHpaI)OQEI",
+    "yUK2S!Xo=DPkzyuj5m5X4tBdAS}uc|^a!PCQA&@IJM<+Ce+O^g_P89l=t=G{ynJdqA8(^}dxv2}B~qen~>ew#64jJT$UGgTv",
+    "Ot3&4IpNw_pREJl4i>^w9+EJ4LY2E?7cu{bI;>phji3Pq1ZT03Ptu)<F`kG9sp`9vVb^}xfv^T9DdEI1s(Q$UA5JwQ0d&ay<",
+    "obHZH3+BYP-N5BciNJN~(1IDMl2tkX)ud&2IvpthPm%OpO*1+YkD?|@FpS&5p<F)uX;<b)9MMV2VTr^EVdOcOTrbKYHl*1^#",
 )

@@ -66,10 +66,10 @@ async def test_a_message_to_another_person_is_not_read_for_its_meaning() -> None
 @here
 @pytest.mark.parametrize(
     ("name", "answered", "disturbed"),
-    [("first", 0.99, 0.01), ("second", 0.94, 0.04), ("third", 0.88, 0.085)],
+    [("first", 0.98, 0.02), ("second", 0.89, 0.05), ("third", 0.85, 0.075), ("seventh", 0.86, 0.085)],
 )
 def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, disturbed: float) -> None:
-    """The first two sets were fitted to; the third was not."""
+    """The first two sets were fitted to; the other two, of two more authors, were not."""
     from bot.asking import asks
 
     model = EnPtE5(FOLDER, threads=1)
@@ -80,6 +80,6 @@ def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, 
         if not message.get("mentions_people"):
             verdict = weighed(verdict, text, score(model.passages([text])[0]))
         got[message["asks"]].append(by_words(verdict, text))
-    assert len(got[True]) == len(got[False]) == 160
-    assert sum(got[True]) / 160 >= answered
-    assert sum(got[False]) / 160 <= disturbed
+    assert len(got[True]) == len(got[False]) >= 160
+    assert np.mean(got[True]) >= answered
+    assert np.mean(got[False]) <= disturbed
