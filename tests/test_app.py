@@ -216,7 +216,7 @@ async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, rec
     async with running(tmp_path, recorder, error=error) as app:
         assert await (await app.perform(asked("one", "error"))).wait() == "failed"
     assert recorder.events["one"][-1] == Failed(
-        "The library is empty. `/library add` puts a book on a shelf; `/help library add` shows how."
+        "The library is empty. Put a book on a shelf with `/library add`; `/help library add` shows how."
     )
 
 

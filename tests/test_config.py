@@ -213,7 +213,7 @@ def test_suggested_members_may_have_settings_and_two_services_may_suggest_too_ma
 def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
     sentence = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
     assert sentence == (
-        f"{file}, line 3: `council` can't be used. “mood” is no setting of a member. It can have persona,"
+        f"{file}, line 3: `council` can't be used. “mood” is not a setting of a member. It can have persona,"
         " temperature, effort, timeout, tokens, top_p, min_p, repeat_penalty, stop, logit_bias, as in effort=high or"
         ' persona="a sceptic".'
     )
@@ -335,7 +335,7 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
             "It is one of none, minimal, low, medium",
         ),
         ('[council]\nmodels = ["openai:m effort=low"]\n', 2, "must be written"),
-        ('[suggested.openai]\nwriter = "m mood=sunny"\n', 2, "is no setting"),
+        ('[suggested.openai]\nwriter = "m mood=sunny"\n', 2, "is not a setting"),
         ('[providers.openai]\nbase_url = "htp://x"\n', 2, "must begin with one of http://"),
         ('[providers.openai]\nbase_url = "localhost:11434"\n', 2, "must begin with one of http://"),
         ('[providers.openai]\nbase_url = "http://[bad"\n', 2, "an address such as http://localhost:11434/v1"),

@@ -146,7 +146,7 @@ async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> N
     await on.discord.submit(on.bia, pressed, {"text": "run"})
     await ended(on.app, 2)
     again = await on.discord.submit(on.bia, pressed, {"text": "hide"})
-    assert "I have this already" in again.text
+    assert "I already have this" in again.text
     assert [one.text for one in await asked(on.app)] == ["offers", "scene 7: run"]
 
 
@@ -201,7 +201,7 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
     )
     (pressed,) = [button for button in message.buttons if button.label == "✓ Go on"]
     late = await presses_anyway(on, message, str(pressed.custom_id))
-    assert late == "This has been chosen already."
+    assert late == "This has already been chosen."
     assert len(await asked(on.app)) == 2
 
 
@@ -222,7 +222,7 @@ async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
     await ended(at.app, 2)
     message.blocks = before
     await at.slack.press(at.bia, message, "Go on")
-    assert (await at.whispered(at.bia)).shown == "This has been chosen already."
+    assert (await at.whispered(at.bia)).shown == "This has already been chosen."
     assert len(await asked(at.app)) == 2
 
 
@@ -306,7 +306,7 @@ async def test_on_discord_a_closed_vote_keeps_its_counts_and_takes_no_more(on: L
     await on.discord.say(on.bia, message.channel, f"close {run.id}", mention=True)
     await on.discord.until(lambda: "✓ Right · 2" in labels(message))
     (right,) = [button for button in message.buttons if "Right" in button.label]
-    assert await presses_anyway(on, message, str(right.custom_id)) == "This has been chosen already."
+    assert await presses_anyway(on, message, str(right.custom_id)) == "This has already been chosen."
 
 
 def labels(message: Message) -> list[str]:

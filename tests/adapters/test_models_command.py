@@ -127,7 +127,7 @@ async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path
     lines = done.stdout.splitlines()
     assert lines[0] == "here:small"
     assert [line.strip()[0] for line in lines[1:7]] == ["✗", "✗", "✗", "✗", "–", "–"]
-    assert "here:small answered with nothing. Ask again" in lines[1]
+    assert "here:small gave an empty answer. Ask again" in lines[1]
     assert "The answer is not the JSON that was asked for: there was no JSON object in it." in lines[3]
     assert "It answered without calling the tool." in lines[4]
     assert lines[7].strip().startswith("4 calls: ")

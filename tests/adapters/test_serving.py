@@ -90,8 +90,8 @@ async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
     async with started(tmp_path) as process:
         code, output = await outcome(process)
     assert code == 2
-    assert "as DISCORD_TOKEN; docs/discord.md" in output
-    assert "as SLACK_BOT_TOKEN and SLACK_APP_TOKEN; docs/slack.md" in output
+    assert "set DISCORD_TOKEN in the environment or .env (docs/discord.md)" in output
+    assert "set SLACK_BOT_TOKEN and SLACK_APP_TOKEN there (docs/slack.md)" in output
     assert output.count("\n") == 1
 
 
@@ -207,7 +207,7 @@ def tokens(slack: FakeSlack) -> dict[str, str]:
 async def test_slack_alone_is_enough(tmp_path: Path) -> None:
     async with both() as (_, slack), started(tmp_path, **tokens(slack)) as process:
         output = await until_said(process, "On Slack as sutradhar, in Chair.")
-        assert "calling Slack…" in output
+        assert "connecting to Slack…" in output
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(90):
             left, more = await outcome(process)
@@ -238,7 +238,7 @@ async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path)
         }
         async with started(tmp_path, **settings) as process:
             output = await until_said(process, "On Discord as Sutradhar#4821")
-    assert "no app-level token" in output
+    assert "the app-level token is missing" in output
     assert slack.calls == []
 
 
@@ -258,7 +258,7 @@ async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(t
             await discord.connected()
             await slack.connected()
             output = await until_said(process, "On ") + await until_said(process, "On ")
-            assert "calling Discord and Slack…" in output
+            assert "connecting to Discord and Slack…" in output
             assert "On Discord as Sutradhar#4821" in output
             assert "On Slack as sutradhar, in Chair" in output
             slack.app_token = "xapp-another"

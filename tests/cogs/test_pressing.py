@@ -65,7 +65,7 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
     kept = json.dumps({"label": "Leave it", "command": ""})
     await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
     message = await posted(table, table.general, custom_id=f"choice:{run}:0")
-    assert said(await table.ana.click(message, label="x")) == "All right, nothing was begun."
+    assert said(await table.ana.click(message, label="x")) == "Cancelled."
     assert len(table.requests) == 1
 
 
@@ -207,7 +207,7 @@ async def test_who_is_not_in_charge_changes_nothing_by_a_message_either(table: T
     await table.say(table.ana, "/library reindex")
     answer = table.general.last_message
     assert answer is not None
-    assert "those who manage" in answer.content
+    assert "people who manage" in answer.content
     assert table.requests == []
 
 

@@ -53,7 +53,7 @@ async def test_a_window_that_could_not_be_kept_is_not_opened(table: Table) -> No
         refused = await table.ana.slash(table.general, "rules ask")
         other.rollback()
     assert refused.modal is None
-    assert "busy" in said(refused)
+    assert "using the database" in said(refused)
 
 
 async def test_dice_are_asked_for_on_one_line_and_questions_on_many(table: Table) -> None:
@@ -115,7 +115,7 @@ async def test_a_prompt_comes_as_a_file_without_a_window(table: Table) -> None:
 
 async def test_who_is_not_in_charge_is_shown_no_prompt_to_edit(table: Table) -> None:
     refused = await table.deliver(InteractionType.APPLICATION_COMMAND, command("prompts edit", name="rag"))
-    assert "those who manage" in said(refused)
+    assert "people who manage" in said(refused)
     assert refused.modal is None
 
 

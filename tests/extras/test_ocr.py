@@ -19,7 +19,7 @@ from tests.works.course.desk import cited, opened, words_of
 pytestmark = pytest.mark.skipif(find_spec("rapidocr") is None, reason="the package rapidocr is not here")
 FILES = Path(__file__).parents[1] / "readers" / "files"
 WORD = re.compile(r"\w{4,}")
-NOTE = "2 of 3 pages are pictures. Their words were recognized (OCR) and may have mistakes."
+NOTE = "2 of 3 pages are pictures. Their text was recognized (OCR) and may have mistakes."
 
 
 def scanned(data: bytes, pages: int, words: bytes = b"") -> bytes:

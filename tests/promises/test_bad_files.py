@@ -20,14 +20,14 @@ NO_VECTORS = '[embedding]\nmodel = "none"\n'
 
 EMPTY = "{name}: the file is empty."
 BINARY = (
-    "{name}: this is neither text nor a document that I can read, whatever its name says. "
+    "{name}: despite its name, this is neither text nor a document that I can read. "
     "Save it as text or Markdown and add it again."
 )
 PICTURE = (
-    "{name}: it is a picture, without text that could be searched. "
-    "Run it through text recognition (OCR) and add the result."
+    "{name}: this is a picture without text that I could search. "
+    "Run text recognition (OCR) on it and add the result."
 )
-ENCODING = "{name}: I can't tell how its letters are encoded. Save it as UTF-8 and add it again."
+ENCODING = "{name}: I can't detect its text encoding. Save it as UTF-8 and add it again."
 
 
 def text(name: str) -> str:
@@ -55,9 +55,9 @@ def seven(folder: Path) -> dict[str, str]:
     broken("d-nuls.txt", BINARY, b"words and\x00 more words\n" * 10)
     broken("e-halves.txt", ENCODING, b"\xff\xfe" + b"a\x00\x00\xd8" * 30)  # half a pair of surrogates each
     (folder / "f-link.md").symlink_to(folder / "book-001.md")
-    said["f-link.md"] = "f-link.md: it is a symbolic link. Add the file it points to."
+    said["f-link.md"] = "f-link.md: this is a symbolic link. Add the file it points to."
     os.mkfifo(folder / "g-pipe.md")
-    said["g-pipe.md"] = "g-pipe.md: it is not an ordinary file."
+    said["g-pipe.md"] = "g-pipe.md: this is not an ordinary file."
     return said
 
 
@@ -94,7 +94,7 @@ async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
     (tmp_path / "dice.mp4").write_bytes(b"PK")
     wanted = {
         "dice.mp4": f"dice.mp4: I can't read this kind of file. I read {', '.join(SUFFIXES)}.",
-        "gone.md": "gone.md: there is no such file.",
+        "gone.md": "gone.md: this file does not exist. Check the path.",
     }
     for name in ("large.txt", "large.pdf"):
         with (tmp_path / name).open("wb") as file:
@@ -116,29 +116,32 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
         "a.pdf": (b"", "the file is empty."),
         "b.pdf": (
             whole,
-            "its contents are Word, whatever its name says. Give it a name that ends in .docx and add it again.",
+            "despite its name, its contents are Word. Give it a name that ends in .docx and add it again.",
         ),
         "c.docx": (
             whole[:5_000],
-            "the file is damaged or cut off. Download or save it again, then add it again.",
+            "the file is damaged or incomplete. Download or save it again, then add it again.",
         ),
         "d.epub": (
             hostile.epub(b" " * 11_000_000),
-            "unpacked it would take far more room than a document needs. I leave it alone.",
+            "unpacked, it would need far more space than a document does, so I don't open it.",
         ),
         "e.pdf": (
             (real / "libreoffice-locked.pdf").read_bytes(),
-            "a password protects it. Save a copy without one and add that.",
+            "this file has a password. Save a copy without one and add that.",
         ),
         "f.pdf": (
             (real / "pillow-scanned.pdf").read_bytes(),
-            "its pages are pictures, without text that could be searched. `/library add` with the option `ocr` "
-            "recognizes the words in them, or run the file through text recognition (OCR) and add the result.",
+            "its pages are scans without text. `/library add` with the option `ocr` "
+            "recognizes the text; or run text recognition (OCR) on the file and add the result.",
         ),
-        "g.html": (b"<html><script>let words = 0</script></html>", "there are no words in it."),
+        "g.html": (
+            b"<html><script>let words = 0</script></html>",
+            "I found no text in it. It is probably a scan: run text recognition (OCR) first.",
+        ),
         "h.docx": (
             b"MZ" + bytes(500),
-            "the file is damaged or cut off. Download or save it again, then add it again.",
+            "the file is damaged or incomplete. Download or save it again, then add it again.",
         ),
     }
     for name, (data, _) in files.items():

@@ -218,7 +218,7 @@ async def test_who_answered_instead_is_said(stocked: Path) -> None:
     script = helping(answer="The speed of a grappled creature becomes zero [1].")
     async with ChatService(script) as service, talking(chained(stocked, service)) as talk:
         events = await talk.say(ASK)
-    assert "because fake:gone did not" in texts(events, "notice")
+    assert "because fake:gone failed" in texts(events, "notice")
     assert of(events, "citation")
 
 
@@ -227,7 +227,7 @@ async def test_a_model_that_cannot_cite_is_not_asked_and_the_passages_speak(stoc
         events = await talk.say(ASK)
     assert service.calls == 0
     assert "speed becomes zero" in texts(events)
-    assert "can't be trusted to cite" in texts(events, "notice")
+    assert "is not reliable enough to cite" in texts(events, "notice")
 
 
 async def test_the_demo_model_is_owned_up_to_once_in_a_conversation(stocked: Path) -> None:

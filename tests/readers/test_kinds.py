@@ -70,37 +70,37 @@ KINDS = {
     "a sound": b"RIFF\x00\x00\x00\x00WAVE" + bytes(100),
 }
 NAMED = {
-    "a PDF": "its contents are PDF, whatever its name says. Give it a name that ends in .pdf and add it again.",
-    "Word": "its contents are Word, whatever its name says. Give it a name that ends in .docx and add it again.",
-    "EPUB": "its contents are EPUB, whatever its name says. Give it a name that ends in .epub and add it again.",
-    "HTML": "its contents are HTML, whatever its name says. Give it a name that ends in .html and add it again.",
-    "text": "its contents are TXT, whatever its name says. Give it a name that ends in .txt and add it again.",
+    "a PDF": "despite its name, its contents are PDF. Give it a name that ends in .pdf and add it again.",
+    "Word": "despite its name, its contents are Word. Give it a name that ends in .docx and add it again.",
+    "EPUB": "despite its name, its contents are EPUB. Give it a name that ends in .epub and add it again.",
+    "HTML": "despite its name, its contents are HTML. Give it a name that ends in .html and add it again.",
+    "text": "despite its name, its contents are TXT. Give it a name that ends in .txt and add it again.",
     "old Word": "its contents are Word 97 (.doc), which I can't read. Save it as .docx and add that.",
-    "locked": "a password protects it. Save a copy without one and add that.",
+    "locked": "this file has a password. Save a copy without one and add that.",
     "old Excel": "its contents are Excel 97 (.xls), which I can't read. Save it as .xlsx and add that.",
     "old PowerPoint": "its contents are PowerPoint 97 (.ppt), which I can't read. Save it as .pptx and add that.",
     "OpenDocument": (
-        "its contents are OpenDocument (.odt), whatever its name says. "
+        "despite its name, its contents are OpenDocument (.odt). "
         "Give it a name that ends in .odt and add it again."
     ),
-    "Excel": "its contents are Excel, whatever its name says. Give it a name that ends in .xlsx and add it again.",
+    "Excel": "despite its name, its contents are Excel. Give it a name that ends in .xlsx and add it again.",
     "PowerPoint": (
-        "its contents are PowerPoint, whatever its name says. Give it a name that ends in .pptx and add it again."
+        "despite its name, its contents are PowerPoint. Give it a name that ends in .pptx and add it again."
     ),
-    "RTF": "its contents are RTF, whatever its name says. Give it a name that ends in .rtf and add it again.",
-    "a web archive": "it is a web archive (MHTML). Save the page as “HTML only” and add that.",
+    "RTF": "despite its name, its contents are RTF. Give it a name that ends in .rtf and add it again.",
+    "a web archive": "this is a web archive (MHTML). Save the page as “HTML only” and add that.",
     "a picture": (
-        "it is a picture, without text that could be searched. "
-        "Run it through text recognition (OCR) and add the result."
+        "this is a picture without text that I could search. "
+        "Run text recognition (OCR) on it and add the result."
     ),
-    "an archive": "it is an archive. Unpack it and add the files that are in it.",
-    "an empty archive": "it is an archive. Unpack it and add the files that are in it.",
-    "packed": "it is an archive. Unpack it and add the files that are in it.",
+    "an archive": "this is an archive. Unpack it and add the files in it.",
+    "an empty archive": "this is an archive. Unpack it and add the files in it.",
+    "packed": "this is an archive. Unpack it and add the files in it.",
     "PostScript": "its contents are PostScript, which I can't read. Save it as .pdf and add that.",
     "Mobipocket": "its contents are Mobipocket, which I can't read. Save it as .epub and add that.",
 }
 OTHER = (
-    "this is neither text nor a document that I can read, whatever its name says. "
+    "despite its name, this is neither text nor a document that I can read. "
     "Save it as text or Markdown and add it again."
 )
 TEXTUAL = {

@@ -151,7 +151,7 @@ async def test_what_could_not_be_said_is_told_in_a_sentence(db: Database) -> Non
     desk = Desk(db, config(), {"fake": broken})
     clip = await desk.clip(SCENE)
     assert clip.data
-    assert clip.note == "🔇 1 sentence could not be read aloud: the voice fake broke off."
+    assert clip.note == "🔇 1 sentence could not be read aloud: the voice fake crashed."
     clip = await desk.clip("日本語です。これは長い文です。")
     assert (clip.data, clip.note) == (
         b"",
@@ -172,7 +172,7 @@ async def test_a_text_without_an_end_is_cut(db: Database) -> None:
     desk = Desk(db, config(speech=SpeechConfig(voices=("fake",), cache_mb=16)), {"fake": Long()}, "wav")
     clip = await desk.clip("The wolf runs on through the wood. " * 1_500)
     assert LONGEST_S <= clip.seconds < LONGEST_S + 61
-    assert clip.note == "🔇 After 10 minutes the rest is for reading."
+    assert clip.note == "🔇 I read aloud for 10 minutes at most; please read the rest."
 
 
 async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:

@@ -70,7 +70,7 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
 
         models = "`ollama:qwen3:8b`, `ollama:llama3.2:latest`"
         found = f"I found Ollama on this machine with {models}. To use it: `{typed} use ollama`."
-        await says("", "local:small", "config.toml", found, "A key is set for `keyed`", without="embed")
+        await says("", "local:small", "config.toml", found, "You have set a key for `keyed`", without="embed")
         await says("try ollama:llama3.2:latest", "answered in", "Hello, I am", without=" <@U1> @everyone")
         await says("try keyed:far", "`keyed:far` answered in", "From far away.")
         await says("try keyed:nothing", "did not find keyed:nothing", "The model 'nothing' does not exist")
@@ -88,7 +88,7 @@ async def test_models_are_listed_tried_and_chosen_and_a_server_may_go_away(
             await says(action, sentence)
         await says('use ollama:llama3.2 stop="###|User:"', '`ollama:llama3.2 stop="###|User:"`')
         for action in ("", "use config"):
-            await says(action, "Only those who manage this place", person=ANA, without="Everyone here")
+            await says(action, "Only people who manage this place", person=ANA, without="Everyone here")
         await says("", "llama3.2", "chat")
         await ollama.__aexit__(None, None, None)
         await says("try ollama:qwen3:8b", "I could not reach ollama:qwen3:8b.")

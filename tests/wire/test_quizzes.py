@@ -70,7 +70,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         assert "1 of 1 right" not in shown(quiz)
         assert "Not right" not in shown(quiz)
         assert "already" not in shown(quiz)
-    assert "You have answered question 1 already" in shown(again)
+    assert "You have already answered question 1" in shown(again)
 
     ended = len(d.states())
     if platform == "terminal":  # what was offered is forgotten there; what was asked is not
@@ -80,7 +80,7 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         await d.choose(ANA, quiz, "End the quiz")
     await d.rest(ended + 1)
     learners = 1 if platform == "terminal" else 2
-    await d.until(lambda: f"1 of {learners} had this right" in shown(finished))
+    await d.until(lambda: f"1 of {learners} got this right" in shown(finished))
     if platform != "terminal":
         assert "End the quiz" not in str(d.open_buttons(quiz))
         late = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz

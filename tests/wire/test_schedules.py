@@ -46,8 +46,8 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
     bia, cai = d.people[BIA], d.people[ANA]
     text = f"Bring dice, <@{getattr(cai, 'id', cai)}> and @everyone"
     asked = await d.command(ANA, "schedule reminder", text=text, when="in 300 days", every="week")
-    followed = await d.choose(BIA, asked, "🔔 Call me, too")
-    await d.until(lambda: any("called by name" in line for line in followed.said()))
+    followed = await d.choose(BIA, asked, "🔔 Notify me too")
+    await d.until(lambda: any("will mention you" in line for line in followed.said()))
     await over(d)
     due_now(d)
     await d.until(lambda: len(reminders(d)) == before + 1)

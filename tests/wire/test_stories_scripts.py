@@ -85,7 +85,7 @@ async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp
     scene_text = 'In Scene 2 she says "Ours went down with the lamp oil." and then "all is lost".'
     d.model.queue += [Reply(calls=[lookup]), Reply("I have it."), Reply(scene_text)]
     talk = await d.ask(ANA, "What is the theme of the lamp?", verb="script ask")
-    await says(talk, "Ours went down with the lamp oil.", "all is lost (not in the script word for word)")
+    await says(talk, "Ours went down with the lamp oil.", "all is lost (not in the screenplay word for word)")
     assert "Ours went down with the lamp oil." in d.model.prompts[-1], "the answer is made from the evidence"
 
     d.model.queue.append(Reply("The lamp stands for hope."))
@@ -152,7 +152,7 @@ async def test_a_kill_9_while_its_scenes_are_looked_into(platform: str, take: Ta
     await d.until(lambda: len(analyst.asked) == SCENES + 1)
     await d.rest(1)
     talk = await d.command(ANA, "script analysis")
-    await d.until(lambda: f"{SCENES} of {SCENES} scenes have been looked into." in shown(talk))
+    await d.until(lambda: f"{SCENES} of {SCENES} scenes are analysed." in shown(talk))
     await d.rest(2)
     asked = Counter(analyst.asked)
     assert sorted(asked.values()) == [1] * (SCENES - 1) + [2], "the call that was under way, and no other"

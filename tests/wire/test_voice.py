@@ -234,9 +234,9 @@ async def loses_its_channel(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        (is_sent_away, "taken me out of the voice channel"),
-        (is_replaced, "the other one has taken over"),
-        (is_replaced_and_its_session_ended, "the other one has taken over"),
+        (is_sent_away, "disconnected me from the voice channel"),
+        (is_replaced, "Another process of this bot has taken over"),
+        (is_replaced_and_its_session_ended, "Another process of this bot has taken over"),
         (loses_its_channel, "The voice channel was deleted"),
     ],
 )

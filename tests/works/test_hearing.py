@@ -59,7 +59,7 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
             await talk.say(START)
             events = await talk.say(kept(tmp_path, ogg(2.0)))
             assert texts(events) == "> I open the door."
-            assert [choice["label"] for choice in choices(events)] == ["Play it", "Change it…", "Leave it"]
+            assert [choice["label"] for choice in choices(events)] == ["Play it", "Change it…", "Cancel"]
             assert [choice["filled"] for choice in choices(events)] == ["", "I open the door.", ""]
             assert ear.heard[0]["model"] == "whisper-1"
             played = await talk.say("/voice play")
@@ -88,10 +88,10 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
 
 BAD = [
     (b"", "turn.ogg", "is empty"),
-    (long_ogg(0), "turn.ogg", "nothing on that recording"),
-    (long_ogg(7_200), "turn.ogg", "120 minutes, and I listen to 5 at most"),
+    (long_ogg(0), "turn.ogg", "That recording is empty"),
+    (long_ogg(7_200), "turn.ogg", "120 minutes; the limit is 5"),
     (mp4(3.0, b"vide", b"soun"), "turn.mp4", "That is a video"),
-    (archive(), "turn.ogg", "no recording that I can read"),
+    (archive(), "turn.ogg", "not a recording that I can read"),
     (archive(), "turn.zip", ".ogg"),
     (b"OggS" + bytes(21_000_000), "turn.ogg", "20"),
 ]
@@ -107,7 +107,7 @@ async def test_what_cannot_be_heard_is_said_in_a_sentence(tmp_path: Path, ear: E
         assert ear.heard == []
         ear.hears = " … "
         events = await talk.say(kept(tmp_path, ogg(1.0)))
-        assert "could not make out a word" in str([event for event in events if event["event"] == "failed"])
+        assert "could not understand a word" in str([event for event in events if event["event"] == "failed"])
 
 
 async def test_without_a_transcriber_one_sentence_says_what_to_configure(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_they_come_before_the_book_and_open_as_sources(ask: Asker, tmp_pat
     assert RULE in "".join(event.text for event in seen if isinstance(event, Text))
     await rules(ask, remove=1)
     gone = await ask.perform(ask.request("rules", "see", "1", HERE, ANA))
-    assert "has removed house rule 1 meanwhile" in "".join(
+    assert "has just removed house rule 1" in "".join(
         event.text for event in gone if isinstance(event, Failed)
     )
 
@@ -148,7 +148,7 @@ async def test_a_file_brings_several(ask: Asker, tmp_path: Path) -> None:
     assert "Added 2 house rules: 1, 2." in await press(ask, request, "all")
     assert "1. Flanking gives +2, never advantage." in await rules(ask)
     again = await press(ask, request, "all")
-    assert "2 are house rules already" in again
+    assert "2 are already house rules" in again
     assert "nothing new" in again
 
 
@@ -176,7 +176,7 @@ async def test_numbers_are_kept_duplicates_are_skipped_and_both_are_said(ask: As
     shown, choices = await preview(ask, ask.request("rules", "house", "", HERE, BIA, file=str(file)))
     for line in (
         "7. No elves.",
-        "One is a house rule already",
+        "One is already a house rule",
         "One has more than 1000",
         "numbers of 3 belong",
     ):
@@ -224,8 +224,8 @@ async def test_pinned_messages_are_kept_all_or_one(ask: Asker) -> None:
     assert "**Bia, 2026-06-01**\n1. No pets.\n2. No elves." in shown
     assert [choice.label for choice in choices] == [
         "Keep these 3 rules",
-        "Only those of Bia, 2026-06-01",
-        "Only those of Cai, 2026-06-01",
+        "Keep only those of Bia, 2026-06-01",
+        "Keep only those of Cai, 2026-06-01",
     ]
     assert "Added 2 house rules: 1, 2." in await press(ask, request, "0")
     assert "Friday" not in await rules(ask)

@@ -121,8 +121,8 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
     answer = said(recorder, "r1")
     for name in ("map.png: I can't read", "huge.md: 999 MB", "liar.md: 2.", "empty.md: the file is empty"):
         assert name in answer
-    assert "gone.md could not be fetched" in answer
-    assert "nowhere.md could not be fetched" in answer
+    assert "could not download gone.md" in answer
+    assert "could not download nowhere.md" in answer
     assert attachments.fetched == ["one", "large", "empty", "gone"]
 
 
@@ -167,7 +167,7 @@ async def test_a_prompts_wording_comes_as_an_attachment(tmp_path: Path) -> None:
         assert await (await app.perform(gone)).wait() == "failed"
         strange = adds("r3", attachments.file("rag.exe", "one"), work="prompts", verb="edit")
         assert await (await app.perform(strange)).wait() == "failed"
-    assert "rag.yml could not be fetched" in said(recorder, "r2")
+    assert "could not download rag.yml" in said(recorder, "r2")
     assert "rag.exe: I can't read" in said(recorder, "r3")
 
 

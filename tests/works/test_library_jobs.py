@@ -312,7 +312,7 @@ async def test_a_job_that_waits_is_listed_and_taken_out_of_the_line(tmp_path: Pa
         second = await desk.add(BOSS, desk.file("b.md", "B."))
         third = await desk.add(BOSS, desk.file("c.md", "C."))
         table = await desk.told(BOSS, "jobs")
-        assert f"| {short(second)} | add | rules | waiting its turn |" in table
+        assert f"| {short(second)} | add | rules | waiting |" in table
         assert f"| {short(first)} | add | rules | running" in table
         # One character is a slip, even where it is the end of a job's code.
         for wrong in (short(first)[-1], "ffffff"):
@@ -375,7 +375,7 @@ async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: P
     table = _table(rows, [], lambda job: timedelta(minutes=4), words("en")).split("\n")
     assert "| 1a2b3c | add | rules | running · reading 34 % · 4 min left | 3/12 | 2 h ago |" in table
     assert r"| 4d5e6f | reindex | sp\|lls | done, with errors | 1/2 | 2 h ago, took 5 min |" in table
-    assert table[-2:] == ["", "- x.pdf: a password protects it. Save a copy without one and add that."]
+    assert table[-2:] == ["", "- x.pdf: this file has a password. Save a copy without one and add that."]
     assert "| 1a2b3c | adição | rules | em andamento · leitura 34 % | 3/12 | há 2 h |" in _table(
         rows, [], lambda job: None, words("pt-BR")
     )

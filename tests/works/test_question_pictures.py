@@ -76,7 +76,7 @@ async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_sai
     async with running(tmp_path, recorder := Recorder(), files) as app:
         answer = await said(app, recorder, ask("r1", QUESTION, files.named("ferry.md", "map.png")))
         assert "four copper coins" in answer
-        assert "without a model that could look at map.png" in answer
+        assert "without a model that can look at map.png" in answer
         assert files.fetched == ["ferry.md"]
         add = replace(ask("r0", "", files.named("ferry.md"), shelf="rules"), work="library", verb="add")
         assert await (await app.perform(add)).wait() == "done"
@@ -86,7 +86,7 @@ async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_sai
         nothing = await said(
             app, recorder, ask("r2", "Who painted Guernica?", files.named("ferry.md", "map.png"))
         )
-        assert "not by map.png: name what it shows" in nothing
+        assert "not by map.png. Describe what it shows" in nothing
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["configured", "learnt"])
@@ -142,16 +142,16 @@ async def test_what_is_no_picture_or_too_much_is_left_out_with_its_sentence(tmp_
             heard = "\n".join(notices(recorder, "r1"))
             for part in (
                 "photo.heic: I can't read",
-                "lie.png: this is no picture",
-                "long.png: of 8001 × 1 pixels",
-                "large.gif: 5.1 MB is more than the 5 MB that a picture may have",
+                "lie.png: this is not a picture",
+                "long.png: one side of its 8001 × 1 pixels",
+                "large.gif: 5.1 MB is more than the limit of 5 MB for a picture",
                 "left out last.jpeg",
             ):
                 assert part in heard
             assert "over.png, map0.png" in service.last(service.requests[-1])
             await said(app, recorder, ask("r2", QUESTION, files.named("ferry.md", *names)))
             assert notices(recorder, "r2") == [
-                "I look at 5 pictures at most, 20 MB together, so I left out map4.png."
+                "I look at 5 pictures at most, 20 MB in total, so I left out map4.png."
             ]
             assert json.dumps(service.requests[-1]).count("data:image/png") == 4
     assert "last.jpeg" not in files.fetched

@@ -70,6 +70,6 @@ def test_an_endless_expression_is_refused_unread() -> None:
 
 def test_a_bar_in_a_title_does_not_break_the_table() -> None:
     book = Book("1", "Fire | Ice", "fire.md", "rules", "en", 3, 4, 50)
-    assert r"| Fire \| Ice | fire.md | rules | en | 3 | by words; vectors 50 % |" in book_table(
+    assert r"| Fire \| Ice | fire.md | rules | en | 3 | by words; by meaning: 50 % |" in book_table(
         [book], words("en")
     )

@@ -87,8 +87,8 @@ async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Aske
 
 
 async def test_whoever_has_no_conversation_is_told_how_one_begins(ask: Asker) -> None:
-    assert "one begins" in await ask("list")
-    assert "No conversation of yours is active here" in await ask("archive")
+    assert "to begin one" in await ask("list")
+    assert "None of your conversations is active here" in await ask("archive")
     assert "no conversation called “x”" in await ask("resume", "x")
 
 
@@ -98,7 +98,7 @@ async def test_whoever_has_no_conversation_is_told_how_one_begins(ask: Asker) ->
 async def test_without_threads_a_conversation_goes_on_where_the_person_is(ask: Asker, place: Place) -> None:
     old = await ask.began("The siege", replace(place, channel="elsewhere"))
     now = await ask.began("Lanterns", place)
-    assert "goes on here" in await ask("resume", "the SIEGE", place)
+    assert "continues here" in await ask("resume", "the SIEGE", place)
     assert await ask.active(place) == old.id
     assert "Lanterns" in await ask("resume", f"Lanterns ({now.alias})", place)
     assert await ask.active(place) == now.id
@@ -151,7 +151,7 @@ async def test_a_new_name_is_the_threads_name_too(ask: Asker) -> None:
     assert Elsewhere(THREAD, "The siege of the mill") in events
     await ask("rename", "Gates", replace(THREAD, thread="9"), session=row.alias)
     assert await ask.app.complete("session", Typed("guild", "", author="ana")) == [f"Gates ({row.alias})"]
-    assert "Give me the new name" in await ask("rename", " ", THREAD)
+    assert "give me the new name" in await ask("rename", " ", THREAD)
 
 
 async def test_an_archived_thread_is_archived_and_a_renamed_one_stays_so(ask: Asker) -> None:
@@ -190,8 +190,8 @@ async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask
         text = "mine now" if verb == "rename" else row.alias
         assert "no conversation called" in await ask(verb, text, THREAD, bia, **options)
         assert "no conversation called" in await ask(verb, text, same_name, ANA, **options)
-    assert "one begins" in await ask("list", "", THREAD, bia)
-    assert "one begins" in await ask("list", "", same_name)
+    assert "to begin one" in await ask("list", "", THREAD, bia)
+    assert "to begin one" in await ask("list", "", same_name)
     assert await ask.app.complete("session", Typed("guild", "", author="bia")) == []
     assert await ask.app.complete("session", Typed("another guild", "", author="ana")) == []
     assert await ask.active(THREAD) == row.id
@@ -204,4 +204,4 @@ async def test_sessions_complete_by_title_by_a_word_of_it_and_by_code(ask: Asker
     for prefix in ("the sie", "mill", row.alias[:3], name):
         assert await ask.app.complete("session", Typed("local", prefix, author="ana")) == [name], prefix
     assert await ask.app.complete("session", Typed("local", "iege", author="ana")) == []
-    assert "goes on here" in await ask("resume", name)
+    assert "continues here" in await ask("resume", name)

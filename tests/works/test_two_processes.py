@@ -76,7 +76,7 @@ async def the_models(t: Table) -> None:
 
 @plays("voice narrate", "voice voice", "voice speed")
 async def how_it_is_read(t: Table) -> None:
-    await t.changes("/voice narrate on", "/voice narrate", "What is written here is read aloud.")
+    await t.changes("/voice narrate on", "/voice narrate", "I read aloud what is written here.")
     await t.changes("/voice voice hibari:low --for me", "/voice voice", "hibari:low")
     await t.changes("/voice speed 1.5 --for me", "/voice speed", "1.5")
 

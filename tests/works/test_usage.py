@@ -140,7 +140,7 @@ async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(des
     for author, session in ((ANA, mine), (BIA, mine), (ANA, other)):
         run = await desk.spent(author)
         await sessions.add_exchange("here", session.id, run, "Who?", "She.")
-    line = "This conversation, “The mill”: {}, {} tokens read (of which {} out of a service's cache and 0 into it)"
+    line = "This conversation, “The mill”: {}, {} tokens read ({} of them from a service's cache, 0 written to it)"
     assert line.format("1 call", "1,000", "200") in await desk.usage(ANA)
     assert line.format("2 calls", "2,000", "400") in await desk.usage(BOSS)
     assert "This conversation" not in await desk.usage(BOSS, THERE)
@@ -167,7 +167,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
         "| other | 1 | 0 | 0 | $1.00 |",
         "| rules | 1 | 1,000 | 30 | $0.25 |",
     ]
-    assert "Nobody has judged" in events
+    assert "Nobody rated" in events
     assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
 
 
@@ -183,7 +183,7 @@ async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
     await desk.spent(ANA, None)
     events = await desk.usage()
     assert rows(events)[0] == "| You | 1 | 1,000 | 30 | ? |"
-    assert "Of 1 call no price is known (?), so the sums leave it out." in events
+    assert "The price of 1 call is unknown (?), so the sums leave it out." in events
     await desk.spent(ANA, "0.00001")
     assert rows(await desk.usage())[0] == "| You | 2 | 2,000 | 60 | ? |"
     await desk.spent(ANA, "0.01")
@@ -193,7 +193,7 @@ async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
     await desk.spent(BIA, "0")
     events = await desk.usage(BIA)
     assert rows(events)[0] == "| You | 1 | 1,000 | 30 | $0.00 |"
-    assert "no price" not in events
+    assert "The price of" not in events
 
 
 @pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
@@ -203,10 +203,10 @@ async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
     events = await desk.usage(ANA)
     assert "One request may cost up to $2.50." in events
     assert (
-        "may spend $3.00 in 7 days. $1.75 are spent or set aside for calls under way, $1.25 are left."
+        "may spend $3.00 in 7 days. $1.75 are spent or set aside for calls in progress, $1.25 are left."
         in events
     )
-    assert "1 call under way counts" in await desk.usage(BIA)
+    assert "1 call in progress counts" in await desk.usage(BIA)
     await desk.spent(BIA, "5")
     assert "$0.00 are left" in await desk.usage(ANA)
 
@@ -366,7 +366,7 @@ async def backdate(desk: Desk, run: str, days: int) -> None:
 
 async def test_a_picture_shows_days_and_works_or_a_bar_for_each_group(desk: Desk) -> None:
     await backdate(desk, await desk.spent(ANA, "2"), 3)
-    assert "too little to draw" in (await drawn(desk, picture=True))[0], "one bar would say nothing"
+    assert "too little data for a chart" in (await drawn(desk, picture=True))[0], "one bar would say nothing"
     await desk.spent(BIA, "0.5", work="council")
     await desk.spent(BIA, "9", place=THERE)
     assert await drawn(desk) == []

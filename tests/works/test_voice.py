@@ -91,7 +91,7 @@ async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voi
 
 async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Voices) -> None:
     told = await voice("voice", "hibari:low", speaker="Mira Vale")
-    assert "the voice of Mira Vale is `hibari:low`. Voices, in order: `hibari:low`, `hibari`" in told
+    assert "the voice of Mira Vale is now `hibari:low`. Voices, in order: `hibari:low`, `hibari`" in told
     assert (await voice.manner()).speakers == {"mira vale": (Voice("hibari", "low"),)}
     assert (await voice.manner(place=NEXT)).speakers == {}
     await voice("voice", "hibari:deep", work="council")
@@ -108,7 +108,7 @@ async def test_speed_is_a_number_within_bounds(voice: Voices) -> None:
     await voice("speed", "2", work="council")
     assert ((await voice.manner()).speed, (await voice.manner(work="council")).speed) == (1.5, 2.0)
     for wrong in ("0.1", "9", "fast", "nan"):
-        assert "no speed" in await voice("speed", wrong)
+        assert "is not a speed" in await voice("speed", wrong)
     assert "speed 1.5" in await voice("speed")
 
 
@@ -122,10 +122,10 @@ async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(v
     async def narrated(place: Place) -> bool:
         return await settings.narrated(voice.ask.request("voice", "narrate", "", place, ANA))
 
-    assert "Nothing is read aloud" in await voice("narrate")
-    assert "is read aloud" in await voice("narrate", "on")
+    assert "I read nothing aloud" in await voice("narrate")
+    assert "I read aloud" in await voice("narrate", "on")
     assert (await narrated(HERE), await narrated(NEXT), await narrated(ELSEWHERE)) == (True, False, False)
-    assert "by admins" in await voice("narrate", "on", to="everyone")
+    assert "Only admins" in await voice("narrate", "on", to="everyone")
     await voice("narrate", "on", author=BIA, to="everyone")
     await voice("narrate", "off")
     assert (await narrated(HERE), await narrated(ELSEWHERE)) == (False, True)
@@ -139,8 +139,8 @@ async def test_what_nobody_could_say_gets_a_sentence(voice: Voices) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("nobody:x", "is no voice"),
-        ("$(id)", "is no voice"),
+        ("nobody:x", "is not a voice"),
+        ("$(id)", "is not a voice"),
         ("hibari:squeaky", "hibari:heart, hibari:low, hibari:deep"),
         ("piper:joe", "There is no voice piper:joe"),
         ("house:tts/nova", "costs money"),
@@ -170,4 +170,4 @@ async def test_the_doctor_tries_what_costs_nothing(voice: Voices) -> None:
     assert "| `hibari` | heart, low, deep | ✓" in told
     assert "| `house` | – | ready, not tried |" in told
     assert "| `piper` |" in told
-    assert "Nothing has gone wrong so far." in told
+    assert "There were no errors so far." in told

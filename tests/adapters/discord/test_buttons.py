@@ -86,7 +86,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
     run = "0" * 32
     answer = await at.shown(f"stop:{run}", f"retry:{run}")
     pressed = await at.ana.click(answer, label="stop")
-    assert told(pressed) == "This has ended already, so there is nothing to stop."
+    assert told(pressed) == "This has already ended, so there is nothing to stop."
     assert pressed.followups[0].ephemeral
     assert labels(answer.message) == ["retry"]
     assert "An answer" in message_text(answer.message)
@@ -243,7 +243,7 @@ async def test_pressing_share_twice_in_a_row_posts_once(at: Table) -> None:
     at.env.inject_error("PATCH", "/webhooks/*/*/messages/@original", status=500)
     await at.ana.click(answer, label="share")
     again = await at.ana.click(answer, label="share")
-    assert told(again) == "This has been shared here already."
+    assert told(again) == "This has already been shared here."
     assert at.said() == ["-# shared by Ana\n\nMine."]
 
 

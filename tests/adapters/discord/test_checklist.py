@@ -39,13 +39,13 @@ async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
     assert result.ephemeral
     text = told(result)
     assert "✓ I have every permission" in text
-    assert "✓ Each question gets a thread" in text
+    assert "✓ Each question gets its own thread" in text
     assert "– Free chat is off" in text
     assert "Message Content Intent" in text
     assert "✗ The library is empty. `/library add`" in text
     assert "– No language model is set up" in text
-    assert "✓ The commands that Discord shows are this release's." in text
-    assert "1 thing to mend" in text
+    assert "✓ Discord shows the commands of this release." in text
+    assert "1 thing needs fixing" in text
 
 
 async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
@@ -54,8 +54,8 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
     at.client.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
     at.app.settings = Settings(at.app.settings.store, at.client.config)
     text = told(await keeper(at).slash(at.channel, "setup"))
-    assert "✗ far:model is to write the answers, but its API key is missing" in text
-    assert "sets FAR_KEY" in text
+    assert "✗ far:model should write the answers, but its API key is missing" in text
+    assert "can set FAR_KEY" in text
 
 
 async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is_granted(at: Table) -> None:
@@ -128,4 +128,4 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
 async def test_free_chat_outside_a_thread_of_the_bots_says_where_it_goes(at: Table) -> None:
     result = await at.ana.slash(at.channel, "free-chat", on=True)
     assert result.ephemeral
-    assert "inside a thread that I hold" in told(result)
+    assert "inside one of my threads" in told(result)

@@ -279,7 +279,7 @@ async def test_a_private_answer_goes_on_in_a_dm(desk: Bench, channel: Channel, a
     await view.show(Text("s Ana."))
     await view.flush("done")
     assert "It is Ana." in texts(dm)[0]
-    assert "it goes on here" in texts(dm)[0]
+    assert "it continues here" in texts(dm)[0]
     assert not any("It is" in text for text in texts(channel))
 
 

@@ -141,11 +141,11 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
 
 
 async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(hall: Hall) -> None:
-    assert "You are in no voice channel" in await hall.slash("voice join")
+    assert "I can't see you in a voice channel" in await hall.slash("voice join")
     ana = hall.fake.voice.enter(hall.ana, hall.voice)
     hall.fake.voice.servers[0].unanswered = 1
     assert "I'm in **Table talk** now" in await hall.slash("voice join")
-    assert "I'm in **Table talk** already" in await hall.slash("voice join")
+    assert "I'm already in **Table talk**" in await hall.slash("voice join")
     before = metrics.FRAMES.of()
     assert "In **Table talk**:" in await hall.slash("voice say", text=FIRST)
     await hall.slash("voice say", text=SECOND)
@@ -200,7 +200,7 @@ async def test_narrated_threads_are_heard_and_others_are_not(hall: Hall) -> None
     ana = await joined(hall)
     await hall.slash("rules ask", question="scene")
     told = await hall.slash("voice narrate", hall.bia, state="on", **{"for": "channel"})
-    assert "is read aloud" in told
+    assert "I read aloud" in told
     assert "no voice channel" not in told
     await hall.slash("rules ask", question="scene")
     await hall.hears(ana, FIRST, SECOND)
@@ -211,7 +211,7 @@ async def test_who_sends_the_bot_away_is_believed_and_it_says_so(hall: Hall) -> 
     await hall.slash("voice say", text=LONG)
     await hall.until(lambda: len(ana.spoken) > 5)
     hall.fake.voice.kick(hall.guild)
-    await hall.until(lambda: "taken me out of the voice channel" in hall.said())
+    await hall.until(lambda: "disconnected me from the voice channel" in hall.said())
     assert "I'm in no voice channel" in await hall.slash("voice skip")
     assert await hall.client.app.records.readings.channels("discord") == []
 
@@ -262,18 +262,18 @@ async def test_only_those_who_listen_and_admins_decide_what_is_read(hall: Hall) 
     cai = hall.fake.user("Cai")
     hall.guild.join(cai)
     for command in ("voice stop", "voice skip", "voice pause", "voice leave"):
-        assert "Only those who listen in Table talk" in await hall.slash(command, cai)
+        assert "Only people who are in Table talk" in await hall.slash(command, cai)
     assert "Nothing is being read" in await hall.slash("voice skip", hall.bia)
     assert "Nothing is being read" in await hall.slash("voice pause")
     assert "Nothing is paused" in await hall.slash("voice resume")
-    assert "0 texts are left" in await hall.slash("voice stop")
+    assert "0 texts are not read" in await hall.slash("voice stop")
 
 
 async def test_what_keeps_the_bot_out_of_a_channel_is_said_before_it_tries(hall: Hall) -> None:
     full = hall.named("Full")
     hall.fake.voice.enter(hall.ana, full)
     await hall.until(lambda: hall.channel(full).voice_states)
-    assert "Full is full: 1 person may be in it" in await hall.slash("voice join")
+    assert "Full is full: its limit is 1 person" in await hall.slash("voice join")
     assert "lack the permission “Speak”" in await hall.slash("voice join", channel=hall.named("Shut"))
     await hall.fake.say(hall.ana, hall.text, "/voice join Nowhere", mention=True)
     await hall.until(lambda: "There is no voice channel “Nowhere”" in hall.said())
@@ -324,4 +324,4 @@ async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) 
     await hall.fake.say(hall.ana, dm, f"/voice say {FIRST}")
     await hall.until(lambda: any(one.files for one in dm.posts.values()))
     await hall.fake.say(hall.ana, dm, "/voice join")
-    await hall.until(lambda: any("in direct messages" in one.text for one in dm.posts.values()))
+    await hall.until(lambda: any("In direct messages" in one.text for one in dm.posts.values()))

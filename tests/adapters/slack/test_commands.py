@@ -106,7 +106,7 @@ async def test_help_is_answered_on_the_spot(at: Table) -> None:
 
 
 async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table) -> None:
-    for who, said in ((at.bia, "What is in place here"), (at.ana, "Only admins of this workspace")):
+    for who, said in ((at.bia, "What is set up here"), (at.ana, "Only admins of this workspace")):
         await at.slack.command(who, at.channel, "/sutradhar", "setup")
         await at.slack.until(lambda who=who: at.whispers(who))  # type: ignore[misc]
         assert said in at.whispers(who)[0]
@@ -139,12 +139,12 @@ async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has:
         (
             "/library",
             "add --shelf rules",
-            "Attach the files to a message that mentions me and says library add",
+            "Attach them to a message that mentions me and says library add",
         ),
-        ("/library", "add handbook.md --shelf rules", "a slash command can bring none along"),
+        ("/library", "add handbook.md --shelf rules", "A slash command can't have files."),
         ("/sutradhar", "setup", "Only admins of this workspace may use /sutradhar setup"),
-        ("/library", "remove handbook.md", "Only those who manage this place may use /library remove"),
-        ("/prompts", "reset rag", "Only those who manage this place may use /prompts reset"),
+        ("/library", "remove handbook.md", "Only people who manage this place may use /library remove"),
+        ("/prompts", "reset rag", "Only people who manage this place may use /prompts reset"),
     ],
 )
 async def test_what_cannot_be_done_is_told_to_the_person_alone(

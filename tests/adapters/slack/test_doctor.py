@@ -60,7 +60,7 @@ async def test_an_app_from_before_group_direct_messages_still_works_and_the_doct
     checks = await told(config(slack))
     (text,) = [text for text in checks if "mpim" in text]
     assert checks[text] is None
-    assert text.startswith("without mpim:history, mpim:read the bot does not hear group direct messages")
+    assert text.startswith("without mpim:history, mpim:read the bot does not receive group direct messages")
 
 
 async def test_what_the_bot_may_not_do_is_named(slack: FakeSlack) -> None:
@@ -112,9 +112,9 @@ async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_t
         there = await told(asked)
     gone = await told(asked)
     where = f"http://127.0.0.1:{port}"
-    assert [text for text, well in there.items() if well and f"awaited at {where}/slack/events" in text]
+    assert [text for text, well in there.items() if well and f"requests at {where}/slack/events" in text]
     assert there[f"{where}/health answers"] is True
-    assert gone[f"{where}/health does not answer; once the bot runs, it does"] is None
+    assert gone[f"{where}/health does not answer; it does once the bot runs"] is None
     assert [text for text in gone if "workspaces can install the app, with SLACK_CLIENT_ID" in text]
     assert not [text for text in there | gone if slack.signing_secret in text or slack.client_secret in text]
 
@@ -130,7 +130,7 @@ def look(data: Path, environ: dict[str, str]) -> list[Check]:
 
 def test_the_doctor_speaks_of_slack_only_where_it_is_set_up(tmp_path: Path) -> None:
     (off,) = look(tmp_path, {})
-    assert off == Check(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). docs/slack.md tells how.")
+    assert off == Check(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). See docs/slack.md.")
     (half,) = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1"})
     assert half.well is False
     assert "connections:write" in half.text

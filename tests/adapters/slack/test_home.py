@@ -269,7 +269,7 @@ async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(benc
     bench.channel.archived = True
     await bench.run(bench.request(bench.channel), *ANSWER)
     (root,) = bench.dm.messages
-    assert "I can't write where this belongs any more" in root.thread[0].shown
+    assert "I can no longer write in the right place" in root.thread[0].shown
     assert "/invite" not in root.thread[0].shown
 
 
@@ -294,7 +294,7 @@ async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_
     await view.show(ANSWER[1])
     await view.flush("done")
     (answer,) = [message for message in answers(bench) if message.channel is bench.dm]
-    assert "I can't write where this belongs any more" in answer.shown
+    assert "I can no longer write in the right place" in answer.shown
 
 
 async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> None:
@@ -335,7 +335,7 @@ async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> 
     await bench.run(bench.request(root), *ANSWER)
     reply = await bench.fake.say(bench.ana, bench.channel, "And?", thread=root, wait=False)
     await bench.run(bench.request(root, message=reply.ts), *ANSWER)
-    assert ["To go on, reply" in message.shown for message in answers(bench)] == [True, False]
+    assert ["To continue, reply" in message.shown for message in answers(bench)] == [True, False]
 
 
 async def test_a_sentence_of_a_failure_holds_no_response_url(

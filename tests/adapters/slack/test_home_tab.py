@@ -66,9 +66,9 @@ def labels(view: View) -> list[str]:
 async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Table) -> None:
     shown = (await home(at, at.ana)).shown
     assert shown.count("\n• ") >= 3, "three examples"
-    assert "You have none yet" in shown
+    assert "You have no conversations yet" in shown
     assert "0 calls to models" in shown
-    assert "quoted word for word" in shown
+    assert "quote the books word for word" in shown
     assert "The library is empty" in shown
     assert "nobody has changed one here" in shown
     assert "slack_home." not in shown
@@ -83,7 +83,7 @@ async def test_it_is_in_the_readers_language(at: Table) -> None:
 
 async def test_who_is_in_charge_sees_more(at: Table) -> None:
     own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
-    for said in ("Everybody, in the last", "You are in charge here", "judged an answer"):
+    for said in ("Everyone, in the last", "You are an admin here", "rated an answer"):
         assert said in more
         assert said not in own
 
@@ -218,7 +218,7 @@ async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
     await prompts.edit("T0ELSEWHERE", "rewrite", await reworded(at, "rewrite"), "U9")
     try:
         shown = (await home(at, at.ana)).shown
-        assert "Reworded here: the prompt `rag`" in shown
+        assert "Changed here: the prompt `rag`" in shown
     finally:
         await prompts.reset(at.space, "rag", at.bia.id)
 

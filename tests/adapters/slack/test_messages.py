@@ -259,7 +259,7 @@ async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Ta
     at.slack.redeliver(message)
     await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
     (listed,) = at.whispers(at.bia)
-    assert "What is in place here" in listed
+    assert "What is set up here" in listed
     assert at.requests == []
 
 
@@ -288,7 +288,7 @@ async def test_who_adds_no_file_is_told_how_it_is_done_here(at: Table) -> None:
     await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
     (whisper,) = at.whispers(at.bia)
-    assert "Attach the files to a message" in whisper
+    assert "Attach them to a message" in whisper
     assert "handbook.md notes/" not in whisper, "no paths are typed here"
     assert at.requests == []
 

@@ -163,7 +163,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     assert at.origin.home == "channel"
     nothing = await shown(at, f"choice:{run}:1")
     await press(at, at.bia, nothing, "choice")
-    assert await told(at, at.bia) == "All right, nothing was begun."
+    assert await told(at, at.bia) == "Cancelled."
     assert len(at.requests) == 1
 
 
@@ -182,9 +182,9 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     answer = await shown(at, f"feedback:{request.id}:up")
     before = await at.app.resources.records.feedback.count(at.space)
     await press(at, at.ana, answer, "up")
-    assert (await told(at, at.ana)).startswith("Thank you, it is noted that this helped")
+    assert (await told(at, at.ana)).startswith("Thank you. I noted that this helped")
     await press(at, at.ana, answer, "down")
-    assert (await told(at, at.ana, 2)).startswith("Thank you, it is noted that this did not")
+    assert (await told(at, at.ana, 2)).startswith("Thank you. I noted that this did not")
     after = await at.app.resources.records.feedback.count(at.space)
     assert (after["up"] - before["up"], after["down"] - before["down"]) == (0, 1)
 

@@ -100,12 +100,12 @@ async def listed(at: Table) -> str:
 
 async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) -> None:
     shown = await listed(at)
-    assert "✓ This workspace has granted every scope" in shown
+    assert "✓ I have every scope" in shown
     assert "✓ I am in this channel." in shown
     assert "✗ The library is empty" in shown
     assert "– No language model is set up" in shown
     assert f"✓ Slack reaches me over {at.bot.config.slack.connections} socket" in shown
-    assert "1 thing to mend" in shown
+    assert "1 thing needs fixing" in shown
     assert at.whispers(at.ana) == []
 
 
@@ -119,8 +119,8 @@ async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> Non
         shown = await listed(at)
     finally:
         at.bot.intake.config, at.app.settings = usual, settings
-    assert "✗ far:model is to write the answers, but its API key is missing" in shown
-    assert "sets FAR_KEY" in shown
+    assert "✗ far:model should write the answers, but its API key is missing" in shown
+    assert "can set FAR_KEY" in shown
 
 
 async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> None:

@@ -79,7 +79,7 @@ def shared(at: Table) -> list[Message]:
 async def test_a_whispered_answer_is_shared_once_with_its_own_words(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Four *hours* <!channel> [1].")
-    assert (await share_twice(at, message)) == ["Shared here.", "This has been shared here already."]
+    assert (await share_twice(at, message)) == ["Shared here.", "This has already been shared here."]
     (copy,) = shared(at)
     assert copy.shown.splitlines() == ["shared by Ana", "Four *hours* <!channel> [1]."]
     assert copy.buttons == []
@@ -100,7 +100,7 @@ async def test_two_quick_presses_share_once(at: Table) -> None:
     await asyncio.gather(share(at, message), share(at, message))
     assert {await told(at, 2), await told(at, 3)} == {
         "Shared here.",
-        "This has been shared here already.",
+        "This has already been shared here.",
     }
     assert len(shared(at)) == 1
 
@@ -234,7 +234,7 @@ async def test_the_bot_does_not_speak_for_who_has_left(at: Table) -> None:
     message = await direct(at, request.id, "Mine.")
     at.channel.members.remove(at.ana)
     await share(at, message)
-    assert "You are not in the channel" in await told(at, within=at.team.dm(at.ana))
+    assert "You are no longer in the channel" in await told(at, within=at.team.dm(at.ana))
     assert shared(at) == []
 
 

@@ -138,7 +138,7 @@ async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -
     await shelved(at, "fate")
     view = await ask(at)
     await at.slack.submit(at.ana, view, typed(QUESTION, work="council", shelf="fate"))
-    assert "keep to a shelf" in view.errors["shelf"]
+    assert "can use a shelf" in view.errors["shelf"]
     await at.slack.submit(at.ana, view, typed("   ", work="rules"))
     assert "Write something" in view.errors[windows.block_id(0)]
     at.slack.fail("conversations.open", error="internal_error", times=9)

@@ -16,7 +16,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
     run = "0" * 32
     answer = await shown(at, f"stop:{run}", f"retry:{run}")
     await press(at, at.ana, answer, "stop")
-    assert await told(at, at.ana) == "This has ended already, so there is nothing to stop."
+    assert await told(at, at.ana) == "This has already ended, so there is nothing to stop."
     await at.slack.until(lambda: answer.buttons == ["retry"])
     assert answer.shown.startswith("An answer")
 

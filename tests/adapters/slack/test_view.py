@@ -47,7 +47,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
 ANSWER = (Stage("answer", "Answer", answer=True), Text("It is "), Text("Ana."))
 BURST = 65
-HINT = "To go on, reply in this thread; you need not mention me here."
+HINT = "To continue, reply in this thread; you need not mention me here."
 
 
 async def show(view: View, *events: Shown) -> None:
@@ -484,7 +484,7 @@ async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: D
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER, Attachment("notes.md", "text/markdown", b"# Notes"))
     shown = "\n".join(message.shown for message in root.thread)
-    assert "Slack did not take the file notes.md." in shown
+    assert "Slack did not accept the file notes.md." in shown
     assert shown.count("It is Ana.") == 1
 
 

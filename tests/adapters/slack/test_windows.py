@@ -311,7 +311,7 @@ async def test_a_window_takes_no_more_than_its_command_does_so_that_no_text_is_l
 async def test_a_reminder_without_its_words_opens_a_window_that_asks_when_too(at: Table) -> None:
     view = await opened(at, text="reminder", command="/schedule")
     required = {block["label"]["text"]: not block["optional"] for block in view.blocks}
-    assert required == {"What to remind of": True, "When": True, "Every": False, "Missed": False}
+    assert required == {"The text of the reminder": True, "When": True, "Every": False, "Missed": False}
     when = {"option:when": {windows.TYPED: "the day after never"}}
     await at.slack.submit(at.ana, view, typed("Bring your sheets") | when)
     assert view.open

@@ -50,7 +50,7 @@ async def test_answers_ballots_and_synthesis_are_a_stage_each(four: Table) -> No
 async def test_the_synthesis_is_called_so_only_once_it_is_whole(four: Table) -> None:
     answer = await four.ask()
     titles = [event.title for event in answer.events if isinstance(event, Stage) and event.key == "synthesis"]
-    assert titles == ["The chair writes", "Synthesis"]
+    assert titles == ["The chair writes the synthesis", "Synthesis"]
     last_words = max(n for n, event in enumerate(answer.events) if isinstance(event, Text))
     renamed = [
         n for n, event in enumerate(answer.events) if isinstance(event, Stage) and event.title == "Synthesis"
@@ -174,7 +174,7 @@ async def test_a_chair_that_fails_is_replaced_and_that_is_said(four: Table) -> N
     four.fake.once[Call("chair", "synthesis")].append(Reply(status=404, times=9))
     answer = await four.ask()
     assert answer.titles[-1] == "Synthesis"
-    assert "local:m1 is in the chair, because this failed: local:chair." in answer.notices("synthesis")
+    assert "local:m1 is the chair, because this failed: local:chair." in answer.notices("synthesis")
 
 
 async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
@@ -185,7 +185,7 @@ async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
     assert answer.titles == [
         "Answers",
         "Ballots",
-        "Unfinished: the chair broke off",
+        "Unfinished: the chair was cut off",
         "The best answer, unchanged, by m2",
     ]
     assert ANSWERS["m2"] in answer.text("best")
@@ -340,7 +340,7 @@ async def test_what_costs_more_than_the_limit_asks_first_and_spends_nothing(tmp_
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
         answer = await made.ask("Why?\nAnd --level what?", debate=True)
         assert answer.titles == ["What this would cost"]
-        assert "no price known for local:m4" in answer.text("estimate")
+        assert "The price of local:m4, local:chair is unknown" in answer.text("estimate")
         assert answer.commands == [
             "/council ask --yes --level full --debate -- Why?\nAnd --level what?",
             "/council ask --yes --level mini --debate -- Why?\nAnd --level what?",

@@ -107,7 +107,7 @@ async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
     answer = await four.ask()
     assert answer.titles[-1] == "An answer, unchanged, by m1"
-    assert answer.notices("best")[0] == "Half a synthesis is none, so here is one of the answers."
+    assert answer.notices("best")[0] == "The synthesis is incomplete, so here is one of the answers."
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one
     [
         (Reply(pieces=["DISSENT:\nSome differ."]), "The chair wrote no answer."),
         (Reply(pieces=[" \n"]), "The chair wrote no answer."),
-        (Reply(pieces=[" "], finish="refusal"), "The chair declined to go on."),
+        (Reply(pieces=[" "], finish="refusal"), "The chair declined to continue."),
     ],
 )
 async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
@@ -156,13 +156,13 @@ async def test_garbage_and_a_repair_that_fails_is_an_abstention(four: Table) -> 
 async def test_a_limit_below_a_cent_is_told_as_it_is(tmp_path: Path) -> None:
     priced = [('council = ["local:m1"', 'council = ["openai:gpt-4o"')]
     async with table(tmp_path, swap=priced, more="[budget]\nask_above_usd = 0.001\n") as made:
-        assert "the $0.0010 from which I ask first" in (await made.ask()).text("estimate")
+        assert "more than $0.0010, so I ask first" in (await made.ask()).text("estimate")
 
 
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("Take the ferry.", "The chair has not said whether the answers disagree."),
+        ("Take the ferry.", "The chair did not say whether the answers disagree."),
         ("Take the ferry.\n\nDISSENT:\nnone", "The answers do not disagree in substance."),
     ],
 )

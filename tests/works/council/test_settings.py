@@ -180,9 +180,9 @@ async def test_a_member_whose_provider_is_gone_does_not_break_the_council(hall: 
 async def test_the_table_says_who_can_be_asked_and_at_what_price(hall: Hall) -> None:
     hall.settings = hall.under(CONFIG, OPENAI_API_KEY="")
     title, told = await hall.says(hall.run("members"))
-    assert title == "Who sits in the council"
+    assert title == "Who is in the council"
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines()[2:4]]
-    assert rows[0] == ["1", "house:one", "effort=low", "yes", "not known"]
+    assert rows[0] == ["1", "house:one", "effort=low", "yes", "unknown"]
     assert rows[1][:4] == ["2", "openai:gpt-4o", "–", "no: OPENAI_API_KEY is not set"]
     assert rows[1][4].startswith("$0.0")
     hall.settings = hall.under(CONFIG)

@@ -129,7 +129,8 @@ async def test_under_each_raw_ballot_stands_what_was_read_from_it(archive: Archi
     assert '"A": "brief"' in first
     assert first.endswith("**Read as:** A (opus) > B (sol)\n")
     assert (
-        "> Well.\n\n**Asked once more, because that could not be read:**\n\n> I like A.\n> > FINAL" in second
+        "> Well.\n\n**Asked again, because the first ballot was unreadable:**\n\n> I like A.\n> > FINAL"
+        in second
     )
     assert "**Read as:** A (sol), from the order in which it names them." in second
     assert "left the others out" in second
@@ -208,8 +209,8 @@ async def test_an_export_holds_everything_in_one_file(archive: Archive) -> None:
     assert (file.name, file.media_type) == ("council-000001.md", "text/markdown")
     text = file.data.decode()
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## Question", "## Synthesis", "## Dissent", "## The count", "## Answers", "## Ballots",
-        "## Who was which letter", "## Research",
+        "## Question", "## Synthesis", "## Dissent", "## Count of the votes", "## Answers", "## Ballots",
+        "## Which letter was whose answer", "## Research",
     ]  # fmt: skip
     for said in ("> It depends.", "> Sol disagrees.", "> Let me think.", "> No idea.", "Answered: 2 of 3"):
         assert said in text
@@ -223,7 +224,8 @@ async def test_a_page_holds_everything_under_the_title_of_its_conversation(archi
     text = file.data.decode()
     assert "<h1>The question of run-000001?</h1>" in text
     assert re.findall("<h2>(.*?)</h2>", text) == [
-        "Question", "Synthesis", "Dissent", "Answers", "Ballots", "The count", "Who was which letter", "Research",
+        "Question", "Synthesis", "Dissent", "Answers", "Ballots", "Count of the votes",
+        "Which letter was whose answer", "Research",
     ]  # fmt: skip
     for said in (
         "<p>It depends.</p>",
@@ -303,6 +305,6 @@ def test_nothing_that_was_said_opens_a_part_of_the_page(said: str) -> None:
     votes = [ballot(n, raw=text, again=text, reasoning=text) for n in range(2)]
     page = markdown.whole(Council(row, tuple(seats), tuple(votes)), SAY)
     assert [line for line in page.splitlines() if line.startswith(("## ", "```", "~~~"))] == [
-        "## Question", "## Synthesis", "## Dissent", "## Answers", "## Ballots", "## Who was which letter",
+        "## Question", "## Synthesis", "## Dissent", "## Answers", "## Ballots", "## Which letter was whose answer",
         "## Research",
     ]  # fmt: skip

@@ -118,7 +118,7 @@ async def test_two_exchanges_of_the_thread_are_remembered_unless_it_is_set_other
         prompt = service.requests[-1]["messages"][-1]["content"]
         assert "Question 1?" not in prompt
         assert prompt.index("Question 2?") < prompt.index("Answer 3.") < prompt.index("Question 4?")
-        assert "is no number from 0 to 20" in await desk.said(
+        assert "is not a number from 0 to 20" in await desk.said(
             "settings", "set", "course.memory many", **{"for": "everyone"}
         )
         await desk.said("settings", "set", "course.memory 0", **{"for": "everyone"})

@@ -46,20 +46,20 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         await desk.add(desk.file("a.txt", KNOTS))
         other = desk.file("b.md", KNOTS.replace("Knots", "KNOTS!").replace("rabbit", "hare"))
         refused = await desk.add(other)
-        assert "there is a course “KNOTS!” already. `/course replace` puts this one in its place." in refused
+        assert "there is already a course “KNOTS!”. Replace it with `/course replace`." in refused
         assert await desk.titles() == ["Knots"]
         lesson = (await desk.app.resources.outlines.of("local", SHELF))[0].lessons[0].id
         assert "Added 1 course" in await desk.add(other, verb="replace")
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
-        assert "1 file was there already" in await desk.add(other, verb="replace")
+        assert "1 file was already there" in await desk.add(other, verb="replace")
         # A file's name is nothing: another course may have the same.
         await desk.add(desk.file("b.md", "Course Title: Ropes\n\nLesson 1: Hemp\nIt rots."))
         assert await desk.titles() == ["KNOTS!", "Ropes"]
         assert "no course “b.md”" in await desk.said(
             "course", "remove", "b.md"
         )  # two came out of such a file
-        assert "“Ropes” is taken out" in await desk.said("course", "remove", "ropes")
+        assert "Removed the course “Ropes”." in await desk.said("course", "remove", "ropes")
         assert await desk.titles() == ["KNOTS!"]
         assert await desk.titles("other") == []
 
@@ -122,11 +122,13 @@ async def test_what_will_not_do_is_said_file_by_file(tmp_path: Path) -> None:
             desk.file("long.txt", f"Course Title: {'a' * 100_000}\n\nLesson 1: One\nWords."),
         )
         assert "empty.txt: the file is empty" in answer
-        assert "rules.md: this is no course: it has neither a line `Course Title: …`" in answer
-        assert "twin.txt: there is a course “Knots” already" in answer
+        assert "rules.md: this is not a course. It has neither a line `Course Title: …`" in answer
+        assert "twin.txt: there is already a course “Knots”" in answer
         assert "Not added: 3 of 5 files." in answer
         assert [len(title) for title in await desk.titles()] == [5, 300]
-        assert "no two headings" in await desk.add(desk.file("rules2.md", "# Rules\n\nGrapple."), book=True)
+        assert "not have two headings" in await desk.add(
+            desk.file("rules2.md", "# Rules\n\nGrapple."), book=True
+        )
         assert "Attach the courses" in await desk.said("course", "add")
         assert "Lesson 1: Bowline" in await desk.said("course", "outline", "knots")
 

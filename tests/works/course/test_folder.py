@@ -207,7 +207,7 @@ async def test_a_zip_is_a_course_named_without_its_suffix(tmp_path: Path) -> Non
         path = desk.file("tides.zip", zipped(files))
         said = await desk.add(path)
         assert "Added 1 course" in said
-        assert "tides: 2.pdf could not be read" in said
+        assert "tides: I could not read 2.pdf" in said
         (citation,) = cited(await desk.ask("course", "ask", "When does the water fall?"))
         assert (citation.source, citation.heading) == ("tides", "tides › 1. Ebb")
         assert "Added 1 course" in await desk.add(path, title="Ropes", instructor="Bea")
@@ -231,7 +231,7 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
     (folder / "week 2" / "2-nylon.md").write_text("# Nylon\n\nIt melts.", "utf-8")
     async with opened(tmp_path) as desk:
         assert "Added 1 course" in await desk.add(str(folder))
-        assert "1 file was there already" in await desk.add(str(folder))
+        assert "1 file was already there" in await desk.add(str(folder))
         (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, [lesson.title for lesson in row.lessons]) == ("ropes", ["Hemp", "Nylon"])
         assert "Indexing 1 book again" in await desk.said("library", "reindex")
@@ -245,7 +245,7 @@ async def test_a_folder_is_added_reindexed_and_replaced_as_one(tmp_path: Path) -
         (folder / "deck.key").write_bytes(b"x")
         answer = await desk.add(str(folder))
         assert "Added 1 course" in answer
-        assert "Left out 1 file of kinds that I don't read: 1 .key." in answer
+        assert "Left out 1 file of kinds that I can't read: 1 .key." in answer
         two = [desk.file("a.txt", "Words of a talk."), desk.file("b.txt", "More of them.")]
         assert "Added 1 course" in await desk.add(*two, title="Talks")
         assert "names one course" in await desk.add(str(folder), *two, title="Talks")

@@ -257,7 +257,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
         assert "Right" in await learners.press(1)
-        assert "You have answered question 1 already" in await learners.press(1, right=False)
+        assert "You have already answered question 1" in await learners.press(1, right=False)
         assert "Not right" in await learners.press(1, BIA, right=False)
         assert "You have 1 of 2 right" in await learners.press(2, BIA)
         assert "Only the person who began" in await learners.said("finish", author=BIA, answers=learners.quiz)
@@ -266,7 +266,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         ended = await learners.do("finish", answers=quiz)
         answer = words_of(ended)
         assert "2 people have answered" in answer
-        assert answer.count("1 of 2 had this right.") == 2
+        assert answer.count("1 of 2 got this right.") == 2
         assert "Ana" not in answer
         assert "Bia" not in answer
         shown = {change.stage: change for change in learners.desk.recorder.changes}
@@ -276,7 +276,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert taken.choices[taken.taken].label == await learners.letter(1)
         assert "This quiz has ended" in await learners.press(1, late)
         assert "This quiz has ended" in await learners.said("finish", answers=quiz)
-        assert "no question of a quiz" in (await learners.said("score", author=late)).lower()
+        assert "no quiz question" in (await learners.said("score", author=late)).lower()
         assert f"{BEES}: 1 of 2 right; 0 due again" in await learners.said("score", author=BIA)
 
 
@@ -286,8 +286,8 @@ async def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path) -
     async with learning(tmp_path, None, str(knots), course("keeping_bees.txt")) as (learners, _):
         assert "There is no quiz here" in await learners.said("answer", "1 B")
         assert "About which course?" in await learners.said("quiz")
-        assert "no question to be made of “Knots”" in await learners.said("quiz", "knots", lesson="2")
-        assert "8 questions at most" in await learners.said("quiz", "bees", questions=9)
+        assert "can't make a question from “Knots”" in await learners.said("quiz", "knots", lesson="2")
+        assert "at most 8 questions" in await learners.said("quiz", "bees", questions=9)
         assert "There is no course “jazz piano”" in await learners.said("quiz", "jazz piano")
         assert "There is no lesson “99”" in await learners.said("quiz", "bees", lesson="99")
         await learners.do("quiz", "bees", questions=2)
@@ -297,7 +297,7 @@ async def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path) -
         assert "There is no quiz here" in await learners.said("answer", "1 B", space="other")
         elsewhere = await learners.do("answer", "1 B", answers=learners.quiz, space="other")
         assert isinstance(elsewhere[-1], Failed)
-        assert "No question of a quiz is answered yet" in await learners.said("score")
+        assert "You have answered no quiz question yet" in await learners.said("score")
 
 
 async def test_a_private_quiz_is_not_what_another_persons_words_answer(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp
         await learners.press(1)
         await learners.do("remove", "bees", BOSS)
         assert await learners.desk.app.resources.quizzes.of("local", learners.quiz) == []
-        assert "No question of a quiz is answered yet" in await learners.said("score")
+        assert "You have answered no quiz question yet" in await learners.said("score")
         assert "There is no quiz here" in await learners.said("answer", "2 B", answers=learners.quiz)
 
 
@@ -376,7 +376,7 @@ async def test_a_learners_answers_are_exported_and_deleted_with_them(tmp_path: P
         rows = json.loads(file.data)["quiz_cards"]
         assert [(row["quiz"], row["author_id"], row["right"]) for row in rows] == [(quiz, "ana", True)]
         await learners.do("delete", author=ANA, work="privacy", yes=True)
-        assert "No question of a quiz is answered yet" in await learners.said("score")
+        assert "You have answered no quiz question yet" in await learners.said("score")
         assert f"{BEES}: 1 of 1 right" in await learners.said("score", author=BIA)
 
 
@@ -407,7 +407,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         assert "You have 2 of 2 right" in answer
         # What is not an answer any more is a question, and a late answer is told so.
         assert await verb("Tell me of drones.") == "course/ask"
-        assert "You have answered question 2 already" in await learners.said("answer", "B", **plain)
+        assert "You have already answered question 2" in await learners.said("answer", "B", **plain)
         await learners.do("finish")
         late = Author("late", "Late")
         assert [await verb(text, late) for text in ("B", "Tell me of drones.")] == [
@@ -432,7 +432,7 @@ async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Pa
             assert (
                 words_of(said[author])
                 .replace(f"{letter}. {option}", "…")
-                .startswith("Your answer to question 1\n**…** is kept.")
+                .startswith("Your answer to question 1\nI noted **…**.")
             )
             assert cited(said[author]) == []
         assert [words_of(events).replace("\n", "").count("right") for events in said.values()] == [1, 1]

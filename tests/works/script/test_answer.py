@@ -107,7 +107,7 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
         answer = words_of(events)
         # What stands in the script keeps its marks; what does not loses them, and gets a word.
         assert '"Ours went down with the lamp oil." in Scene 2' in answer
-        assert "She says all is lost (not in the script word for word)." in answer
+        assert "She says all is lost (not in the screenplay word for word)." in answer
         assert "Let me look" not in answer
         (named,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.label for choice in named.choices] == ["Scene 1", "Scene 2"]

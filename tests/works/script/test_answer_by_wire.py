@@ -66,7 +66,7 @@ async def test_each_intent_in_each_tier(wire: str, tmp_path: Path) -> None:
                     events = await room.events(ADA, "script ask", question, tier=tier, thread="t")
                     text = words_of(events)
                     assert '"Not ours. Ours went down with the lamp oil."' in text, (intent, tier, text)
-                    assert "But nobody cares (not in the script word for word)." in text
+                    assert "But nobody cares (not in the screenplay word for word)." in text
                     assert len(asked) == (3 if intent in LOOKED_UP else 1)
                     assert ["tools" in body for body in asked] == [True] * (len(asked) - 1) + [False]
                     first, last = json.dumps(asked[0]), json.dumps(asked[-1])

@@ -75,7 +75,7 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
     async with analysed(tmp_path) as (room, asked):
         await room.has(ADA, pages("A storm.", "A calm.", "A storm."))
         told = await looked_into(room)
-        assert "3 of 3 scenes have been looked into." in told
+        assert "3 of 3 scenes are analysed." in told
         # Two scenes of the same words are one.
         assert [("write the card" in prompt) for prompt in asked] == [True, True, False]
         assert "**The dark** (1–2): No light." in told
@@ -87,8 +87,8 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
         assert len(asked) == again
         await room.has(ADA, pages("A storm.", "A calm.", "Another storm."), run="second")
         half = words_of(await room.events(ADA, "script analysis"))
-        assert "2 of 3 scenes have been looked into." in half
-        assert "The following is of an earlier draft:" in half
+        assert "2 of 3 scenes are analysed." in half
+        assert "The following is about an earlier draft:" in half
         for child in await room.desk.app.resources.records.inbox.children("local", f"{room.runs:032x}"):
             await room.desk.app.ended(child.id)
         assert len(asked) == again + 2
@@ -100,7 +100,7 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
 async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> None:
     async with analysed(tmp_path, fails="A calm.") as (room, asked):
         await room.has(ADA, pages("A storm.", "A calm.", "An end."))
-        assert "1 of 3 scenes have been looked into." in await looked_into(room)
+        assert "1 of 3 scenes are analysed." in await looked_into(room)
         events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
         assert any(isinstance(event, Notice) and "incomplete" in event.text for event in events)
         # What failed may have been asked once more behind it.
@@ -112,8 +112,8 @@ async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
         room = Room(desk)
         await room.has(ADA)
         answer = words_of(await room.events(ADA, "script analysis"))
-        assert "0 of 3 scenes have been looked into." in answer
-        assert "No model is set up" in answer
+        assert "0 of 3 scenes are analysed." in answer
+        assert "no model has the role `extractor`" in answer
 
 
 async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ async def test_nothing_is_looked_into_twice_though_the_bot_ends_in_the_middle(tm
         words = [f"Scene of {n}." for n in range(30)]
         async with opened(tmp_path, settings) as desk:
             room = Room(desk)
-            assert "A small model is looking into its scenes now" in await room.add(ADA, pages(*words))
+            assert "A small model is analysing the scenes" in await room.add(ADA, pages(*words))
         before = len(held)
         async with opened(tmp_path, settings) as desk:
             children = await desk.app.resources.records.inbox.children("local", f"{1:032x}")
             assert [await desk.app.ended(child.id) for child in children] == ["done"]
             text = words_of(await Room(desk, runs=9).events(ADA, "script analysis"))
-            assert "30 of 30 scenes have been looked into." in text
+            assert "30 of 30 scenes are analysed." in text
         assert before < 31
         cards = Counter(prompt for prompt in held if "write the card" in prompt)
         # A call that was under way when the process went may be made again; none that had ended.

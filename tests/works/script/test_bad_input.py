@@ -41,39 +41,39 @@ def refused() -> dict[str, tuple[bytes, str]]:
     return {
         "laughs.fdx": (
             fdx(ACTION % b"&l9;", b"<!DOCTYPE F [%b]>" % LAUGHS),
-            "unpacked it would take far more room",
+            "unpacked, it would need far more space",
         ),
         "outside.fdx": (fdx(ACTION % b"&e;", outside), "a document type (DTD)"),
-        "quadratic.fdx": (fdx(ACTION % (b"&a;" * 2_000_000), quadratic), "far more room than a document"),
+        "quadratic.fdx": (fdx(ACTION % (b"&a;" * 2_000_000), quadratic), "far more space than a document"),
         "deep.fdx": (
             fdx(b"<Paragraph>" * 200_000 + b"</Paragraph>" * 200_000),
-            "far more room than a document",
+            "far more space than a document",
         ),
-        "cut.fdx": (fdx(HEADING % b"1" + ACTION % b"Rain.")[:-40], "damaged or cut off"),
+        "cut.fdx": (fdx(HEADING % b"1" + ACTION % b"Rain.")[:-40], "damaged or incomplete"),
         "template.fdx": (
             HEAD + b'<FinalDraft Template="Yes"><Content/></FinalDraft>',
-            "a template of Final Draft",
+            "a Final Draft template",
         ),
         "empty.fdx": (b"", "the file is empty"),
         "empty.fountain": (b"", "the file is empty"),
-        "picture.fdx": (b"\x89PNG\r\n\x1a\n" + bytes(500), "it is a picture"),
+        "picture.fdx": (b"\x89PNG\r\n\x1a\n" + bytes(500), "this is a picture"),
         "fountain.fdx": (
             PIER.encode(),
-            "its contents are TXT, whatever its name says. A script's name ends in .fdx",
+            "despite its name, its contents are TXT. A screenplay's name ends in .fdx",
         ),
-        "page.fdx": (b"<html><body>INT. ROOM</body></html>", "its contents are HTML, whatever its name says"),
+        "page.fdx": (b"<html><body>INT. ROOM</body></html>", "despite its name, its contents are HTML"),
         "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .fadein, .osf"),
         "play.doc": (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
             "I read .fdx, .fountain, .fadein, .osf",
         ),
-        "novel.txt": (b"Nobody has written a heading here.", "there is no scene heading in it"),
+        "novel.txt": (b"Nobody has written a heading here.", "it has no scene heading"),
         "large.fdx": (
             fdx(HEADING % b"1" + ACTION % (b"x" * 25_000_000)),
             "25.1 MB is more than the limit of 20 MB",
         ),
         "large.fountain": (b"INT. A\n\n" + b"word " * 5_000_000, "more than the limit of 20 MB"),
-        "prose.fountain": (b"Nobody has written a heading here.", "there is no scene heading in it"),
+        "prose.fountain": (b"Nobody has written a heading here.", "it has no scene heading"),
     }
 
 
@@ -153,7 +153,7 @@ async def test_numbers_that_a_script_gives_are_understood_or_asked_about(tmp_pat
             for verb in ("scenes", "report", "analysis", "ideas", "export", "remove", "share"):
                 assert f"no screenplay “{name}”" in await room.said(
                     BO, verb, name
-                ) or "is no screenplay that you" in (await room.said(BO, verb, name))
+                ) or "is no screenplay here that you" in (await room.said(BO, verb, name))
             for verb, text in (("scene", "1"), ("ask", "Rain?"), ("brainstorm", "Rain"), ("drop", "1")):
                 assert "Rain on" not in (said := await room.said(BO, verb, text, script=name))
                 assert "no screenplay" in said

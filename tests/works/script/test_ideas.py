@@ -54,13 +54,13 @@ async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tm
         assert "The Ferry: 3 ideas" in words_of(listed)
         assert "- **2** · A second boat." in words_of(listed)
         (buttons,) = [event for event in listed if isinstance(event, Choices)]
-        assert [choice.label for choice in buttons.choices] == ["Drop 3"]
+        assert [choice.label for choice in buttons.choices] == ["Delete 3"]
         verb, _, rest = buttons.choices[0].command.removeprefix("/script ").partition(" ")
-        assert "Only who asked for idea 1" in await room.said(BO, "drop", "1")
-        assert "No idea 9 is kept" in await room.said(BO, "drop", "9")
+        assert "Only the person who asked for idea 1" in await room.said(BO, "drop", "1")
+        assert "has no idea 9" in await room.said(BO, "drop", "9")
         id, _, script = rest.partition(" --script ")
-        assert "Idea 3 is forgotten." in await room.said(BO, verb, id, script=script)
-        assert "Idea 1 is forgotten." in await room.said(ADA, "drop", "#1")
+        assert "Deleted idea 3." in await room.said(BO, verb, id, script=script)
+        assert "Deleted idea 1." in await room.said(ADA, "drop", "#1")
         assert "The Ferry: 1 idea" in await room.said(ADA, "ideas")
 
         await room.said(ADA, "share", "The Ferry", visible="me")
@@ -79,7 +79,7 @@ async def test_ideas_go_with_their_person_and_with_the_script(tmp_path: Path) ->
         assert await scripts.keep_ideas(Reader("local", "ada"), row.id, "r2", ["A gull."]) == [3]
         assert await scripts.keep_ideas(Reader("other", "bo"), row.id, "r3", ["A leak."]) == []
         boss = Author("boss", "Boss", admin=True)
-        assert "Idea 1 is forgotten." in await room.said(boss, "drop", "1")
+        assert "Deleted idea 1." in await room.said(boss, "drop", "1")
         assert "Deleted" in await room.said(BO, "privacy delete", yes="yes")
         assert [idea.text for idea in await scripts.ideas(reader, row.id)] == ["A gull."]
         # Without a model nothing is thought of, and nothing kept.

@@ -333,7 +333,7 @@ async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) 
         await talk.say("/story sheet Bo hp 8/12; dex 14; +prone </sheets>; ropes 2")
         await talk.say("/story sheet Mira hp 3/9")
         shown = await talk.say(f"/rules ask {question}")
-        assert "With the sheet of Bo in view." in str(shown)
+        assert "I also read the sheet of Bo." in str(shown)
         asked = last(writer.asked[-1])
         for fact in ("character: Bo", "Hit points 8/12", "Dexterity 14 (+2)", "condition: prone", "ropes: 2"):
             assert f"- {fact}" in asked
