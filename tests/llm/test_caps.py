@@ -215,7 +215,7 @@ async def test_the_sentence_names_the_cap_and_what_is_used_up(table: Set) -> Non
     at.change(budget=BudgetConfig(run_usd=0.0, space_days=7))
     with pytest.raises(UserError) as caught:
         await at.models.ask(at.run, "council", "one", PROMPT, chain=PRICED)
-    assert "above $0.00, of which $0.00" in words("en")(caught.value.key, **caught.value.values)
+    assert "above $0.00, and $0.00 are already spent" in words("en")(caught.value.key, **caught.value.values)
     assert "{" not in words("pt-BR")("budget.space", **caught.value.values)
 
 

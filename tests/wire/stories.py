@@ -195,7 +195,7 @@ async def a_language_of_ones_own_and_then_everything_deleted(d: Driver) -> None:
     await d.rest(3)
     would = await d.command(ANA, "privacy delete")
     await d.rest(4)
-    assert count(would.said(), "as palavras de") == 1, would.said()
+    assert count(would.said(), "o texto de") == 1, would.said()
     done = await d.command(ANA, "privacy delete", yes=True)
     await d.rest(5)
     assert count(done.said(), "Excluído, com todas as cópias") == 1, done.said()

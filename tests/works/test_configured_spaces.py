@@ -159,7 +159,7 @@ def test_what_is_no_space_is_refused_when_the_file_is_read(tmp_path: Path, text:
 
 
 async def test_the_example_can_be_used(tmp_path: Path) -> None:
-    text = EXAMPLE.read_text(encoding="utf-8").split("# What holds in a Discord server")[1]
+    text = EXAMPLE.read_text(encoding="utf-8").split("# Defaults for a Discord server")[1]
     lines = re.findall(r"^# (\[.+\]|[a-z_]+ = .+)$", text, re.MULTILINE)
     async with opened(tmp_path, "\n".join([*BASE.splitlines(), *lines])) as ask:
         place = replace(HERE, platform="discord", space="123456789012345678", channel="234567890123456789")

@@ -55,6 +55,6 @@ async def refused(desk: Desk) -> None:
     assert "no book “long” on “maps”" in await desk.said("library", "show", "long", shelf="maps")
     assert "no book “long”" in words_of(await desk.ask("library", "show", "long", space="other"))
     await desk.said("library", "add", paths=[desk.file("long.md", "# Other\n\nWords.\n")], shelf="maps")
-    assert "could be more than one: long.md (" in await desk.said("library", "show", "long.md")
+    assert "could be more than one book: long.md (" in await desk.said("library", "show", "long.md")
     await desk.said("library", "add", paths=[desk.file("tides.md", "# The Sea\n\nWords.\n")], shelf="rules")
     assert "tides.md" in await desk.said("library", "show", "tides")

@@ -363,7 +363,7 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
         "<@5> asked:",
         "> Can it?",
         "> \\# @\u200beveryone \\[x\\](<https://a.example>)",
-        "-# It goes on in <#77>.",
+        "-# It continues in <#77>.",
     ]
     assert render.root_page(asked(""), words("pt-BR")).text == "<@5> perguntou:"
     assert "> /party play Mira" in render.root_page(asked("/story play Mira"), SAY).text

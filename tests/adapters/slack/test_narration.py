@@ -89,7 +89,7 @@ async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
         message = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any("🔇" in reply.shown for reply in message.thread))
         assert [reply.shown for reply in message.thread if "🔇" in reply.shown] == [
-            "🔇 This could not be read aloud: the voice own refused it."
+            "🔇 This could not be read aloud: the voice own refused the text."
         ]
         assert any("cold wind" in reply.shown for reply in message.thread)
 

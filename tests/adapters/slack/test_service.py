@@ -47,7 +47,7 @@ async def test_it_says_as_whom_it_is_there(
     async with served(tmp_path, slack, mode="http") as bot:
         address = bot.root
     first, second, third = capsys.readouterr().err.splitlines()
-    assert first == third == "On Slack as sutradhar, in Table. Ctrl-C leaves."
+    assert first == third == "On Slack as sutradhar, in Table. Ctrl-C stops."
     assert second == f"Listening for Slack on {address}/slack/events."
 
 
