@@ -372,11 +372,11 @@ async def a_scene_is_forked_by_its_menu(d: Driver) -> None:
     await d.rest(2)
     await d.menu(BIA, talk, "The lamp goes out at dusk.", "Fork the story here")
     await d.rest(3)
-    assert count(talk.said(), "it goes on behind scene 1") == 1
+    assert count(talk.said(), "it continues after scene 1") == 1
     await d.redeliver()
-    refused = await d.menu(BIA, talk, "it goes on behind scene 1", "Fork the story here")
+    refused = await d.menu(BIA, talk, "it continues after scene 1", "Fork the story here")
     await d.rest(4)
-    assert count(talk.said() + refused.said(), "no scene of the story") == 1
+    assert count(talk.said() + refused.said(), "not a scene of the story") == 1
     theirs = await d.menu(BIA, talk, "I call out three times.", "Fork the story here")
     await d.until(lambda: count(theirs.said(), "not one of my answers") == 1)
     d.model.queue += [Reply("Nothing answers."), CHOICES]
@@ -425,23 +425,23 @@ async def an_edited_turn_that_scenes_have_followed(d: Driver) -> None:
         await d.rest(n)
     await d.edit(ANA, talk, "I wait.", "I wait for the tide.")
     await d.rest(4)
-    assert count(talk.said(), "The turn of scene 3 has the new words.") == 1
+    assert count(talk.said(), "The turn of scene 3 now has the new words.") == 1
     await d.edit(ANA, talk, "I knock once.", "I knock twice.")
     await d.rest(5)
-    assert count(talk.said(), "1 more scene was told after that one") == 1
+    assert count(talk.said(), "1 more scene was written after it") == 1
     await d.redeliver()
     await d.restart()
     d.model.queue += [Reply("Nothing answers."), CHOICES]
-    await d.choose(BIA, talk, "Write it another way on a branch from here")
+    await d.choose(BIA, talk, "Write the scene again, on a new branch")
     await d.rest(6)
     assert count(talk.said(), "Nothing answers.") == 1
     assert "I knock twice." in d.model.prompts[-2]
     assert "I wait" not in d.model.prompts[-2]
     await d.until(
-        lambda: not any("Write it another way on a branch" in label for label in d.open_buttons(talk))
+        lambda: not any("Write the scene again, on a new branch" in label for label in d.open_buttons(talk))
     )
     assert count(talk.said(), "has the new words.") == 1
-    assert count(talk.said(), "1 more scene was told after that one") == 1
+    assert count(talk.said(), "1 more scene was written after it") == 1
 
 
 @slow_story
@@ -474,8 +474,8 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
     await d.edit(ANA, talk, "I knock once.", "I knock twice.")
     await d.until(lambda: len(d.runs()) == requests + 2)  # the platform tells nobody again who was away
     await d.restart()
-    await d.until(lambda: count(talk.said(), "1 more scene was told after that one") == 1)
-    await d.choose(BIA, talk, "Only change the words")
+    await d.until(lambda: count(talk.said(), "1 more scene was written after it") == 1)
+    await d.choose(BIA, talk, "Change only the turn's words")
     await d.restart()
     await d.rest(requests + 3)
     assert count(talk.said(), "all scenes stay as they are") == 1

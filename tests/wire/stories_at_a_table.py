@@ -130,7 +130,7 @@ async def _proxy(d: Any, talk: Any) -> Any:
     """The webhook of a proxy that posts what Bia does as one of her characters."""
     await _command(d, BIA, talk, "story proxy", name=PROXIED)
     await d.choose(BIA, talk, "Yes, they are mine")
-    await d.until(lambda: count(talk.said(), "are turns of Bia from now on") == 1)
+    await d.until(lambda: count(talk.said(), "are now turns of Bia") == 1)
     return d.discord.webhook(d.channels[0], "PluralKit Proxy", d.people[BIA], PLURALKIT)
 
 

@@ -52,7 +52,7 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     assert "3 greetings as versions of its first scene and 1 entry of lore" in shown(talk)
     bad = await brought(d, platform, tmp_path, "bare.png", a_png())
     await d.rest(runs + 2)
-    assert "bare.png was not imported: it holds no character card." in shown(bad)
+    assert "bare.png was not imported: it has no character card in it." in shown(bad)
     verb = "exchange export" if platform == "discord" else "story export"
     out = await d.command(ANA, verb, story="Mira", **{"as": "card-json"})
     await d.rest(runs + 3)
@@ -128,7 +128,7 @@ async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Ta
     assert "Only the person who began this thread" in shown(d.talk(asked, thread, private=True))
     asked = await d.discord.slash(ana, d.channels[0], "exchange history")
     await d.rest(runs + 4)
-    assert "This is no thread" in shown(d.talk(asked, d.channels[0], private=True))
+    assert "This is not a thread" in shown(d.talk(asked, d.channels[0], private=True))
 
 
 async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take) -> None:

@@ -85,7 +85,7 @@ async def test_everybody_replies_and_names_that_discord_refuses_are_bent(driver:
     await d.command(BIA, "story show", talk=talk)
     assert [message.author.name for message in talk.messages() if "Scene" in message.text] == names
     forked = await d.menu(BIA, talk, "“One.”", "Fork the story here")
-    await d.until(lambda: count([*forked.said(), *talk.said()], "it goes on behind scene 2") == 1)
+    await d.until(lambda: count([*forked.said(), *talk.said()], "it continues after scene 2") == 1)
     d.check()
 
 

@@ -79,7 +79,7 @@ async def test_everybody_replies_in_a_message_of_its_own(take: Any) -> None:
     await d.command(BIA, "story show", talk=talk)
     assert [message.username for message in talk.messages() if "Scene" in message.shown] == names
     await d.menu(BIA, talk, "“One.”", "Fork the story here")
-    await d.until(lambda: count(talk.said(), "it goes on behind scene 2") == 1)
+    await d.until(lambda: count(talk.said(), "it continues after scene 2") == 1)
 
 
 async def test_without_the_scope_the_name_is_bold_and_that_is_said_once(take: Any) -> None:

@@ -26,7 +26,7 @@ async def test_a_players_proxied_words_are_turns_of_their_character(opened: Open
     refused = await d.choose(ANA, talk, label)
     await d.until(lambda: count([*refused.said(), *talk.said()], "Only the player who was asked") == 1)
     await d.choose(BIA, talk, label)
-    await d.until(lambda: count(talk.said(), "are turns of Bia from now on") == 1)
+    await d.until(lambda: count(talk.said(), "are now turns of Bia") == 1)
 
     hook = d.discord.webhook(d.channels[0], "PluralKit Proxy", d.people[BIA], PLURALKIT)
     home = talk.home()

@@ -65,7 +65,7 @@ async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
         assert not (GONE in post.text and (ANA in post.text or BIA in post.text)), post
         assert "Nobody learns who played the card" not in post.text, "that stands where only they see it"
     d.model.queue += [Reply("The lamp burns on."), CHOICES]
-    await d.choose(BIA, talk, "Go on")
+    await d.choose(BIA, talk, "Continue")
     await d.until(lambda: count(talk.said(), "The lamp burns on.") == 1 and CARD in d.open_buttons(talk))
     assert "Spiders" not in d.model.prompts[-1]
     await over(d)

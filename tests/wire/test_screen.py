@@ -62,7 +62,7 @@ async def test_what_is_behind_the_screen_is_seen_by_the_game_master_alone(platfo
     await d.command(BIA, "story join", talk=talk)
     await over(d)
     mine = await behind(d, talk, "story screen")
-    await d.until(lambda: count(mine.said(), "Nothing is kept here") == 1)
+    await d.until(lambda: count(mine.said(), "There are no plans here") == 1)
     for verb, options, said in (
         ("plan", {"text": f"The word is {UNTOLD}."}, "number 1"),
         ("plan", {"text": f"The keeper is a {TOLD}."}, "number 2"),
@@ -93,7 +93,7 @@ async def test_what_is_behind_the_screen_is_seen_by_the_game_master_alone(platfo
     await d.until(lambda: "The game master shows a roll" in " ".join(read_by_others(d)))
     assert found(" ".join(read_by_others(d))) == [ROLLED]
     late = await d.choose(ANA, tried, "Play it")
-    await d.until(lambda: count(late.said(), "has gone on since") == 1)
+    await d.until(lambda: count(late.said(), "has moved on") == 1)
     await over(d)
     again = await behind(d, talk, "story try", what=f"The {TRIED} calls.")
     await d.until(lambda: count(again.said(), "Kept as number") == 1)

@@ -119,6 +119,6 @@ async def test_a_tried_scene_is_played_once(platform: str, take: Take) -> None:
         assert more == {"requests": 2, "screen": 1, "acts": 1, "scenes": 1, "seen": 1}, instant
         assert len(d.model.prompts) == asked, "it is played without the model"
         again = await d.choose(ANA, private, "Play it")
-        await d.until(lambda: count(again.said(), "already played") == 1)  # noqa: B023
+        await d.until(lambda: count(again.said(), "already been played") == 1)  # noqa: B023
     assert "Traceback" not in d.process.log(), d.process.log()
     d.check()

@@ -122,7 +122,7 @@ async def test_the_buttons_of_the_screen_are_for_the_game_master_alone(d: Any) -
     d.model.queue += [Reply("An axolotl looks up."), Reply("An axolotl sleeps.")]
     tried = await pressed(shown, "Try a scene", "Kept as number 3", TRIED)
     again = await pressed(tried, "Try again", "Kept as number 4")
-    await pressed(again, "Throw it away", "is removed")
+    await pressed(again, "Delete it", "is removed")
     hidden = ("zanzibar", "okapi", "axolotl", "1d20")
     assert not [word for word in hidden if word in " ".join(read_by_others(d))]
     d.model.queue += [Reply("The lamp goes out."), CHOICES]

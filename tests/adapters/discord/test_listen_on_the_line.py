@@ -316,10 +316,10 @@ async def test_a_press_that_comes_to_nothing_tells_the_person_alone(tmp_path: Pa
             (message,) = told()
             assert message.ephemeral is not expires
             assert (f"<#{thread.id}>" in message.text) is expires
-            assert "has gone on" in message.text
+            assert "has moved on" in message.text
             await on.discord.until(lambda: find(inside(on.channel), "Number 2") is None)
             public = [message for message in inside(on.channel) if not (message.ephemeral or message.deleted)]
-            assert not [message for message in public if "gone on" in message.text]
+            assert not [message for message in public if "moved on" in message.text]
             assert button(offered, "choice"), "the pressed message stays as it is"
         assert [refusal for refusal in on.discord.refused if "50027" not in str(refusal)] == []
 

@@ -227,7 +227,7 @@ async def test_no_button_of_a_story_acts_on_another_scene(tmp_path: Path) -> Non
         distinct = {(choice["command"], choice["under"]): (run, choice) for run, choice in offered}
         for run, choice in distinct.values():
             told = await table.press(choice, run, said="I dance.")
-            assert re.search("has gone on|not part of|another version", texts(told)), (choice, told)
+            assert re.search("has moved on|no longer part of|another version", texts(told)), (choice, told)
             assert [event["title"] for event in told if event["event"] == "link"] == ["Scene 4"], choice
             if choice["asks"]:
                 assert "> I dance." in texts(told), "what was typed is not lost"
@@ -244,7 +244,7 @@ async def test_the_first_buttons_fork_where_they_stood_and_the_present_ones_work
         await talk.say("I wait.")
         (run, back), *_ = [pair for pair in pressable(opening) if pair[1]["command"] == "/story undo"]
         told = await table.press(back, run)
-        assert "has gone on" in texts(told)
+        assert "has moved on" in texts(told)
         fork, apart = choices(told)
         assert [fork["command"], apart["command"]] == [
             "/story fork --scene 1",
@@ -253,7 +253,7 @@ async def test_the_first_buttons_fork_where_they_stood_and_the_present_ones_work
         # On a branch without that scene the button still means the scene, and not its number.
         await talk.say("/story fork other --scene 1")
         await talk.say("I sing.")
-        (_, third), *_ = [pair for pair in pressable(talk.events) if "has gone on" in texts(told)]
+        (_, third), *_ = [pair for pair in pressable(talk.events) if "has moved on" in texts(told)]
         assert "of its own" not in texts(await table.press(fork, told[0]["run"]))
         assert (await table.story()).length == 1
         await talk.say("/story switch main")
@@ -262,7 +262,7 @@ async def test_the_first_buttons_fork_where_they_stood_and_the_present_ones_work
             pair for pair in pressable(talk.events) if pair[1]["under"] == (await table.story()).head.scene.id
         ]
         (run, undo), *_ = [pair for pair in present if pair[1]["command"] == "/story undo"]
-        assert "Scene 3 is taken back" in texts(await table.press(undo, run))
+        assert "Scene 3 and its turn are taken back" in texts(await table.press(undo, run))
         assert third
 
 
@@ -357,7 +357,7 @@ async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene
         assert (await table.story()).length == turns, "the turn is not taken twice"
         await talk.say("I wait.")
         before = await table.nodes()
-        assert "has gone on" in texts(await table.ask(again))
+        assert "has moved on" in texts(await table.ask(again))
         assert await table.nodes() == before
         fresh = Invocation(verb("story", "act"), "I rest.", {UNDER: f"{RUN}{'0' * 32}"})
         await table.ask(fresh)
@@ -371,11 +371,11 @@ async def test_a_button_of_an_earlier_release_says_that_the_story_has_gone_on(tm
         old = {"label": "Go on", "command": "/story continue", "asks": "", "under": None}
         assert "number 2" in texts(await table.press(old, run))
         before = await table.nodes()
-        assert "has gone on" in texts(await table.press(old, run))
+        assert "has moved on" in texts(await table.press(old, run))
         undo = (await talk.say("/story undo"))[-1]["run"]
         before = await table.nodes()
         redo = {"label": "Bring it back", "command": "/story redo", "asks": "", "under": None}
-        assert "has gone on" in texts(await table.press(redo, undo)), "nobody knows what it was for"
+        assert "has moved on" in texts(await table.press(redo, undo)), "nobody knows what it was for"
         assert await table.nodes() == before
 
 

@@ -250,7 +250,7 @@ async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Pat
         assert "“I am Mira.”" in heard
         assert "<silent>Cy</silent>" in heard
         undone = await talk.say("/story undo")
-        assert "Scene 3 is taken back" in texts(undone)
+        assert "Scene 3 and its turn are taken back" in texts(undone)
         back = await talk.say("/story redo")
         assert "“I am Bo.”" in str([event for event in back if event["event"] == "changed"])
         assert texts(await talk.say("/story retry")).startswith("This is what")
@@ -264,20 +264,20 @@ async def test_where_one_reply_fails_the_next_are_not_asked_for(tmp_path: Path, 
         await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
         writer.next += [Reply(pieces=["  "]), Reply(pieces=["“Bo.”"])]
         events = await talk.say("/story cast all")
-        assert "written nothing" in str(events)
+        assert "wrote nothing" in str(events)
         assert speakers(events) == ["Mira"]
         assert len(replies(writer)) == 1
 
 
 NOBODY_SPEAKS = (
     ("/story cast speak Nobody", "There is no Nobody in the cast"),
-    ("/story cast speak", "Say whom"),
-    ("/story cast mute", "Say whom"),
+    ("/story cast speak", "Say who"),
+    ("/story cast mute", "Say who"),
     ("/story cast mute Nobody", "There is no Nobody"),
     ("/story cast speak Dee", "Dee is played by Ana"),
     ("/story cast mute Dee", "Dee is played by Ana"),
-    ("/story cast speak Mira", "Mira keeps quiet"),
-    ("/story cast all", "Nobody in the cast could reply"),
+    ("/story cast speak Mira", "Mira stays silent"),
+    ("/story cast all", "No character in the cast can reply"),
     ("/story cast Bo --picture http://example.org/bo.png", "begins with https://"),
 )
 
@@ -312,7 +312,7 @@ async def test_people_called_like_words_and_the_list_that_says_what_can_be_done(
         assert speakers(await talk.say("/story cast all")) == ["Speak", "All"]
         await talk.say("/story cast mute Speak")
         listed = texts(await talk.say("/story cast"))
-        assert "**Speak** (keeps quiet): a parrot" in listed
+        assert "**Speak** (stays silent): a parrot" in listed
         assert "/story cast speak Mira" in listed
         await talk.say("/story cast unmute Speak")
         assert "keeps quiet)" not in texts(await talk.say("/story cast"))
@@ -336,7 +336,7 @@ async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> No
         made = await talk.say("/story cast --write 3 two keepers and a bird")
         assert "- **Bo**: keeps the lamp _loud_" in texts(made)
         assert "Mira" not in texts(made)
-        assert "since they were in the cast before: mira" in str(made)
+        assert "because they were already in the cast: mira" in str(made)
         asked = last(writer.asked[-1])
         assert "invent 3 characters" in asked
         assert "two keepers and a bird" in asked
@@ -357,5 +357,5 @@ async def test_a_writer_that_thinks_up_nobody_changes_nothing(tmp_path: Path, wr
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next.append(Reply("I would rather not."))
-        assert "thought up nobody" in texts(await talk.say("/story cast --write 3"))
+        assert "made up no characters" in texts(await talk.say("/story cast --write 3"))
         assert "Nobody is in the cast yet" in texts(await talk.say("/story cast"))

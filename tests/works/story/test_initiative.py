@@ -110,11 +110,9 @@ async def test_players_end_and_delay_their_own_turn_alone(tmp_path: Path) -> Non
             assert "Only the game master, Ana" in await told(talk, "initiative", step, who="bia")
         assert "▶ **Rat** 12\n- Mira (Bia) 12" in await told(talk, "initiative", "delay", who="bia")
         await told(talk, "initiative", "next 1.1")
-        assert "has gone on since" in await told(talk, "initiative", "next 1.1"), (
-            "pressed twice, it goes on once"
-        )
+        assert "has moved on" in await told(talk, "initiative", "next 1.1"), "pressed twice, it goes on once"
         assert "▶ **Mira (Bia)** 12" in await told(talk, "initiative")
-        assert "next` goes on" in await told(talk, "pass", who="bia")
+        assert "next` for the next turn" in await told(talk, "pass", who="bia")
         assert "▶ **Bo (Cai)** 7" in await told(talk, "initiative", "next", who="bia")
         assert "**Bo (Cai)** 30" in await told(talk, "initiative", "add Bo 30", who="cai")
         assert "There are: Bo, Rat, Mira" in await told(talk, "initiative", "remove Zoe")

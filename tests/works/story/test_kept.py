@@ -59,7 +59,7 @@ async def test_a_character_outlives_a_story_with_and_without_what_they_lived(tmp
         await two_stories(talk)
         await asks(talk, "act", "I dive.", who="bia")
         await remembers(talk, "Mira saw the door open under water.")
-        assert "Nothing is kept" in await told(talk, "keep", who="bia")
+        assert "You keep nothing" in await told(talk, "keep", who="bia")
         assert "I keep Mira" in await told(talk, "keep", "mira", who="bia")
         assert "**Mira**: a character" in await told(talk, "keep", who="bia")
         assert "Mira is in the cast" in await told(talk, "bring", "Mira", who="bia", place=THERE)
@@ -86,22 +86,24 @@ async def test_whose_it_is(tmp_path: Path) -> None:
         )
         await asks(talk, "keep", "Mira", who="bia")
         for verb in ("keep", "bring"):
-            assert "Nothing" in await told(talk, verb, who="cai")
-        assert "Nothing called “Mira”" in await told(talk, "bring", "Mira", who="cai", place=THERE)
-        assert "Nothing called “Mira”" in await told(talk, "bring", "Mira", who="bia", place=ELSEWHERE)
-        assert "Everybody here" in await told(talk, "keep", "Mira", who="bia", options=PUBLISH)
+            assert "You keep nothing" in await told(talk, verb, who="cai")
+        assert "You keep nothing called “Mira”" in await told(talk, "bring", "Mira", who="cai", place=THERE)
+        assert "You keep nothing called “Mira”" in await told(
+            talk, "bring", "Mira", who="bia", place=ELSEWHERE
+        )
+        assert "Everyone here" in await told(talk, "keep", "Mira", who="bia", options=PUBLISH)
         assert "shared by somebody else" in await told(talk, "keep", who="cai")
-        assert "Nothing" in await told(talk, "keep", who="cai", place=ELSEWHERE), "of another space"
+        assert "keep nothing" in await told(talk, "keep", who="cai", place=ELSEWHERE), "of another space"
         for option in ("remove", "unpublish"):
             refused = await told(talk, "keep", "Mira", who="cai", options={option: True})
-            assert "Nothing called “Mira”" in refused, "it is not Cai's"
+            assert "You keep nothing called “Mira”" in refused, "it is not Cai's"
         shared = await told(talk, "bring", "Mira", who="cai", place=THERE, options={"lived": True})
         assert shared.rstrip().endswith("Mira is in the cast."), "the first story is not open to Cai"
         assert "past" not in (await story_at(talk, THERE)).story.cast["Mira"]
         await told(talk, "keep", "Mira", who="bia", options={"unpublish": True})
-        assert "Nothing" in await told(talk, "keep", who="cai")
+        assert "keep nothing" in await told(talk, "keep", who="cai")
         assert "no longer kept" in await told(talk, "keep", "Mira", who="bia", options={"remove": True})
-        assert "Nothing" in await told(talk, "keep", who="bia")
+        assert "keep nothing" in await told(talk, "keep", who="bia")
 
 
 async def test_stories_share_a_worlds_lore(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ async def test_stories_share_a_worlds_lore(tmp_path: Path) -> None:
     async with playing(tmp_path, writer) as talk:
         await two_stories(talk)
         await told(talk, "keep", "Harbour", options=WORLD)
-        assert "Nothing is kept" in await told(talk, "keep"), "there is no lorebook yet"
+        assert "You keep nothing" in await told(talk, "keep"), "there is no lorebook yet"
         await asks(talk, "lore", "lamp: It burns whale oil.")
         await asks(talk, "lore", "bell: It has no rope.", who="bia")
         assert "the world “Harbour”" in await told(talk, "keep", "Harbour", who="bia", options=WORLD)

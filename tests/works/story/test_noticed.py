@@ -47,7 +47,7 @@ async def test_somebody_who_keeps_coming_up_is_offered_once_and_added(
         assert OFFER not in str(again), "the button is gone"
         assert "**Bo**: He stole the lamp. mood: sly" in texts(await talk.say("/story cast"))
         await talk.say("/story cast Bo: a smuggler")
-        assert "in the cast already" in texts(await talk.say("/story enlist -- Bo"))
+        assert "already in the cast" in texts(await talk.say("/story enlist -- Bo"))
         assert "**Bo**: a smuggler" in texts(await talk.say("/story cast")), "a late press changes no sheet"
 
 
@@ -63,7 +63,7 @@ async def test_who_was_added_goes_with_the_scene(tmp_path: Path, service: Servic
         await talk.say("/story undo")
         assert "**Bo**" not in texts(await talk.say("/story cast"))
         refused = await talk.say("/story enlist -- Bo")
-        assert "not part of this branch" in str(refused)
+        assert "no longer part of this branch" in str(refused)
 
 
 def test_nobody_is_offered_who_was_offered_or_in_the_cast_or_plays() -> None:

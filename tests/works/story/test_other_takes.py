@@ -124,7 +124,7 @@ async def test_a_story_ends_with_its_own_task_and_offers_itself_as_a_book(tmp_pa
         assert "Mira closes the door from inside.\nThe story ends." in asked
         labels = [choice["label"] for choice in choices(end)]
         assert labels[:2] == ["Export as EPUB", "Export as Markdown"]
-        assert "Go on" in labels, "people may change their minds"
+        assert "Continue" in labels, "people may change their minds"
         assert "offer the players" not in last(writer.asked[-1]), "nothing is offered behind an end"
         again = await talk.say("/story retry")
         assert "Write the end." in last(writer.asked[-1])

@@ -78,11 +78,11 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
         await asks(talk, "act", "I go on.", who="ana")
         assert await asks(talk, "act", "I follow.", who="cai") == "done", "nobody waits for who is absent"
         assert "Only the game master" in await told(talk, "gm", "Cai", who="cai")
-        assert "nobody called Zoe" in await told(talk, "gm", "Zoe")
-        assert "nobody called Zoe" in await told(talk, "gm", person("zoe", "Zoe"))
-        assert "Cai is the game master now" in await told(talk, "gm", person("cai", "Another name"))
-        assert "Ana is the game master now" in await told(talk, "gm", person("ana", "Ana"), who="cai")
-        assert "Cai is the game master now" in await told(talk, "gm", "Cai")
+        assert "Nobody called Zoe" in await told(talk, "gm", "Zoe")
+        assert "Nobody called Zoe" in await told(talk, "gm", person("zoe", "Zoe"))
+        assert "Cai is now the game master" in await told(talk, "gm", person("cai", "Another name"))
+        assert "Ana is now the game master" in await told(talk, "gm", person("ana", "Ana"), who="cai")
+        assert "Cai is now the game master" in await told(talk, "gm", "Cai")
         assert "The game master is Cai" in await told(talk, "gm", who="ana")
         assert "Only the game master" in await told(talk, "mode", "gm", who="ana")
 
@@ -125,7 +125,12 @@ async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_noth
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "sentence"),
-    [("90 minutes", "90 minutes"), ("12 h", "12 hours"), ("2 dias", "2 days"), ("off", "as long as")],
+    [
+        ("90 minutes", "90 minutes"),
+        ("12 h", "12 hours"),
+        ("2 dias", "2 days"),
+        ("off", "as long as"),
+    ],
 )
 async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, sentence: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
@@ -162,12 +167,12 @@ async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_p
         await later(1)
         assert "taken too long" not in str(talk.events)
         await later(3)
-        await talk.until(lambda events: "Bia's turn has taken too long" in str(events))
+        await talk.until(lambda events: "Bia has taken too long" in str(events))
         await talk.until(lambda events: "next is Ana" in str(events))
         while len(await waiting()) != 1 or (await waiting())[0].id == row.id:
             await talk.say("/story gm")
         await later(3)  # nobody is left to wait for: it rests
-        await talk.until(lambda events: "Ana's turn has taken too long" in str(events))
+        await talk.until(lambda events: "Ana has taken too long" in str(events))
         while await waiting():
             await talk.say("/story gm")
         assert await asks(talk, "act", "I am here.", who="bia") == "done"
@@ -204,7 +209,7 @@ async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_p
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="vote")
-        assert "votes are counted 2 days after" in await told(talk, "deadline", "2 days")
+        assert "count the votes 2 days after" in await told(talk, "deadline", "2 days")
         (first,) = await due(talk)
         await asks(talk, "join", who="bia")
         assert await due(talk) == [first], "who comes and goes holds up no vote"
@@ -224,7 +229,7 @@ async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_p
         (following,) = await due(talk)
         assert (following.kind, following.author_id) == ("deadline", "")
         assert 'by="the table"' in whole(writer.scenes[-1])
-        assert "There are: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
+        assert "At the table: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
 
 
 async def test_votes_of_a_mature_story_are_not_played_where_no_adults_are_among_themselves_any_more(
@@ -350,7 +355,7 @@ async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_
         await begin(talk, mode="free")
         await asks(talk, "join", "Mira", who="bia")
         elsewhere = replace(HERE, thread="elsewhere")
-        assert "I did not take this" in await told(talk, "whisper", who="bia", options={TYPED: True})
+        assert "I did not accept this" in await told(talk, "whisper", who="bia", options={TYPED: True})
         assert "Your whisper" in str(talk.events[-3:]), "a button asks for it"
         await asks(talk, "whisper", f"I know that {SECRET}", who="bia", place=elsewhere, id="typed elsewhere")
         assert talk.app is not None
@@ -404,11 +409,11 @@ async def test_a_whisper_that_nobody_would_hear_is_refused_in_a_sentence(tmp_pat
         await asks(talk, "join", who="bia")
         await asks(talk, "leave", who="bia")
         for who, text, said in (
-            ("ana", "Bia: come back", "Bia has left the table, and would not hear it."),
-            ("ana", "come back", "Say to whom"),
-            ("ana", "Zoe: hello", "nobody called Zoe"),
+            ("ana", "Bia: come back", "Bia has left the table and would not read it."),
+            ("ana", "come back", "Say who it is for"),
+            ("ana", "Zoe: hello", "Nobody called Zoe"),
             ("bia", "I am gone", "not at the table"),
-            ("ana", "Bia: " + "x" * 2_000, "too long"),
+            ("ana", "Bia: " + "x" * 2_000, "the limit is 1000"),
         ):
             assert said in await told(talk, "whisper", text, who=who)
         assert not await log(talk, "whisper")

@@ -31,7 +31,7 @@ async def test_threads_are_read_out_of_scenes_and_corrected(tmp_path: Path, serv
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         await looked_into(talk, 1)
-        assert "No plot thread" in texts(await talk.say("/story threads"))
+        assert "no plot threads" in texts(await talk.say("/story threads"))
         service.finds(opened=["Who locked the tower?", "Will Bo pay?", "Where is Zoe?"], closed=[1])
         await talk.say("I climb the stairs.")
         await looked_into(talk, 2)
@@ -98,7 +98,7 @@ async def test_threads_survive_an_export(tmp_path: Path, service: Service) -> No
         file = tmp_path / "again.json"
         file.write_bytes(base64.b64decode(next(e["data"] for e in exported if e["event"] == "attachment")))
         await talk.say("/story start Another premise")
-        assert "No plot thread" in texts(await talk.say("/story threads"))
+        assert "no plot threads" in texts(await talk.say("/story threads"))
         (code,) = re.findall(r"/story open (\w+)", texts(await talk.say(f"/story import {file}")))
         await talk.say(f"/story open {code}")
         assert lines(await talk.say("/story threads")) == before

@@ -38,7 +38,7 @@ async def test_a_moment_is_found_with_its_scene_and_why(tmp_path: Path, writer: 
         await talk.say("We climb to the roof.")
         await talk.say("I look down.")
         events = await talk.say("/story recall what was the sundress like?")
-        assert "**Scene 2** · by its words" in texts(events)
+        assert "**Scene 2** · same words" in texts(events)
         assert f"> {DRESS}" in texts(events)
         assert any(event["event"] == "link" for event in events), events
         assert "Nothing was told" in texts(await talk.say("/story recall xylophones"))
@@ -55,7 +55,7 @@ async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path,
         assert "red sundress" in texts(await talk.say("/story remember"))
         await talk.say("I go on.")
         assert "<memories>" in str(writer.scenes[-1]["messages"])
-        assert "recalled no more" in texts(
+        assert "no longer recall" in texts(
             await talk.say(next(choice["command"] for choice in offered if choice["label"] == "Forget 1"))
         )
         assert DRESS not in texts(await talk.say("/story recall sundress"))
@@ -98,7 +98,7 @@ async def test_the_table_sees_how_full_the_window_is_and_with_what(tmp_path: Pat
         assert len(writer.asked) == asked, "no model is asked"
         lines = [line for line in shown.splitlines() if "█" in line]
         assert [line.split("` ")[1].split(":")[0] for line in lines] == [
-            "The premise, the cast and what always holds",
+            "The premise, the cast and what always applies",
             "The last scenes",
             "Lore that came up",
             "The turn, and what to write",

@@ -54,7 +54,7 @@ async def test_a_refusal_in_prose_becomes_no_scene(tmp_path: Path) -> None:
         writer.next.append(Reply(refusal))
         shown = await talk.say("I open the door.")
         assert refusal[:20] not in texts(shown)
-        assert "has not written this scene" in str(shown)
+        assert "declined to write this scene" in str(shown)
         assert "/story retry --soften" in str(choices(shown))
         writer.choices = "I'm sorry, but I can't help with that request."
         shown = await talk.say("/story retry")

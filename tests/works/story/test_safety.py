@@ -76,7 +76,7 @@ async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -
         shown = str(await talk.say("/story safety --lines clowns --veils none"))
         assert "clowns" in shown
         assert "torture" not in shown
-        assert "needs a model as `extractor`" in shown
+        assert "needs a model with the role `extractor`" in shown
         await talk.say("/story retry")
         assert "lines: clowns" in whole(writer.scenes[-1]), "another version minds it, too"
         await talk.say("/story switch main")
@@ -84,7 +84,7 @@ async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -
         assert "lines: clowns" in whole(writer.scenes[-1]), "it is of all branches"
         assert "veils:" not in whole(writer.scenes[-1])
         assert "clowns" in str(await talk.say("/story show"))
-        assert "at most 1000" in str(await talk.say(f"/story safety --lines {'x' * 1_001}"))
+        assert "the limit is 1000" in str(await talk.say(f"/story safety --lines {'x' * 1_001}"))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
         for number in ("2", "0", "x", "9" * 30):
             assert "no scene" in str(await talk.say(f"/story stopcard {number}"))
         for code in ("nobody/act", "/act", "d/act"):
-            assert "not part of this branch" in str(await talk.say(f"/story stopcard {code}"))
+            assert "no longer part of this branch" in str(await talk.say(f"/story stopcard {code}"))
         (scene,) = await log(talk, "scene")
         there = Place("terminal", "another", "terminal", "t")
         assert await asks(talk, "stopcard", scene.turn, place=there) == "failed", "of another space"

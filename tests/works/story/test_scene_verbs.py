@@ -215,12 +215,12 @@ async def test_bad_input_gets_a_sentence(
 async def test_a_writer_that_fails_loses_no_turn(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         for reply, said in (
-            (Reply(pieces=["  "]), "written nothing"),
+            (Reply(pieces=["  "]), "wrote nothing"),
             (Reply("A scene that stops in the", finish="length"), "cut off here"),
             (Reply("I would rather", finish="refusal"), "nobody's fault"),
             (Reply(status=500, times=9), "Your turn is kept"),
             (Reply("Half of a scene", fault="drop"), "cut off in the middle"),
-            (Reply("This is what was written as number 1."), "told the last scene once more"),
+            (Reply("This is what was written as number 1."), "repeated the last scene"),
         ):
             writer.numbers = count(1)
             await talk.say(START)
@@ -244,7 +244,7 @@ async def test_one_after_the_other(tmp_path: Path, writer: Writer) -> None:
         assert "one after the other" in texts(await talk.say("/story mode round-robin"))
         assert "There is no mode" in str(await talk.say("/story mode chaos"))
         await talk.say("I knock.")
-        assert "Nobody is waited for" in str(await talk.say("/story pass"))
+        assert "Nobody's turn is pending" in str(await talk.say("/story pass"))
 
 
 async def test_dice_are_rolled_by_code_and_seen_by_the_writer(tmp_path: Path, writer: Writer) -> None:
@@ -272,7 +272,7 @@ async def test_the_lorebook_comes_up_by_its_keywords(tmp_path: Path, writer: Wri
         assert "Gulls know" not in sent
         assert sent.index("no bottom") < sent.index("whale oil")
         assert "3. **always**" in texts(await talk.say("/story lore"))
-        assert "out of the lorebook" in texts(await talk.say("/story lore --remove 1"))
+        assert "removed from the lorebook" in texts(await talk.say("/story lore --remove 1"))
 
 
 async def test_two_of_the_cast_deal_with_each_other_by_a_preset(tmp_path: Path, writer: Writer) -> None:
@@ -356,7 +356,7 @@ async def test_an_edit_of_an_earlier_turn_is_asked_about_and_decided_once(
         assert talk.app is not None
         first = await reworded(talk, run, "I knock on the blue door. [[10d20]]", "1")
         asked = await reworded(talk, run, "I knock on the green door. [[10d20]]", "2")
-        assert "2 more scenes were told" in texts(asked)
+        assert "2 more scenes were written" in texts(asked)
         assert "green" not in str(writer.asked), "nothing has changed yet"
         branch, words_only, leave = [choice["command"] for choice in choices(asked)]
         assert leave == ""
@@ -374,7 +374,7 @@ async def test_an_edit_of_an_earlier_turn_is_asked_about_and_decided_once(
         )
         assert await refused.wait() == "failed"
         decided = [event for event in talk.events if event["run"] == "late"]
-        assert "decided already" in texts(decided) + str(decided)
+        assert "already been decided" in texts(decided) + str(decided)
         way = choices(first)[1]["command"][len("/story reword ") :]
         only = request("only", way, verb="reword", answers=first[0]["run"])
         assert await (await talk.app.perform(only)).wait() == "done"
@@ -395,7 +395,7 @@ async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
         run = (await talk.say("I knock on the red door."))[-1]["run"]
         assert talk.app is not None
         edited = await reworded(talk, run, "I knock on the green door.", "1")
-        assert "The turn of scene 2 has the new words." in texts(edited)
+        assert "The turn of scene 2 now has the new words." in texts(edited)
         assert [choice["command"] for choice in choices(edited)] == ["/story retry"]
         assert await reworded(talk, run, "I knock on the green door.", "1") == [], "told of twice"
         await talk.say("/story retry")
@@ -403,7 +403,7 @@ async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
         assert "red door" not in str(writer.scenes[-1])
         await talk.say("I wait.")
         asked = await reworded(talk, run, "I run.", "2")
-        assert "1 more scene was told after that one. Nothing has changed yet." in texts(asked)
+        assert "1 more scene was written after it. Nothing has changed yet." in texts(asked)
         assert await talk.app.forget("local", run)
         await talk.say("I listen.")
         sent = str(writer.scenes[-1])
@@ -547,7 +547,7 @@ async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opene
         await talk.app.forget("local", run)
         await talk.app.forget("local", fork)
         text = str(await talk.say("/story open")) + str(await talk.say("/story branches"))
-        assert "A story without a title" in text
+        assert "Untitled story" in text
         assert "The door" not in text
         assert "secret way" not in text
 
@@ -617,7 +617,7 @@ async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
             events = await talk.say(line)
             assert "played in another thread" in texts(events)
             (link,) = [event for event in events if event["event"] == "link"]
-            assert link["title"] == "where it goes on"
+            assert link["title"] == "where it continues"
         back, fork = [choice["command"] for choice in choices(events)]
         assert "3 scenes on" in texts(await talk.say("/story show"))
         await talk.say(fork)
@@ -701,7 +701,7 @@ async def test_a_branch_has_a_thread_of_its_own_and_the_old_one_goes_on(
         await talk.say(START)
         await talk.say("I knock.")
         forked = await talk.say("/story fork The door stays shut --scene 1 --thread")
-        assert "in a thread of its own" in texts(forked)
+        assert "in its own thread" in texts(forked)
         (there,) = [event["place"]["thread"] for event in forked if event["event"] == "elsewhere"]
         assert there.startswith("the-door-stays-shut-")
         await talk.until(lambda events: any(event["event"] == "changed" for event in events))
@@ -732,13 +732,13 @@ async def test_what_is_too_long_is_told_and_the_story_stays(tmp_path: Path, writ
         long = "I go on " * 12_500
         await talk.say("/story show")
         begun = await ended(talk, request("begins", long, verb="start"))
-        assert "That premise has 99999 characters; at most 8000 are read." in str(begun)
+        assert "That premise has 99999 characters; the limit is 8000." in str(begun)
         assert choices(await ended(talk, request("empty", "", verb="start")))[0]["form"]
         assert not writer.asked
         await talk.say(START)
         for verb in ("act", "say"):
             told = await ended(talk, request(f"long-{verb}", long, verb=verb))
-            assert "That turn has 99999 characters; at most 4000 are read." in str(told)
+            assert "That turn has 99999 characters; the limit is 4000." in str(told)
         assert "has 100010 characters" in str(await talk.say(f"/story act {long}"))
         assert len(writer.scenes) == 1
         assert "number 2" in texts(await talk.say("I go on."))
@@ -750,10 +750,10 @@ async def test_a_file_is_no_turn_and_nothing_of_it_is_told(tmp_path: Path, write
         (tmp_path / "turn.txt").write_text("I go on. " * 11_112)
         file = File("turn.txt", str(tmp_path / "turn.txt"), 100_008)
         alone = await ended(talk, replace(request("alone", ""), files=(file,)))
-        assert "I read no file as one" in str(alone)
+        assert "I don't read files as turns" in str(alone)
         assert len(writer.scenes) == 1
         beside = await ended(talk, replace(request("beside", "I wait."), files=(file,)))
-        assert "only what you wrote is" in str(beside)
+        assert "only your own text counts" in str(beside)
         assert "number 2" in texts(beside)
         assert "I go on." not in str(writer.scenes[-1])
 

@@ -103,19 +103,21 @@ async def test_a_private_place_is_bound_to_a_story(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")
         await asks(talk, "join", who="bia")
-        assert "belongs to no story" in await alone(talk, "plan", PLAN, place=DM)
-        assert "belongs to no story" in await alone(talk, "screen", who="bia", place=DM)
-        assert "Nothing is kept here yet" in await alone(talk, "screen", place=DM)
+        assert "not the game master of a story" in await alone(talk, "plan", PLAN, place=DM)
+        assert "not the game master of a story" in await alone(talk, "screen", who="bia", place=DM)
+        assert "There are no plans here yet" in await alone(talk, "screen", place=DM)
         assert "number 1" in await alone(talk, "plan", PLAN, place=DM)
         assert PLAN in await alone(talk, "screen"), "what is kept is the story's"
-        assert "belongs to no story" in await alone(talk, "screen", who="bia", place=DM)
+        assert "not the game master of a story" in await alone(talk, "screen", who="bia", place=DM)
         elsewhere = replace(DM, space="other")
-        assert "belongs to no story" in await alone(talk, "screen", place=elsewhere)
-        assert "belongs to no story" in await alone(talk, "screen", "A door in the sea.", place=elsewhere)
+        assert "not the game master of a story" in await alone(talk, "screen", place=elsewhere)
+        assert "not the game master of a story" in await alone(
+            talk, "screen", "A door in the sea.", place=elsewhere
+        )
         await asks(talk, "start", "A well in the desert.", place=replace(HERE, thread="well"))
         new = replace(DM, channel="second")
         assert "several stories" in await alone(talk, "screen", place=new)
-        assert "Nothing is kept" in await alone(talk, "screen", "A well in the desert.", place=new)
+        assert "There are no plans" in await alone(talk, "screen", "A well in the desert.", place=new)
         assert "number 1" in await alone(talk, "plan", "The well is dry.", place=new)
         assert "The well" not in await alone(talk, "screen", place=DM)
 
@@ -146,7 +148,7 @@ async def test_plans_go_with_their_author(tmp_path: Path) -> None:
         assert all(not node.body for node in await log(talk, "screen"))
         assert "Only the game master" in await alone(talk, "screen", who="bia"), "whom Ana named went, too"
         await asks(talk, "gm", "Bia", who="bia")
-        assert "Nothing is kept here" in await alone(talk, "screen", who="bia")
+        assert "There are no plans here" in await alone(talk, "screen", who="bia")
         assert "number 1" in await alone(talk, "plan", "Another.", who="bia")
 
 
@@ -165,7 +167,7 @@ async def test_a_hidden_roll_is_kept_and_shown_later(tmp_path: Path) -> None:
             assert "Only the game master" in await alone(talk, verb, text, who="bia"), verb
         assert "no number x" in await alone(talk, "reveal", "x")
         start = len(talk.events)
-        assert "The table sees number 1 now." in await alone(talk, "reveal", "1")
+        assert "The table now sees number 1." in await alone(talk, "reveal", "1")
         await talk.until(lambda events: "shows a roll" in str(events), start)
         assert "Mira listens" in str(talk.events[start:])
         assert "shown to the table" in await alone(talk, "screen")
@@ -196,10 +198,10 @@ async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_
             assert "Only the game master" in await alone(talk, "try", who="bia", options=options)
         assert "is removed" in await alone(talk, "try", options={"drop": 2})
         start, asked = len(talk.events), len(writer.asked)
-        assert "is being played" in await alone(talk, "try", options={"play": 1})
+        assert "I am playing number" in await alone(talk, "try", options={"play": 1})
         await talk.until(lambda events: "A cold hand takes the lamp." in str(events), start)
         assert len(writer.asked) == asked
-        assert "already played" in await alone(talk, "try", options={"play": 1})
+        assert "already been played" in await alone(talk, "try", options={"play": 1})
         (_, act), (_, scene) = await log(talk, "act"), await log(talk, "scene")
         assert (act.author_id, scene.turn) == ("ana", act.id)
         await asks(talk, "act", "I follow.", who="bia")
@@ -216,7 +218,7 @@ async def test_a_trial_does_not_fit_once_the_story_has_gone_on(tmp_path: Path) -
         writer.next = [Reply("A cold hand takes the lamp.")]
         await alone(talk, "try", "The lamp dies.")
         await asks(talk, "act", "I wait.")
-        assert "has gone on" in await alone(talk, "try", options={"play": 1})
+        assert "has moved on" in await alone(talk, "try", options={"play": 1})
         await asks(talk, "undo")
         start = len(talk.events)
         await alone(talk, "try", options={"play": 1})
@@ -230,6 +232,6 @@ async def test_a_scene_tried_in_a_private_place_is_played_in_the_thread(tmp_path
         await alone(talk, "screen", place=DM)
         writer.next = [Reply("A cold hand takes the lamp.")]
         await alone(talk, "try", "The lamp dies.", place=DM)
-        assert "is being played" in await alone(talk, "try", place=DM, options={"play": 1})
+        assert "I am playing number" in await alone(talk, "try", place=DM, options={"play": 1})
         await asks(talk, "act", "I wait.")
         assert "A cold hand takes the lamp." in whole(writer.scenes[-1])

@@ -130,7 +130,7 @@ async def test_nothing_of_it_reaches_another_space(tmp_path: Path) -> None:
                     talk, f"story {name}", Author("ana", "Ana", admin=True), text, options, at
                 )
                 assert found(shown) == []
-                assert "story.no_screen" in shown or "belongs to no story" in shown, (name, shown)
+                assert "story.no_screen" in shown or "not the game master of a story" in shown, (name, shown)
             for name in ("revealed", "tried"):  # as no person can send them
                 forged: dict[str, OptionValue] = {"story": row.id, "n": 3 if name == "revealed" else 4}
                 assert (

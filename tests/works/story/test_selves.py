@@ -154,25 +154,25 @@ async def test_a_proxied_name_is_bound_once_and_by_the_player_alone(tmp_path: Pa
         await begin(talk, mode="free", cast="Mira; Bo")
         for name in ("Mira", "Bo"):
             await asks(talk, "play", name, who="bia")
-        assert "No proxied name" in await told(talk, "proxy", who="bia")
+        assert "no proxied names" in await told(talk, "proxy", who="bia")
         start = len(talk.events)
         asked = await told(talk, "proxy", "Mira  Vale", options={"player": "Bia"})
         assert "Bia, are messages that a proxy posts as “Mira Vale” your turns?" in asked
         assert [choice["command"] for choice in choices(talk.events[start:])] == ["/story proxied Mira Vale"]
         assert "Only the player" in await told(talk, "proxied", "Mira Vale", who="ana", answers="x")
-        assert "No proxied name" in await told(talk, "proxy", who="bia"), "nobody has confirmed it"
+        assert "no proxied names" in await told(talk, "proxy", who="bia"), "nobody has confirmed it"
         await told(talk, "proxy", "mira vale", who="cai")
-        assert "are turns of Bia" in await told(talk, "proxied", "Mira Vale", who="bia", answers="x")
+        assert "are now turns of Bia" in await told(talk, "proxied", "Mira Vale", who="bia", answers="x")
         for verb in ("proxied", "proxy"):
             taken = await told(talk, verb, "MIRA VALE", who="cai", answers="x")
             assert "is already the proxied name of Bia" in taken, "once"
         assert "Mira Vale" in await told(talk, "proxy", who="bia")
         removes: dict[str, OptionValue] = {"remove": True}
-        assert "no proxied name of yours" in await told(
+        assert "not one of your proxied names" in await told(
             talk, "proxy", "Mira Vale", who="dan", options=removes
         )
         assert "no longer your turns" in await told(talk, "proxy", "Mira Vale", who="bia", options=removes)
-        assert "are turns of Cai" in await told(talk, "proxied", "Mira Vale", who="cai", answers="x")
+        assert "are now turns of Cai" in await told(talk, "proxied", "Mira Vale", who="cai", answers="x")
 
 
 async def test_proxied_words_are_the_characters_of_that_name(tmp_path: Path) -> None:

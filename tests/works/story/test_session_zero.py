@@ -20,38 +20,38 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         asked = await talk.say("A lighthouse keeper finds a door in the sea.")
         assert "What tone" in texts(asked)
         assert "eerie" in [choice["label"] for choice in choices(asked)]
-        assert "For whom" in await told(talk, "zero", "eerie", who="bia", options={"step": "tone"})
-        assert "answered that already" in await told(
+        assert "Who is it for" in await told(talk, "zero", "eerie", who="bia", options={"step": "tone"})
+        assert "already answered that" in await told(
             talk, "zero", "funny", who="cai", options={"step": "tone"}
         )
         assert "everyone, teen, mature" in await told(talk, "zero", "grown-ups", who="cai")
-        assert "what shall never come up" in await told(talk, "zero", "teen", who="cai")
+        assert "what should never come up" in await told(talk, "zero", "teen", who="cai")
         assert not writer.asked
     async with playing(tmp_path, writer) as talk:
-        assert "what shall never come up" in texts(await talk.say("/story zero")), "after a week, too"
-        assert "For whom" in texts(await talk.say("/story zero --step lines --back"))
+        assert "what should never come up" in texts(await talk.say("/story zero")), "after a week, too"
+        assert "Who is it for" in texts(await talk.say("/story zero --step lines --back"))
         again = await talk.say("/story zero --step rating --back")
         assert "What tone" in texts(again)
         assert "So far: eerie" in texts(again)
         assert "Back" in [choice["label"] for choice in choices(again)]
-        assert "answered that already" in str(await talk.say("/story zero --step lines --back"))
-        assert "what shall never come up" in texts(await talk.say("tender")), (
+        assert "already answered that" in str(await talk.say("/story zero --step lines --back"))
+        assert "what should never come up" in texts(await talk.say("tender")), (
             "the rating stands, and is not asked"
         )
-        assert "out of sight" in texts(await talk.say("spiders"))
+        assert "off-screen" in texts(await talk.say("spiders"))
         skipped = await talk.say("/story zero --step veils --skip")
         assert "Who is in it?" in texts(skipped)
         assert "sheets with numbers" in texts(await talk.say("Mira: a diver; Bo"))
-        assert "How are turns taken?" in texts(await talk.say("/story zero --step sheets -- 5e"))
+        assert "How do you take turns?" in texts(await talk.say("/story zero --step sheets -- 5e"))
         summary = texts(await talk.say("round-robin"))
         for part in ("A lighthouse keeper", "tender", "teen", "spiders", "Mira", "round-robin"):
             assert part in summary
         assert "torture" not in summary
-        assert "Shall it begin?" in texts(await talk.say("wait a moment"))
+        assert "Begin now?" in texts(await talk.say("wait a moment"))
         back = await told(talk, "zero", who="bia", options={"step": "begin", "back": True})
-        assert "How are turns taken?" in back
+        assert "How do you take turns?" in back
         assert "So far: round-robin" in back
-        assert "Shall it begin?" in texts(await talk.say("/story zero --step mode --skip"))
+        assert "Begin now?" in texts(await talk.say("/story zero --step mode --skip"))
         assert not writer.asked
         await talk.say("/story safety --veils torture")
         begun = await talk.say("/story zero --step begin")
@@ -66,7 +66,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         ):
             assert part in whole(writer.scenes[0])
         assert 'character name="Mira"' in whole(writer.scenes[0])
-        assert "is over" in str(await talk.say("/story zero --step mode -- free"))
+        assert "has ended" in str(await talk.say("/story zero --step mode -- free"))
         await talk.say("I open the door.")
         assert "I open the door." in last(writer.scenes[-1]), "what is written is a turn again"
         assert "2 scenes" in texts(await talk.say("/story show"))
@@ -79,7 +79,7 @@ async def test_all_can_be_skipped_and_what_is_said_at_once_is_not_asked(tmp_path
         await talk.say("/story zero")
         for _ in range(7):
             await talk.say("skip")
-        assert "Shall it begin?" in texts(await talk.say("skip"))
+        assert "Begin now?" in texts(await talk.say("skip"))
         assert "number 1" in texts(await talk.say("yes"))
         again = "/story start A door --together --tone funny --rating teen --mode free --cast Bo"
         assert "never come up" in texts(await talk.say(again))

@@ -57,7 +57,7 @@ async def test_a_sheet_shows_scores_with_their_modifiers_counters_conditions_and
         assert "poisoned" not in card
         assert "torches" not in card
         assert "**Mira**: Hit points 12/12" in texts(await talk.say("/story sheet"))
-        assert "no sheet any more" in texts(await talk.say("/story sheet Mira --remove"))
+        assert "no longer has a sheet" in texts(await talk.say("/story sheet Mira --remove"))
         assert "| Strength | 10 | +0 |" in texts(await talk.say("/story sheet Mira"))
 
 
@@ -146,7 +146,7 @@ async def test_session_zero_asks_for_the_template(tmp_path: Path) -> None:
             shown = await talk.say("/story zero --skip")
         assert "sheets with numbers" in texts(shown)
         assert "Old Dragon" in [choice["label"] for choice in choices(shown)]
-        assert "How are turns taken?" in texts(await talk.say("/story zero Fate Core"))
+        assert "How do you take turns?" in texts(await talk.say("/story zero Fate Core"))
         await talk.say("/story zero free")
         await talk.say("/story zero yes")
         await talk.say(CAST)
@@ -387,7 +387,7 @@ async def test_what_a_scene_did_to_a_sheet_is_proposed_and_applied_by_a_press(tm
         assert "poisoned (rounds left: 3)" in card
         await talk.say("/story undo")
         assert "Hit points 12/12" in texts(await talk.say("/story sheet Mira"))
-        assert "not part of this branch" in str(await talk.say(apply)), "it dies with its scene"
+        assert "no longer part of this branch" in str(await talk.say(apply)), "it dies with its scene"
         await talk.say("/story redo")
         assert "Hit points 8/12" in texts(await talk.say("/story sheet Mira"))
         await talk.say("/story retry")

@@ -97,8 +97,6 @@ async def test_a_recap_goes_by_the_askers_time_zone(tmp_path: Path) -> None:
             asked = last(writer.asked[-1])
             assert "A door opens." in asked
             assert ("The sea is flat." in asked) == told, zone
-        assert "last scene was begun on 2026-03-04 23:00" in failed(
-            await talk.say("/story recap 5 March 2026")
-        )
-        assert "since when" in failed(await talk.say("/story recap soon"))
+        assert "last scene began on 2026-03-04 23:00" in failed(await talk.say("/story recap 5 March 2026"))
+        assert "that time" in failed(await talk.say("/story recap soon"))
         assert "no scene 9" in failed(await talk.say("/story recap since scene 9"))

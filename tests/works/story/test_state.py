@@ -391,12 +391,12 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
             "below the scene, and not beside keep and correct, too"
         )
         (line,) = set(re.findall(r"/story settle [^\"']+", str(talk.events)))
-        assert "flagged no more" in texts(await talk.say(line))
+        assert "no longer flagged" in texts(await talk.say(line))
         await talk.say("/story retry")
         assert "acts here" not in str(await talk.say("/story flip back")), "kept for good"
         assert "acts here" not in str(talk.events[flagged:])
         await talk.say("/story cast Bo: a pilot")
-        assert "Bo is dead, and does not speak" in str(await talk.say("/story cast speak Bo"))
+        assert "Bo is dead and does not speak" in str(await talk.say("/story cast speak Bo"))
         await talk.say("/story state Bo dead: no")
         assert "(dead)" not in texts(await talk.say("/story state"))
 
@@ -498,10 +498,10 @@ async def test_bad_input_gets_a_sentence(tmp_path: Path, service: Service) -> No
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         for line, sentence in (
-            ("/story state Mira: x", "Name a character"),
+            ("/story state Mira: x", "Give a character"),
             ("/story state Mira shoes: red", "neither a field nor a character"),
-            ("/story state Nobody", "Nothing is known of Nobody"),
-            ("/story chapter --location below", "a title first"),
+            ("/story state Nobody", "Nothing is known about Nobody"),
+            ("/story chapter --location below", "give the chapter a title"),
             ("/story chapter", "no chapter yet"),
         ):
             assert sentence in str(await talk.say(line)), line
@@ -548,8 +548,8 @@ async def test_a_wrong_tick_is_corrected_by_hand(tmp_path: Path, service: Servic
         assert text.count("☑") == 2
         await talk.say("/story undo")
         assert "☑" not in texts(await talk.say("/story plot")), "corrected behind the turn that was undone"
-        assert "Which event" in str(await talk.say("/story plot 3: yes"))
-        assert "Which event" in str(await talk.say("/story plot the lamp"))
+        assert "Name an event" in str(await talk.say("/story plot 3: yes"))
+        assert "Name an event" in str(await talk.say("/story plot the lamp"))
 
 
 def test_a_late_extraction_loses_to_a_correction_of_an_event_and_a_later_version_wins() -> None:
@@ -586,7 +586,7 @@ async def test_what_a_character_remembers_is_shown(tmp_path: Path, service: Serv
         assert "thanked" not in text
         assert "She thanked him." in texts(await talk.say("/story characters Bo"))
         assert "Zoe" in texts(await talk.say("/story characters zoe"))
-        assert "Nothing is known of Ana" in str(await talk.say("/story characters Ana"))
+        assert "Nothing is known about Ana" in str(await talk.say("/story characters Ana"))
         await talk.say("/story undo")
         assert "rang the bell" not in texts(await talk.say("/story characters Mira"))
 
