@@ -466,7 +466,7 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
         await d.restart()
         requests += 2  # the fork, and what begins its thread
         await d.until(lambda fork=fork: count(fork.said(), "The lamp goes out at dusk.") == 1)  # type: ignore[misc]
-        assert count(talk.said(), f"“{name}” goes on") == 1
+        assert count(talk.said(), f"“{name}” continues") == 1
     assert len(d.runs()) == requests
     d.model.queue += [Reply("The wind drops."), CHOICES]
     await d.mention(ANA, talk, "I wait.")
@@ -540,9 +540,9 @@ async def spoken_turns_between_kills(d: Driver) -> None:
     assert "I open the door." in d.model.prompts[-2]
     d.model.ear.hears = "Forget it."
     await d.speak(ANA, talk, SPOKEN)
-    await d.until(lambda: "Leave it" in d.open_buttons(talk))
-    await d.choose(ANA, talk, "Leave it")
-    await d.until(lambda: "Leave it" not in d.open_buttons(talk))
+    await d.until(lambda: "Cancel" in d.open_buttons(talk))
+    await d.choose(ANA, talk, "Cancel")
+    await d.until(lambda: "Cancel" not in d.open_buttons(talk))
     shown = await d.command(BIA, "story show", talk=talk)
     await d.until(lambda: count(shown.said(), "2 scenes") == 1)
 

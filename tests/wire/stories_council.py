@@ -20,7 +20,7 @@ from tests.wire.stories import ANA, BIA, count
 MEMBERS = ("m1", "m2", "m3", "m4")
 CATEGORY = "cultural_context"
 TITLES = ["Research", "Answers", "Ballots", "Synthesis"]
-WRITING = "The chair writes"
+WRITING = "The chair writes the synthesis"
 WRITTEN = 17
 """Pieces of a synthesis after which every platform shows its beginning."""
 

@@ -292,7 +292,7 @@ async def what_a_story_keeps(t: Table) -> None:
     await t.changes("/story lore --remove 1", "/story lore", no_more="It burns oil.")
     await t.changes("/story bring Harbour", "/story lore", "It burns oil.", by=ANA)
     await t.changes("/story deadline 3 days", "/story deadline", "3 days", by=ANA)
-    await t.changes("/story mode round-robin", "/story mode", "like this: round-robin", by=ANA)
+    await t.changes("/story mode round-robin", "/story mode", "Turns: round-robin", by=ANA)
     await t.play("/story pass", ANA)
     await t.play("/story gm Bia", ANA)
     await t.changes("/story plan The lamp is a trap.", "/story plan", "a trap")
