@@ -187,6 +187,21 @@ async def test_a_message_without_words_is_posted_after_all(
     assert log == [(HOLD_S, "search:…")]
 
 
+async def test_the_notice_of_a_later_run_does_not_overtake_an_answer_whose_first_words_come(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    writer = Writers(PACE, clock).at("c")
+    answer, later = Note("answer", clock, log, "…"), Note("number 2 in line", clock, log, "…")
+    writer.put(answer, group="run", empty=True)
+    await clock.advance(0.015)
+    writer.put(later, group="later", empty=True)
+    await clock.advance(0.125)
+    answer.text = "A"
+    writer.put(answer, Rank.FIRST, group="run")
+    await clock.advance(1)
+    assert [text for _, text in log] == ["answer:A", "number 2 in line:…"]
+
+
 async def test_first_words_do_not_wait_for_an_edit_made_just_before(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
