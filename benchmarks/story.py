@@ -62,7 +62,7 @@ A_TABLE = (
     *(f"/story plan The keeper of stair {n} is the drowned captain's child." for n in range(1, 6)),
     *(f"/story plan --tell {n}" for n in range(1, 6)),
 )
-"""Six sheets, a fight, and plans of which the writer is told, as lines that somebody types."""
+"""The lines that set up six sheets, a fight, and plans for the writer to follow."""
 HURT = 4
 """Turns from one change of a sheet to the next."""
 REST_S = 0.25

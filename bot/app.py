@@ -175,7 +175,7 @@ class App:
             busy_timeout_s=busy_timeout_s,
             lease=lease,
             earlier=self._live.earlier,
-            answered=self._live.shown,
+            answered=self._live.ended,
         )
         self._departures = Departures(resources.records.database)
         self._kept_days = KeptDays(

@@ -36,7 +36,7 @@ def cells(line: str) -> list[str]:
 
 
 def width_of(text: str) -> int:
-    """The number of columns that the text takes in a fixed-width font."""
+    """The text's width in columns of a fixed-width font."""
     if text.isascii():
         return len(text)
     return max(wcswidth(text), 0)

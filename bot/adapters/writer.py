@@ -269,16 +269,15 @@ class Writer:
         """
         if due.rank is Rank.FINAL:
             return 0.0
-        if not due.empty and (posted or due.rank is not Rank.FIRST):
-            return due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
+        words_at = due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
         if posted:
-            return due.put + self._pace.edit_every_s
+            return due.put + self._pace.edit_every_s if due.empty else words_at
         latest = due.put + 2 * self._pace.edit_every_s
         taken = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is being sent
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
-        empty_until = max(due.put + HOLD_S, free)
-        # First words delay no post: a message that was put later would overtake it.
-        return empty_until if due.empty else min(due.worded + WORDS_S, empty_until)
+        held_until = max(due.put + HOLD_S, free)
+        # First words do not delay a post: a message that was put later would overtake it.
+        return held_until if due.empty else min(words_at, held_until)
 
     def _next_edit(self) -> tuple[Writable, float] | None:
         """The edit to make next, and when: among equal ranks, the one that has waited longest."""

@@ -145,8 +145,7 @@ class Execution:
         if view is None:
             await self.end(live, "failed")
             return "failed"
-        if await self._live.overtakes(request):
-            view = InOrder(view, self._live.overtakes_none(request))
+        view = await self._in_order(request, view)
         with self._resources.tracing.run(request, live.since, resumed=live.resumed) as traced:
             live.task = asyncio.create_task(self._show(live, view))
             try:
@@ -255,8 +254,8 @@ class Execution:
             elif row.status == WITHDRAWN:
                 self.take_back(request, row.stage)
             else:
-                if not row.stage and await self._live.overtakes(request):
-                    view = InOrder(view, self._live.overtakes_none(request))
+                if not row.stage:
+                    view = await self._in_order(request, view)
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
         return forgetting
 
@@ -308,6 +307,12 @@ class Execution:
         except Exception:
             _log.exception("run %s has no view", request.id)
             return None
+
+    async def _in_order(self, request: Request, view: View) -> View:
+        """The view; held back where another process owes the screen an earlier answer of the run's line."""
+        if not await self._live.overtakes(request):
+            return view
+        return InOrder(view, self._live.overtakes_none(request))
 
     async def _show(self, live: LiveRun, view: View) -> Ended:
         """Do the work and show its events. The only place that catches every exception."""

@@ -242,10 +242,6 @@ class LiveRuns:
     async def overtakes_none(self, request: Request) -> None:
         """Wait until the run overtakes none, for a limited time."""
 
-    async def shown(self, run: str) -> None:
-        """Wait until the next run of the line may begin."""
-        await self.ended(run)
-
 
 class Order:
     """The lines of waiting runs, each first in, first out, by the number that a run got when it was received."""

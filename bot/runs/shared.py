@@ -17,6 +17,7 @@ from bot.events import Ended, Place, Request
 from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import ended_as, line_name, line_of, readable
 from bot.waiting import wait_at_most
+from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 from storage.unshown import Unshown
 
@@ -122,13 +123,13 @@ class SharedRuns(LiveRuns):
         row = await self._inbox.get(run)
         return await self._inbox.received_before(row.line, row.seq) if row is not None else []
 
-    async def shown(self, run: str) -> None:
-        """Wait until the run's answer is complete. It may not be on the screen yet: see `overtakes_none`."""
-        await self.ended(run)
-
     async def overtakes(self, request: Request) -> bool:
-        line = line_name(request)
-        return line != "" and await self._unshown.owed_before(line, request.id)
+        if not (line := line_name(request)):
+            return False
+        try:
+            return await self._unshown.owed_before(line, request.id)
+        except StorageFault:  # better out of order than not at all
+            return False
 
     async def overtakes_none(self, request: Request) -> None:
         ends = time.monotonic() + ORDER_S

@@ -203,8 +203,7 @@ class InOrder:
         self._released.cancel()
 
     async def _release(self, free: Coroutine[None, None, None]) -> None:
-        with suppress(StorageFault):
-            await free
+        await free
         while self._held:
             await self._view.show(self._held.popleft())
         self._held = None

@@ -38,7 +38,7 @@ class Line:
 
     async def moves_on(self, seconds: float) -> bool:
         """Whether the run lets the next one begin within so many seconds."""
-        waiting = asyncio.create_task(self.runs.shown(RUN))
+        waiting = asyncio.create_task(self.runs.ended(RUN))
         done, _ = await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
         return bool(done)

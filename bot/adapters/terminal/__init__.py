@@ -31,7 +31,7 @@ def log_to(config: Config) -> None:
         handler: logging.Handler = logging.FileHandler(
             config.data_dir / "sutradhar.log", encoding="utf-8", delay=True
         )
-    except OSError:  # the person is told when the app opens
+    except OSError:  # reported when the app opens
         handler = logging.NullHandler()
     handler.setFormatter(formatter(config.operate.log_format))
     logging.basicConfig(level=logging.INFO, handlers=[handler])

@@ -176,7 +176,7 @@ class Watch:
             try:
                 await self._retry_failed(folder)
             except StorageFault as fault:
-                folder.tell("taken in", f"it can't be told what was taken in ({fault})")
+                folder.tell("added", f"the state of the last job could not be read ({fault})")
                 return False
         folder.pause, paused = max(folder.pause - 1, 0), folder.pause
         return not paused
@@ -188,7 +188,9 @@ class Watch:
         if twice := sorted(stamps.keys() & self._before(folder)):
             stamps = {name: stamp for name, stamp in stamps.items() if name not in twice}
             names = ", ".join(twice[:3]) + " …" * bool(twice[3:])
-            folder.tell("alone", f"an earlier one of this name has these, too, so they stay out: {names}")
+            folder.tell(
+                "alone", f"an earlier folder of this name also has these files, so they are left out: {names}"
+            )
         news = {
             name: stamp
             for name, stamp in stamps.items()
@@ -203,10 +205,10 @@ class Watch:
                 await self._perform(request)
                 folder.run, folder.offered = request.id, news
         except (UserError, StorageFault) as fault:
-            folder.tell("taken in", f"what is new could not be taken in, and is tried again ({fault})")
+            folder.tell("added", f"new files could not be added; the bot tries again ({fault})")
             return None
         folder.settled |= news
-        folder.tell("taken in")
+        folder.tell("added")
         return request
 
     def _before(self, folder: _Folder) -> set[str]:
