@@ -13,7 +13,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PICTURE = DOCS / "retrieval-lab.md", DOCS / "seeds.svg"
-HEADING = "## Beside other designs"
+HEADING = "## Compared with other designs"
 MEASURES = ("recall@5", "recall@4k")
 COLOURS = ("#2f6f4f", "#c9853b", "#8a8f98")
 BACK, TEXT, FAINT, LINE = "#ffffff", "#22252a", "#6a7079", "#e3e5e8"
