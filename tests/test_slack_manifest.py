@@ -184,6 +184,17 @@ def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
     )
 
 
+def test_each_work_is_described_as_in_the_help() -> None:
+    say, described = words("en"), {c["command"]: c["description"] for c in at("features.slash_commands")}
+    expected = {f"/{work}": say(f"verbs.group_{work}").removesuffix(".") for work in WORKS}
+    assert described == expected | {manifest.COMMAND: described[manifest.COMMAND]}
+
+
+def test_its_shortcuts_have_the_names_that_the_bot_uses() -> None:
+    sentences = set(words("en").sentences().values())
+    assert not set(names("features.shortcuts", "name")) - sentences
+
+
 def test_what_it_suggests_is_what_the_bot_suggests() -> None:
     say = words("en")
     prompts = [
