@@ -46,12 +46,8 @@ def templates(sentence: str) -> Iterator[str]:
     for literal, name, spec, _ in string.Formatter().parse(sentence):
         choices.append([literal])
         if name is not None:
-            forms = (
-                [form for part in spec.split("|") for form in templates(part)]
-                if "|" in (spec or "")
-                else [ANY]
-            )
-            choices.append(forms)
+            singular_and_plural = spec.split("|") if spec and "|" in spec else []
+            choices.append([form for part in singular_and_plural for form in templates(part)] or [ANY])
     yield from ("".join(parts) for parts in product(*choices))
 
 
