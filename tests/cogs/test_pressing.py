@@ -69,6 +69,21 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
     assert len(table.requests) == 1
 
 
+async def test_a_press_that_another_process_has_acknowledged_is_left_to_it(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    await table.ana.slash(table.general, "rules lookup", name="Grapple")
+    message = await posted(table, table.general, custom_id=f"stop:{table.asked.id}")
+    pressed = await table.ana.click(message, label="x")
+    (answer,) = pressed.followups
+    payload = next(
+        entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
+    )
+    await table.redeliver(payload, pressed)
+    assert [again.id for again in pressed.followups] == [answer.id], "it is answered once"
+    assert "went wrong" not in caplog.text
+
+
 async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     other = Table(table.world)

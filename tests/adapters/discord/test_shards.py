@@ -142,3 +142,47 @@ async def test_a_shard_starts_although_the_database_failed_just_after_it_was_tak
     finally:
         keeping.cancel()
     assert (faults, served) == ([], [0])
+
+
+async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Discord lets a bot ask for that twice in five seconds, and other processes ask too."""
+    monkeypatch.setattr(shards, "LOOK_S", 0.01)
+    served, given = asyncio.Event(), asyncio.Event()
+    share = _Share()
+
+    async def plan(*_: object, **__: object) -> Plan:
+        await served.wait()
+        raise UserError("discord_run.sessions_spent", total=1000, hours=1)
+
+    async def serve(_: str, shard: int) -> None:
+        served.set()
+
+    def serve_no_more(_: str, shard: int) -> None:
+        served.clear()
+
+    async def give(shard: int) -> None:
+        share.held.discard(shard)
+        given.set()
+
+    monkeypatch.setattr(shards, "plan", plan)
+    monkeypatch.setattr(share, "give", give, raising=False)
+    client = SimpleNamespace(
+        app=SimpleNamespace(hear=lambda *_: None, serve=serve, serve_no_more=serve_no_more),
+        voice=None,
+        advice=None,
+        connected={7},
+        guilds=[],
+        http=None,
+        settings=None,
+        _connection=SimpleNamespace(),
+    )
+    shared = SharedShards(cast("Any", client), cast("Any", share), None)
+    keeping = asyncio.create_task(shared.keep())
+    try:
+        async with asyncio.timeout(10):
+            await given.wait()
+    finally:
+        keeping.cancel()
+    assert not served.is_set(), "a shard that cannot start is another process's, with its runs"

@@ -231,12 +231,18 @@ class SharedShards:
             self._on_standby()
 
     async def _take(self, gained: Collection[int]) -> None:
+        _log.info("taking shards %s of %d", sorted(gained), self._share.count)
+        # Runs need no gateway: they continue here before Discord says how it may be reached, which it limits.
+        if self._client.voice is not None:  # before its runs: what they say is heard where the bot was
+            await self._client.voice.take_up(self._among(gained))
+        for shard in gained:
+            await self._app.serve(PLATFORM, shard)
         new = [shard for shard in sorted(gained) if shard not in self._handing]
         try:
             start = await self._planned(len(new))
         except UserError as error:
             for shard in gained:
-                await self._share.give(shard)
+                await self._let_go(shard)
             if not self._client.connected:
                 raise
             _log.warning("shards %s cannot start now: %s", new, error.key)
@@ -244,11 +250,6 @@ class SharedShards:
             return
         self._concurrency = start.concurrency
         self._client._connection.shard_ids = sorted(self.held)
-        _log.info("taking shards %s of %d", sorted(gained), self._share.count)
-        if self._client.voice is not None:  # before its runs: what they say is heard where the bot was
-            await self._client.voice.take_up(self._among(gained))
-        for shard in gained:
-            await self._app.serve(PLATFORM, shard)
         for shard in gained:
             self._handing.pop(shard, None)
         mine = Plan(start.gateway, start.count, tuple(new), start.concurrency)

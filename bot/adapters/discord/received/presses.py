@@ -47,6 +47,11 @@ ACK_SECONDS = 1.5
 documentation, "Receiving and Responding").
 """
 
+ACKNOWLEDGED = 40060
+"""Discord's error code for an interaction that was acknowledged before (its documentation, "JSON Error Codes"). While a
+shard moves, two processes receive each press.
+"""
+
 _log = logging.getLogger(__name__)
 
 
@@ -328,7 +333,10 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
                 await intake.failed(interaction, error)
             except discord.NotFound:  # the press is too old to be answered
                 _log.info("a press came too late to be answered")
-            except Exception:
+            except Exception as fault:
+                if isinstance(fault, discord.HTTPException) and fault.code == ACKNOWLEDGED:
+                    _log.info("another process has acknowledged a press, and handles it")
+                    return
                 _log.exception("a press went wrong")
                 with suppress(discord.HTTPException):
                     await replies.tell(interaction, intake.words(interaction)("buttons.broken"))
