@@ -114,7 +114,7 @@ ROOMS = {
     "log": ("nodes", "turn", "story", "logs"),
 }
 CONSTANTS = ("config", "limits")
-TOGETHER = ("", "verbs", "work", "completions", "command_line")
+TOGETHER = ("", "verbs", "grouped_verbs", "work", "completions", "command_line")
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
     "aiohttp": (
