@@ -111,7 +111,7 @@ ROOMS = {
         "noticed",
     ),
     "scene": ("choices", "buttons"),
-    "log": ("nodes", "turn", "story", "logs"),
+    "log": ("nodes", "turn", "story", "stop_card", "logs"),
 }
 CONSTANTS = ("config", "limits")
 TOGETHER = ("", "verbs", "grouped_verbs", "work", "completions", "command_line")

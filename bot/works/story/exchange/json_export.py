@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.works.story.exchange.card import key_of
 from bot.works.story.log.nodes import lineage
-from bot.works.story.log.story import folded, goes, gone
+from bot.works.story.log.stop_card import goes, gone
+from bot.works.story.log.story import folded
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,55 +4,40 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from heapq import merge
 from typing import Any, Final, TypeVar
 
+from bot.works.story.log.bodies import (
+    act_of,
+    chapter_of,
+    extracted_of,
+    initiative_of,
+    scene_of,
+    sheet_change_of,
+)
 from bot.works.story.log.nodes import SHARED_UP_TO_CUT, Node, Part
+from bot.works.story.log.stop_card import withdraw
 from bot.works.story.log.turn import (
-    SCENE,
-    Act,
     Aside,
     Chapter,
     Correction,
     Initiative,
     Milestone,
-    Scene,
     SheetChange,
     ThreadChange,
     Tick,
     Turn,
-    chapter_of,
-    extracted_of,
-    initiative_of,
-    sheet_change_of,
 )
 
 T = TypeVar("T")
 
-PINNED: Final = ("memory", "idea")
-"""Kinds of nodes that are withdrawn by the ids in their bodies, not by their own ids."""
 SET: Final = (
-    "settings",
-    "sheets",
-    "lore",
-    "lore_nodes",
-    "lore_seqs",
-    "memories",
-    "ideas",
-    "presets",
-    "forgotten",
-    "chapters",
-    "arc",
-    "arc_turn",
-    "party",
-    "whispers",
-    "shared_at",
-)
+    "settings", "sheets", "lore", "lore_nodes", "lore_seqs", "memories", "ideas", "presets", "forgotten", "chapters",
+    "arc", "arc_turn", "party", "whispers", "shared_at",
+)  # fmt: skip
 """The fields that nodes of SHARED_UP_TO_CUT set, except intents, which turns include."""
-QUOTED: Final = 12
-"""The minimum length of a pinned text that counts as a quotation: a shorter one may match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +215,8 @@ class Story:
         at = bisect_right(self.changes, seq, key=lambda change: change[0])
         return self.changes[at][1] if at < len(self.changes) else self.length
 
-    def _changed(self, place: int) -> None:
+    def changed_from(self, place: int) -> None:
+        """Note that the node added last has changed the turns from this place on the path."""
         while self.changes and self.changes[-1][1] >= place:
             self.changes.pop()
         self.changes.append((self.seq, place))
@@ -240,7 +226,7 @@ class Story:
         if turn == "" or turn in self.path:
             before = self.length
             self.length = self.path.index(turn) + 1 if turn else 0
-            self._changed(min(before, self.length))
+            self.changed_from(min(before, self.length))
 
     def leave(self, turn: str) -> None:
         """Begin a branch after this turn; later turns are dropped."""
@@ -271,17 +257,18 @@ class Story:
         self.seq = max(self.seq, node.seq)
         if node.turn in self._shared:
             self._shared.remove(node.turn)
-            self.turns[node.turn] = _turn_copied(self.turns[node.turn])
+            turn = self.turns[node.turn] = _copied(self.turns[node.turn])
+            turn.scenes = [_copied(scene) for scene in turn.scenes]
         if node.kind in SHARED_UP_TO_CUT:
             self.shared_at = node.seq
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
-            self._changed(0)
+            self.changed_from(0)
         elif node.kind not in ("head", "cast", "summed", "sheet", "initiative") and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # nearly always it is one of the last
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
-                self._changed(place)
+                self.changed_from(place)
         match node.kind:
             case "act":
                 self._act(node)
@@ -290,40 +277,13 @@ class Story:
             case "head":
                 self.end_with(node.turn)
             case "stopcard":
-                self._stopcard(node)
-            case "party" if node.body:
-                body = json.loads(node.body)
-                first = self.party[body["person"]].seq if body["person"] in self.party else node.seq
-                plays = body.get("plays", "")
-                selves = tuple(body.get("selves", [plays] if plays else []))
-                member = Member(body["name"], body["here"], plays, first, node.seq, selves)
-                self.party[body["person"]] = member
-            case "whisper" if node.body:
-                body = json.loads(node.body)
-                self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
-            case "screen" if node.body:
-                self.screen.append((node.author_id, json.loads(node.body)))
+                withdraw(self, node)
             case _:
                 if node.body:  # otherwise its author withdrew it
-                    self._more(node.kind, node.turn, json.loads(node.body), node)
+                    self._more(node, json.loads(node.body))
 
     def _act(self, node: Node) -> None:
-        body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
-        act = Act(
-            node.id,
-            node.author_id,
-            str(body.get("name", "")),
-            body["mode"],
-            str(body.get("text", "")),
-            str(body.get("character", "")),
-            str(body.get("speaker", "")),
-            tuple(body.get("rolls", ())),
-            tuple(body.get("dice", ())),
-            withdrawn=not node.body,
-            when=str(body.get("when", "")),
-            group=str(body.get("group", "")),
-            label=str(body.get("label", "")),
-        )
+        act = act_of(node)
         if (turn := self.turns.get(node.turn)) is None:
             # A player's turn includes what others want to do; a character's reply does not.
             intents = {} if act.speaker else self.intents
@@ -347,83 +307,25 @@ class Story:
                 removed.add(id)
         return removed
 
-    def _stopcard(self, node: Node) -> None:
-        """Withdraw the turn, the turns that follow from it, and what quotes their words."""
-        if node.turn in self.cards:  # two processes played a card at the same time
-            return
-        self.cards[node.turn], self.card_at = node.run_id, node.seq
-        removed = self.gone_with(node.turn)
-        self.carded |= removed
-        first = next((place for place, id in enumerate(self.path) if id in removed), None)
-        if first is not None:
-            del self.path[first:]
-            self.length = min(self.length, first)
-            self._changed(first)
-            self.unpinned |= self.intents.keys()  # they were said after a withdrawn turn
-            self.intents.clear()
-        removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
-        self.unpinned.update(id for turn in removed_turns for id in turn.intended)
-        words = [text for turn in removed_turns for text in turn.words]
-        self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
-        quoting = {id for id, text in self.memories.items() if any(_quoted(text, own) for own in words)}
-        self.unpinned |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
-        for id in quoting:
-            del self.memories[id]
-        self.ideas.clear()
-        if self.arc_turn in removed:
-            self.arc = ()
-
-    def _unwrite(self, began: int, words: Sequence[str]) -> None:
-        """Withdraw sheets and lore that were written after the node `began` and quote these words."""
-
-        def quotes(text: Any) -> bool:
-            quote = " ".join(str(text).split())
-            return len(quote) >= QUOTED and any(quote in text for text in words)
-
-        sheets = [sheet for sheet in self.sheets if sheet.seq > began and sheet.sheet and not sheet.scene]
-        quoting_ids = {sheet.id for sheet in sheets if any(map(quotes, (sheet.sheet or {}).values()))}
-        self.sheets = [sheet for sheet in self.sheets if sheet.id not in quoting_ids]
-        lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
-        for id in [id for id in lore if quotes(self.lore[id]["content"])]:
-            del self.lore[id]
-            quoting_ids.add(self.lore_nodes.pop(id))
-        self.unpinned |= quoting_ids
-
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
             return
-        body = json.loads(node.body) if node.body else {}
-        turn.scenes.append(
-            Scene(
-                node.id,
-                str(body.get("text", "")),
-                str(body.get("run", node.run_id)),
-                node.author_id,
-                body.get("at"),
-                str(body.get("stage", SCENE)),
-                bool(body.get("stopped")),
-                bool(body.get("edited")),
-                withdrawn=not node.body,
-                acts_for=tuple(body.get("acts_for", ())),
-                lore_tokens=int(body.get("lore_tokens", 0)),
-                timed_lore=tuple(body.get("timed_lore", ())),
-            )
-        )
+        turn.scenes.append(scene_of(node))
         turn.moved = ""
         if node.body:
             turn.scene_shown = node.id
 
-    def _more(self, kind: str, of: str, body: Mapping[str, Any], node: Node) -> None:
-        turn, id = self.turns.get(of), node.id
-        match kind:
-            case "choices" if turn is not None:
-                for scene in turn.scenes:
-                    if scene.id == body["scene"]:
-                        scene.choices = tuple(body["choices"])
-            case "hint" if turn is not None:
-                for scene in turn.scenes:
-                    if scene.id == body["scene"]:
-                        scene.hint = body["text"]
+    def _more(self, node: Node, body: dict[str, Any]) -> None:
+        id, of, turn = node.id, node.turn, self.turns.get(node.turn)
+        scenes = turn.scenes if turn is not None else []
+        scene = next((own for own in scenes if own.id == body.get("scene")), None)
+        match node.kind:
+            case "choices" if scene is not None:
+                scene.choices = tuple(body["choices"])
+            case "hint" if scene is not None:
+                scene.hint = body["text"]
+            case "settled" if scene is not None:
+                scene.settled = True
             case "flip" if turn is not None:
                 turn.scene_shown = body.get("scene", turn.scene_shown)
                 turn.moved = body.get("run", turn.moved)
@@ -446,34 +348,23 @@ class Story:
             case "preset":
                 first, second = sorted(body["pair"])
                 _put(self.presets, (first, second), body if body["preset"] else None)
-            case "extracted" if turn is not None and "failed" in body:
-                for scene in turn.scenes:
-                    if scene.id == body["scene"]:
-                        scene.failed = body["failed"]
-                if any(act.id == body["scene"] for act in turn.acts):
+            case "extracted" if scene is not None:
+                if "failed" in body:
+                    scene.failed = body["failed"]
+                else:
+                    scene.extracted = extracted_of(body, id)
+            case "extracted" if turn is not None and any(act.id == body["scene"] for act in turn.acts):
+                if "failed" in body:
                     turn.failed = body["failed"]
-            case "extracted" if turn is not None:
-                for scene in turn.scenes:
-                    if scene.id == body["scene"]:
-                        scene.extracted = extracted_of(body, id)
-                if any(act.id == body["scene"] for act in turn.acts):
+                else:
                     turn.found = extracted_of(body, id)
-            case "settled" if turn is not None:
-                for scene in turn.scenes:
-                    scene.settled = scene.settled or scene.id == body["scene"]
             case "hidden":
                 (self.hidden.add if body["hidden"] else self.hidden.discard)(of)
             case "corrected":
-                correction = Correction(
-                    body["character"],
-                    body["field"],
-                    body["value"],
-                    len(turn.scenes) if turn is not None else 0,
-                )
+                correction = Correction(body["character"], body["field"], body["value"], len(scenes))
                 self.corrections[of] = (*self.corrections.get(of, ()), correction)
             case "ticked":
-                versions = len(turn.scenes) if turn is not None else 0
-                ticked = Tick(body["event"], body["happened"], versions)
+                ticked = Tick(body["event"], body["happened"], len(scenes))
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "initiative":
                 self.initiatives.append(initiative_of(of, body))
@@ -482,13 +373,10 @@ class Story:
             case "aside":
                 self.asides.append(Aside(node.run_id, node.author_id, of, **body))
             case "arc":
-                self.arc, self.arc_turn = (
-                    tuple(Milestone(**milestone) for milestone in body["milestones"]),
-                    of,
-                )
+                self.arc = tuple(Milestone(**milestone) for milestone in body["milestones"])
+                self.arc_turn = of
             case "thread":
-                versions = len(turn.scenes) if turn is not None else 0
-                change = ThreadChange(body["id"], body["text"], body["open"], versions)
+                change = ThreadChange(body["id"], body["text"], body["open"], len(scenes))
                 self.threads[of] = (*self.threads.get(of, ()), change)
             case "chapter":
                 self.chapters[body["id"]] = chapter_of(of, body)
@@ -499,6 +387,16 @@ class Story:
                 self.forgotten.add(body["node"])
             case "intent":
                 self.intents[id] = (body["name"], body["text"])
+            case "party":
+                before, plays = self.party.get(body["person"]), body.get("plays", "")
+                first = before.seq if before is not None else node.seq
+                selves = tuple(body.get("selves", [plays] if plays else []))
+                member = Member(body["name"], body["here"], plays, first, node.seq, selves)
+                self.party[body["person"]] = member
+            case "whisper":
+                self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
+            case "screen":
+                self.screen.append((node.author_id, body))
 
 
 def _copied(value: T) -> T:
@@ -508,27 +406,6 @@ def _copied(value: T) -> T:
         part = getattr(value, slot.name)
         setattr(copy, slot.name, part.copy() if isinstance(part, (dict, list, set)) else part)
     return copy
-
-
-def _turn_copied(turn: Turn) -> Turn:
-    scenes = [
-        Scene(
-            own.id, own.text, own.run, own.author, own.at, own.stage, own.stopped, own.edited, own.withdrawn,
-            own.choices, own.extracted, own.failed, own.settled, own.acts_for, own.lore_tokens, own.timed_lore,
-            own.hint,
-        )
-        for own in turn.scenes
-    ]  # fmt: skip
-    return Turn(
-        turn.id, turn.first, turn.made, turn.after, [*turn.acts], scenes, turn.intents, turn.intended,
-        turn.act_shown, turn.scene_shown, [*turn.moves], turn.moved, turn.found, turn.failed,
-    )  # fmt: skip
-
-
-def _quoted(text: str, source: str) -> bool:
-    """Whether a memory quotes these words, as a pinned passage does ("Scene 3: …")."""
-    quote = " ".join(text.partition(": ")[2].removesuffix(" …").split())
-    return len(quote) >= QUOTED and quote in source
 
 
 def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
@@ -554,21 +431,6 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
             # Later nodes of the whole story belong to the part after this one.
             of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
     return story
-
-
-def gone(branches: Iterable[Story]) -> tuple[set[str], set[str]]:
-    """The turns that stop cards have withdrawn on all branches of a story, and the `Story.unpinned` of all."""
-    stories = list(branches)
-    unpinned = set[str]().union(*(story.unpinned for story in stories))
-    # An intention may still be waiting for a turn on another branch.
-    unpinned = unpinned.difference(*(story.intents for story in stories))
-    return set[str]().union(*(story.carded for story in stories)), unpinned
-
-
-def goes(node: Node, body: Mapping[str, Any], turns: Collection[str], unpinned: Collection[str]) -> bool:
-    """Whether a stop card has withdrawn the node's words: see `gone`."""
-    withdrawable = f"{node.kind} {body['id']}" if node.kind in PINNED else node.id
-    return node.turn in turns or withdrawable in unpinned
 
 
 def cut_at(story: Story, turn: str) -> int:

@@ -4,9 +4,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -377,55 +376,3 @@ class Turn:
         """What was extracted from the version that counts, or from the turn's text if it has no scene."""
         scene = self.scene
         return self.found if scene is None else scene.extracted
-
-
-def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
-    state = tuple(
-        Seen(
-            character["name"],
-            (
-                character.get("where", ""),
-                character.get("holding", ""),
-                character.get("wearing", ""),
-                character.get("mood", ""),
-            ),
-            tuple((other, text) for other, text in character.get("relations", ())),
-            bool(character.get("dead")),
-            bool(character.get("present")),
-        )
-        for character in body.get("state", ())
-    )
-    memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
-    names = ("events", "done", "flags", "crossed", "closed", "noticed")
-    events, done, flags, crossed, closed, noticed = (tuple(body.get(name, ())) for name in names)
-    opened = tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ()))
-    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
-    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
-    return Extracted(
-        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
-        closed, noticed, tuple(_proposal_of(row) for row in body.get("changes", ())),
-    )  # fmt: skip
-
-
-def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
-    events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
-    texts = {
-        name: str(body.get(name, ""))
-        for name in ("location", "time", "scenario", "climax", "resolution", "scene")
-    }
-    return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
-
-
-def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
-    changes = tuple(Change(**change) for change in body.get("changes", ()))
-    scene, proposal = str(body.get("scene", "")), int(body.get("proposal", 0))
-    return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, scene, proposal)
-
-
-def initiative_of(turn: str, body: Mapping[str, Any]) -> Initiative:
-    order = tuple(Fighter(row["name"], row["score"]) for row in body["order"])
-    return Initiative(order, max(1, body["round"]), max(0, min(body["at"], len(order) - 1)), turn)
-
-
-def _proposal_of(row: Mapping[str, Any]) -> Proposal:
-    return Proposal(row["name"], row["text"], tuple(Change(**change) for change in row["changes"]))

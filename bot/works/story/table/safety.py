@@ -31,7 +31,8 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
-from bot.works.story.log.story import Story, goes, gone
+from bot.works.story.log.stop_card import goes, gone
+from bot.works.story.log.story import Story
 from bot.works.story.log.turn import SAID, SCENE
 from bot.works.story.scene.choices import CODE, something_else, words_of
 from bot.works.story.world.agreement import AGREED

@@ -1,0 +1,115 @@
+"""Reads the bodies of nodes (`nodes.Kind`) as parts of a story."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bot.works.story.log.turn import (
+    SCENE,
+    Act,
+    Change,
+    Chapter,
+    CharacterMemory,
+    Extracted,
+    Fighter,
+    Initiative,
+    KeyEvent,
+    Proposal,
+    Scene,
+    Seen,
+    SheetChange,
+)
+
+if TYPE_CHECKING:
+    from bot.works.story.log.nodes import Node
+
+
+def act_of(node: Node) -> Act:
+    body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
+    return Act(
+        node.id,
+        node.author_id,
+        str(body.get("name", "")),
+        body["mode"],
+        str(body.get("text", "")),
+        str(body.get("character", "")),
+        str(body.get("speaker", "")),
+        tuple(body.get("rolls", ())),
+        tuple(body.get("dice", ())),
+        withdrawn=not node.body,
+        when=str(body.get("when", "")),
+        group=str(body.get("group", "")),
+        label=str(body.get("label", "")),
+    )
+
+
+def scene_of(node: Node) -> Scene:
+    body = json.loads(node.body) if node.body else {}
+    return Scene(
+        node.id,
+        str(body.get("text", "")),
+        str(body.get("run", node.run_id)),
+        node.author_id,
+        body.get("at"),
+        str(body.get("stage", SCENE)),
+        bool(body.get("stopped")),
+        bool(body.get("edited")),
+        withdrawn=not node.body,
+        acts_for=tuple(body.get("acts_for", ())),
+        lore_tokens=int(body.get("lore_tokens", 0)),
+        timed_lore=tuple(body.get("timed_lore", ())),
+    )
+
+
+def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
+    state = tuple(
+        Seen(
+            character["name"],
+            (
+                character.get("where", ""),
+                character.get("holding", ""),
+                character.get("wearing", ""),
+                character.get("mood", ""),
+            ),
+            tuple((other, text) for other, text in character.get("relations", ())),
+            bool(character.get("dead")),
+            bool(character.get("present")),
+        )
+        for character in body.get("state", ())
+    )
+    memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
+    names = ("events", "done", "flags", "crossed", "closed", "noticed")
+    events, done, flags, crossed, closed, noticed = (tuple(body.get(name, ())) for name in names)
+    opened = tuple(KeyEvent(thread["id"], thread["text"]) for thread in body.get("opened", ()))
+    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
+    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
+    return Extracted(
+        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines, opened,
+        closed, noticed, tuple(_proposal_of(row) for row in body.get("changes", ())),
+    )  # fmt: skip
+
+
+def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
+    events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
+    texts = {
+        name: str(body.get(name, ""))
+        for name in ("location", "time", "scenario", "climax", "resolution", "scene")
+    }
+    return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
+
+
+def sheet_change_of(id: str, turn: str, body: Mapping[str, Any]) -> SheetChange:
+    changes = tuple(Change(**change) for change in body.get("changes", ()))
+    scene, proposal = str(body.get("scene", "")), int(body.get("proposal", 0))
+    return SheetChange(id, body["name"], changes, bool(body.get("removed")), turn, scene, proposal)
+
+
+def initiative_of(turn: str, body: Mapping[str, Any]) -> Initiative:
+    order = tuple(Fighter(row["name"], row["score"]) for row in body["order"])
+    return Initiative(order, max(1, body["round"]), max(0, min(body["at"], len(order) - 1)), turn)
+
+
+def _proposal_of(row: Mapping[str, Any]) -> Proposal:
+    return Proposal(row["name"], row["text"], tuple(Change(**change) for change in row["changes"]))
