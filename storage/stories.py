@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
+from storage.story_cards import CardRow, StoryCards
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -122,18 +122,6 @@ class PlaceRow:
         return Spot(self.space, self.platform, self.channel, self.thread)
 
 
-@dataclass(frozen=True, slots=True)
-class CardRow:
-    """The `file` that a character's card came in; `card` names it within the story."""
-
-    space: str
-    story_id: str
-    card: str
-    run_id: str
-    author_id: str
-    file: bytes
-
-
 class Stories:
     def __init__(self, db: Database) -> None:
         from sqlalchemy import and_, bindparam, func, literal_column, select
@@ -143,6 +131,7 @@ class Stories:
         from storage.tables import story_places as p
 
         self._db = db
+        self.cards = StoryCards(db)
         # Prepared once, because every turn uses them and building a statement costs more than executing it.
         in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
         self._played = select(s, p).join_from(p, s).where(*in_place)
@@ -198,33 +187,26 @@ class Stories:
 
     async def played(self, spot: Spot) -> tuple[StoryRow, PlaceRow] | None:
         """The story that this thread plays, and how."""
-        from storage.tables import stories
-
         place = {f"in_{name}": value for name, value in asdict(spot).items()}
-        row, width = (await self._db.execute(self._played, **place)).one_or_none(), len(stories.c)
-        return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
+        row = (await self._db.execute(self._played, **place)).one_or_none()
+        return _placed(row) if row else None
 
     async def seated(self, space: str, author_id: str, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
         """Stories to whose log this person has added, each with a place where it is played; last played first."""
         from sqlalchemy import select
 
-        from storage.tables import stories, story_nodes, story_places
+        from storage.tables import stories, story_nodes
 
         added = select(story_nodes.c.story_id).where(
             story_nodes.c.space == space, story_nodes.c.author_id == author_id
         )
-        query = (
-            select(stories, story_places)
-            .join_from(story_places, stories)
-            .where(stories.c.space == space, stories.c.id.in_(added), ~story_places.c.away)
-            .order_by(stories.c.updated_at.desc(), story_places.c.branch_id.desc())
-            .limit(limit)
-        )
-        rows, width = await self._db.execute(query), len(stories.c)
-        return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
+        return await self._played_last(limit, stories.c.space == space, stories.c.id.in_(added))
 
     async def played_last(self, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
         """The stories of all spaces that were played last, each with a place where it is played."""
+        return await self._played_last(limit)
+
+    async def _played_last(self, limit: int, *which: ColumnElement[bool]) -> list[tuple[StoryRow, PlaceRow]]:
         from sqlalchemy import select
 
         from storage.tables import stories, story_places
@@ -232,12 +214,11 @@ class Stories:
         query = (
             select(stories, story_places)
             .join_from(story_places, stories)
-            .where(~story_places.c.away)
+            .where(*which, ~story_places.c.away)
             .order_by(stories.c.updated_at.desc(), story_places.c.branch_id.desc())
             .limit(limit)
         )
-        rows, width = await self._db.execute(query), len(stories.c)
-        return [(StoryRow(*row[:width]), PlaceRow(*row[width:])) for row in rows]
+        return [_placed(row) for row in await self._db.execute(query)]
 
     async def player(self, place: PlaceRow) -> PlaceRow | None:
         """The place that now plays the branch of an `away` place; None if no thread plays it."""
@@ -344,53 +325,6 @@ class Stories:
                 await connection.execute(
                     story_cards.insert().values({**asdict(card), "size": len(card.file)})
                 )
-
-    async def keep_card(self, card: CardRow, most: int) -> bool:
-        """Store the file of a card. Calling it again has no effect.
-
-        Returns False and stores nothing if the files of its story would exceed `most` bytes together.
-        """
-        from sqlalchemy import func, select
-
-        from storage.tables import story_cards as table
-
-        others = select(func.coalesce(func.sum(table.c.size), 0)).where(
-            table.c.space == card.space, table.c.story_id == card.story_id, table.c.card != card.card
-        )
-        row = {**asdict(card), "size": len(card.file)}
-        async with self._db.write() as connection:
-            if int(await connection.scalar(others) or 0) + len(card.file) > most:
-                return False
-            new = self._db.insert(table).values(row)
-            await connection.execute(new.on_conflict_do_update(index_elements=["story_id", "card"], set_=row))
-        return True
-
-    async def card_files(self, space: str, story: str, most: int) -> tuple[dict[str, bytes], int]:
-        """The files of a story's cards by these, the small ones first, of `most` bytes together; and how many others
-        there are.
-        """
-        from sqlalchemy import select
-
-        from storage.tables import story_cards as table
-
-        of_story = (table.c.space == space, table.c.story_id == story)
-        sizes = select(table.c.card, table.c.size).where(*of_story).order_by(table.c.size, table.c.card)
-        async with self._db.read() as connection:
-            cards = list(await connection.execute(sizes))
-            totals = accumulate(size for _, size in cards)
-            room = [card for (card, _), total in zip(cards, totals, strict=True) if total <= most]
-            files = select(table.c.card, table.c.file).where(*of_story, table.c.card.in_(room))
-            rows = await connection.execute(files)
-            return {row.card: row.file for row in rows}, len(cards) - len(room)
-
-    async def card_file(self, space: str, story: str, card: str) -> bytes | None:
-        from sqlalchemy import select
-
-        from storage.tables import story_cards as table
-
-        of_card = (table.c.space == space, table.c.story_id == story, table.c.card == card)
-        file: bytes | None = (await self._db.execute(select(table.c.file).where(*of_card))).scalar()
-        return file
 
     async def branches(self, space: str, story: str) -> list[BranchRow]:
         """The branches of a story, oldest first."""
@@ -502,3 +436,8 @@ class Stories:
             return int((await self._db.execute(self._withdrawn, **which)).scalar_one()), []
         rows = (await self._db.execute(self._news, **which, of_branch=branch, after=after)).all()
         return rows[0][0], [NodeRow(*row[1:]) for row in rows if row.seq is not None]
+
+
+def _placed(row: Sequence[Any]) -> tuple[StoryRow, PlaceRow]:
+    width = len(fields(StoryRow))
+    return StoryRow(*row[:width]), PlaceRow(*row[width:])

@@ -25,7 +25,8 @@ from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.shelves import Shelves
-from storage.stories import CardRow, Node, Spot, Stories
+from storage.stories import Node, Spot, Stories
+from storage.story_cards import CardRow
 from tests.storage.books import book
 
 
@@ -501,12 +502,12 @@ async def test_files_of_cards_have_room_together_and_a_turn_is_known_by_its_end(
     stories, spot = Stories(db), Spot("local", "terminal", "c", "t")
     await stories.create(spot, "story", "The door", "ana")
     first = CardRow("local", "story", "a", "run", "ana", b"12345")
-    assert await stories.keep_card(first, 10)
-    assert await stories.keep_card(replace(first, file=b"1234567"), 10), "in its own place"
-    assert not await stories.keep_card(replace(first, card="b", file=b"1234"), 10)
-    assert await stories.card_file("local", "story", "a") == b"1234567"
-    assert await stories.card_file("local", "story", "b") is None
-    assert await stories.card_file("other", "story", "a") is None
+    assert await stories.cards.keep(first, 10)
+    assert await stories.cards.keep(replace(first, file=b"1234567"), 10), "in its own place"
+    assert not await stories.cards.keep(replace(first, card="b", file=b"1234"), 10)
+    assert await stories.cards.file("local", "story", "a") == b"1234567"
+    assert await stories.cards.file("local", "story", "b") is None
+    assert await stories.cards.file("other", "story", "a") is None
     await stories.append(
         "local",
         "story",

@@ -55,7 +55,7 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
         rows = await resources.stories.whole(space, row.id)
-        cards, _ = await resources.stories.card_files(space, row.id, CARDS_MB * 1_000_000)
+        cards, _ = await resources.stories.cards.files(space, row.id, CARDS_MB * 1_000_000)
     assert rows is not None, "this process alone has the data folder"
     text = await asyncio.to_thread(exported, *rows, cards)
     try:

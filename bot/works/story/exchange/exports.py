@@ -140,13 +140,13 @@ class Exports:
     ) -> tuple[str, int]:
         """The story as JSON, and how many cards' files were left out for lack of room."""
         most = CARDS_MB * 1_000_000
-        cards, left_out = await self._logs.stories.card_files(source.row.space, source.row.id, most)
+        cards, left_out = await self._logs.stories.cards.files(source.row.space, source.row.id, most)
         return await asyncio.to_thread(exported, story, branches, nodes, cards), left_out
 
     async def _card(self, source: _Source, request: Request, suffix: str) -> tuple[str, str, bytes]:
         name, tree = _card_of(source, request)
         sheet, key = source.story.cast[name], card.key_of(source.story.cast[name])
-        original = await self._logs.stories.card_file(source.row.space, source.row.id, key) if key else None
+        original = await self._logs.stories.cards.file(source.row.space, source.row.id, key) if key else None
         suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, original, suffix)
         return f"{safe(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
 

@@ -34,7 +34,7 @@ from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.world import cast
 from bot.works.story.world.lorebook import LORE
 from storage.faults import StorageFault
-from storage.stories import CardRow
+from storage.story_cards import CardRow
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
@@ -219,7 +219,7 @@ class Imports:
         author = run.request.author.id
         row = CardRow(run.request.place.space, story, key_of(card.sheet), run.id, author, data)
         fits = len(data) <= CARD_MB * 1_000_000
-        return fits and await self._logs.stories.keep_card(row, CARDS_MB * 1_000_000)
+        return fits and await self._logs.stories.cards.keep(row, CARDS_MB * 1_000_000)
 
     async def _story(self, run: Run, imported: Imported) -> ImportResult:
         """Store the story, unless it is stored already; until it is played with others, only its importer can open

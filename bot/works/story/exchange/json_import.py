@@ -21,7 +21,8 @@ from bot.works.story.log.nodes import CHECKS, KINDS, OF_ALL, RATINGS
 from bot.works.story.log.turn import Mode
 from bot.works.story.world.lorebook import Logic
 from storage.db import new_id
-from storage.stories import BranchRow, CardRow, NodeRow, StoryRow
+from storage.stories import BranchRow, NodeRow, StoryRow
+from storage.story_cards import CardRow
 
 LARGEST_MB = 100
 """The maximum size of a file; a story of 1,000 scenes takes about 2 MB."""

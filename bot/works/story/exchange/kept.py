@@ -19,7 +19,7 @@ from bot.works.story.world.lorebook import LORE
 from bot.works.story.world.order import members
 from bot.works.story.world.selves import selves
 from storage.keys import key_of
-from storage.stories import CardRow
+from storage.story_cards import CardRow
 from storage.story_library import KeptLore, KeptRow, StoryLibrary
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class KeptOfStories:
         )
         written = await self._logs.stories.node(space, id)
         key = card.key_of(sheet)
-        file = await self._logs.stories.card_file(space, played.row.id, key) if key else None
+        file = await self._logs.stories.cards.file(space, played.row.id, key) if key else None
         body = {
             "sheet": {field: value for field, value in sheet.items() if field not in _OF_TABLE},
             "story": played.row.id,
@@ -192,7 +192,7 @@ class KeptOfStories:
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=row.writer_id))
         if row.file:
             file = CardRow(space, played.row.id, card.key_of(sheet), request.id, row.author_id, row.file)
-            await self._logs.stories.keep_card(file, CARDS_MB * 1_000_000)
+            await self._logs.stories.cards.keep(file, CARDS_MB * 1_000_000)
         return Outcome("story.brought_lived" if lived else "story.brought", {"name": name})
 
     async def _lived(self, request: Request, story: str, branch: str, name: str) -> str:
