@@ -46,10 +46,10 @@ from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
-from bot.works.course.course_document import shown
 from bot.works.course.course_names import course_named
 from bot.works.course.lookup_plan import LookupPlan, lookup_plan
 from bot.works.course.moments import at_moment
+from bot.works.course.outline import shown
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, SearchResults
 from bot.works.library.unread import unread_notices
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.readers.kinds import shown_name
 from bot.retrieval.titles import completed, normal
-from bot.works.course.course_document import shown
+from bot.works.course.outline import shown
 from storage.document_rows import Lesson
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ from bot.readers.lines import flowing
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words
-from bot.works.course.course_document import shown
 from bot.works.course.course_names import course_named
+from bot.works.course.outline import shown
 from bot.works.course.questions import WRONG, SupportedQuestion, Written, gap_question, supported
 from storage.quizzes import QuizQuestion
 

@@ -12,7 +12,7 @@ from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.results import Passage
 from bot.works.course.catalogue import SHELF, Catalogue, Course
-from bot.works.course.course_document import shown
+from bot.works.course.outline import shown
 
 if TYPE_CHECKING:
     from bot.retrieval.library import Library

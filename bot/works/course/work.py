@@ -26,7 +26,8 @@ from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.runs.requests import ONLY
 from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
-from bot.works.course.course_document import names_course, read_book, read_course, read_folder
+from bot.works.course.course_document import read_book, read_course, read_folder
+from bot.works.course.course_fields import names_course
 from bot.works.course.course_names import course_named
 from bot.works.course.folder import pack, write_named
 from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths

@@ -11,7 +11,9 @@ from bot.readers.document import Document
 from bot.readers.sandbox import Sandbox
 from bot.readers.text import read_markdown, read_text
 from bot.retrieval.titles import normal
-from bot.works.course.course_document import address, lesson_id, read_book, read_course
+from bot.works.course.course_document import read_book, read_course
+from bot.works.course.course_fields import address
+from bot.works.course.outline import lesson_id
 from storage.document_rows import Outline
 from tests.works.course.files import TITLES, as_markdown, as_pdf, as_word, text_of
 

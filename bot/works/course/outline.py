@@ -1,0 +1,104 @@
+"""Makes a course's outline, and the sections of its document, from the lines that name its lessons.
+
+Pure; knows no format of these lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bot.readers.document import Document, Section, page_at
+from bot.readers.lines import Line
+from bot.retrieval.titles import normal
+from bot.works.course.course_fields import Header
+from storage.document_rows import Lesson, Outline
+
+
+@dataclass(frozen=True, slots=True)
+class LessonLine:
+    """A lesson. `line` is where it is named, `body` the line after its fields; `skip` is how many characters of that
+    line still belong to the address.
+    """
+
+    line: int
+    number: int
+    title: str
+    link: str = ""
+    body: int = 0
+    skip: int = 0
+
+
+def outlined(
+    document: Document, lines: Sequence[Line], title: str, header: Header, lessons: Sequence[LessonLine]
+) -> tuple[Document, Outline]:
+    """The document with a section for each lesson and each heading within one, and its outline.
+
+    Text before the first lesson is a section under the title alone.
+    """
+    size = len(document.text)
+    ends = [*(lines[lesson.line].start for lesson in lessons), size][1:]
+    sections: list[Section] = []
+    first = next((at for at, line in enumerate(lines) if line.text.strip() and at not in header.lines), 0)
+    before = lines[lessons[0].line].start if lessons else size
+    if document.text[lines[first].start : before].strip() or not lessons:
+        _add(sections, document, min(lines[first].start, before), before, (title,))
+    outline_lessons: list[Lesson] = []
+    nth: Counter[int] = Counter()
+    inner = _Inner(document.sections)
+    for lesson, end in zip(lessons, ends, strict=True):
+        from_section = len(sections)
+        path = (title, shown(lesson.number, lesson.title))
+        start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
+        _add(sections, document, start, max(end, start), path)
+        inner.add_to(sections, document, start, end, path)
+        id = lesson_id(title, lesson.number, nth[lesson.number])
+        nth[lesson.number] += 1
+        outline_lessons.append(
+            Lesson(id, lesson.number, lesson.title, lesson.link, from_section, len(sections))
+        )
+    outline = Outline(header.link, header.instructor, tuple(outline_lessons))
+    return replace(document, title=title, sections=tuple(sections)), outline
+
+
+class _Inner:
+    """The headings of a document, consumed in order: those within each lesson."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self._headings = [section for section in sections if section.level and section.title]
+        self._at = 0
+
+    def add_to(
+        self, sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
+    ) -> None:
+        trail: list[tuple[int, str]] = []
+        while self._at < len(self._headings) and self._headings[self._at].start < start:
+            self._at += 1
+        while self._at < len(self._headings) and (heading := self._headings[self._at]).start < end:
+            self._at += 1
+            trail = [
+                *(ancestor for ancestor in trail if ancestor[0] < heading.level),
+                (heading.level, heading.title),
+            ]
+            last = sections[-1]
+            sections[-1] = replace(last, end=max(heading.start, last.start))
+            _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
+
+
+def _add(sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]) -> None:
+    page = page_at(document.pages, start)
+    sections.append(Section(len(sections), len(path), path[-1], path, start, end, page))
+
+
+def shown(number: int, title: str) -> str:
+    """A lesson's heading, under which its passages appear."""
+    return f"{number}. {title}" if title else f"{number}."
+
+
+def lesson_id(course: str, number: int, nth: int) -> str:
+    """The id of a lesson in every edition of its course: from the title, the number, and its index among lessons with
+    that number.
+    """
+    return hashlib.sha256(f"{normal(course)}\0{number}\0{nth}".encode()).hexdigest()[:16]
