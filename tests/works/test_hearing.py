@@ -19,7 +19,7 @@ from tests.fakes.scripted_app import Recorder, asked, config, open_scripted
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
 from tests.speech.recordings import archive, long_ogg, mp4, ogg
-from tests.works.story.test_scene_verbs import START, Writer, choices, texts
+from tests.works.story.writer import START, Writer, choices, texts
 
 
 def listening(made: Config, ear: Ear | None, *models: str, kind: str = "openai-compatible") -> Config:

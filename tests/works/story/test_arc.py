@@ -15,11 +15,11 @@ from tests.fakes.reply import Reply
 from tests.works.story.tale import Tale, prose
 from tests.works.story.test_party import begin
 from tests.works.story.test_safety import asks
-from tests.works.story.test_scene_verbs import START, choices, last, texts
-from tests.works.story.test_scene_verbs import playing as playing_without
 from tests.works.story.test_state import Service, looked_into, playing
 from tests.works.story.test_to_come import ALONE, in_public, told
 from tests.works.story.test_whole_prompt import taken
+from tests.works.story.writer import START, choices, last, texts
+from tests.works.story.writer import playing as playing_without
 
 PROPOSED = "Here is the arc:\nact 1: [x] The door is found.\nact 2: Bo is lost.\nact 3: The door is shut."
 TYPED = "/story arc the door is found | the lamp fails; Bo is lost | the door is shut"

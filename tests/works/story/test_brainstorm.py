@@ -8,17 +8,12 @@ import pytest
 
 from bot.works.story.turn.thought import ELEMENTS, Thought, read_thought
 from tests.fakes.reply import Reply
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 IDEAS = (
     "- A choir of bees.\n- The sea freezes.\n"
     "character: Old Tom: a keeper who counts the waves\nplace: The mill: it grinds salt\nevent: The bell cracks."
 )
-
-
-@pytest.fixture
-def writer() -> Writer:
-    return Writer()
 
 
 async def test_a_brainstorm_goes_on(tmp_path: Path, writer: Writer) -> None:

@@ -29,7 +29,7 @@ from tests.pace import slowness
 from tests.promises.talk import Events, Talk
 from tests.works.story.exchange.test_card import V3, a_png, b64
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
+from tests.works.story.writer import START, Writer, choices, playing, texts
 
 PLACE = Place("terminal", "local", "terminal", "t")
 WORKS = Path(__file__).resolve().parents[3] / "bot" / "works"

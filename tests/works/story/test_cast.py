@@ -14,12 +14,7 @@ from bot.works.story.world.cast import Character, Unnamed, read_characters, type
 from tests.fakes.reply import Body, Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_context import FRAME
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
-
-
-@pytest.fixture
-def writer() -> Writer:
-    return Writer()
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 
 def replies(writer: Writer) -> list[Body]:

@@ -18,7 +18,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
-from tests.works.story.test_scene_verbs import START, Writer, last, texts
+from tests.works.story.writer import START, Writer, last, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
 WINDOW = 2_600
@@ -96,11 +96,6 @@ class Parting(Writer):
             return Reply("{}")
         self.parted.append(asked)
         return Reply("- red sundress\n- rooftop party", status=400 if self.fails else 200)
-
-
-@pytest.fixture
-def writer() -> Writer:
-    return Writer()
 
 
 @pytest.mark.usefixtures("told")

@@ -15,8 +15,8 @@ from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_safety import asks
-from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
 from tests.works.story.test_story_exports import out
+from tests.works.story.writer import START, Writer, choices, playing, texts
 
 MIRA, RAT, BO = Fighter("Mira", 18), Fighter("Rat", 12), Fighter("Bo", 7)
 FIGHT = begun([BO, MIRA, RAT])

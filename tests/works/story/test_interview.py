@@ -11,9 +11,9 @@ import pytest
 from bot.events import Author
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
-from tests.works.story.test_scene_verbs import START, choices, last, texts
-from tests.works.story.test_scene_verbs import request as requested
 from tests.works.story.test_state import Service, looked_into, playing, standing
+from tests.works.story.writer import START, choices, last, texts
+from tests.works.story.writer import request as requested
 
 
 @pytest.fixture

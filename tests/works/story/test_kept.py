@@ -16,9 +16,9 @@ from tests.promises.talk import Talk
 from tests.works.story.exchange.test_card import V3, a_png, b64
 from tests.works.story.test_party import told
 from tests.works.story.test_safety import HERE, asks, whole
-from tests.works.story.test_scene_verbs import START, Writer, playing
 from tests.works.story.test_story_exports import out
 from tests.works.story.test_story_imports import put
+from tests.works.story.writer import START, Writer, playing
 
 THERE = Place("terminal", "local", "terminal", "another")
 ELSEWHERE = Place("terminal", "other", "terminal", "another")

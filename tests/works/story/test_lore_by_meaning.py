@@ -28,7 +28,7 @@ from tests.fakes.embedder import Letters
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, Writer, last
+from tests.works.story.writer import START, Writer, last
 
 ONE = "openai:one"
 SALT = "The cathedral of salt stands in the drowned harbour."

@@ -13,7 +13,7 @@ from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
 from bot.works.story.world.lore_text import entry_of, filled
 from bot.works.story.world.lorebook import LoreEntry, triggered
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, Writer, playing
+from tests.works.story.writer import START, Writer, playing
 
 
 def called(bodies: list[dict[str, Any]], text: str, seed: str = "") -> list[str]:

@@ -17,8 +17,8 @@ from bot.works.story.turn.turn_plan import TurnPlan, called_up, searched
 from bot.works.story.world.lore_text import entry_of
 from bot.works.story.world.lore_timing import is_timed, lore_timing
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, Writer, playing
 from tests.works.story.test_story_imports import put
+from tests.works.story.writer import START, Writer, playing
 
 PLAN = TurnPlan(lore_tokens=900, lore_depth=0)
 

@@ -10,8 +10,8 @@ import pytest
 from bot.works.story.world import state
 from bot.works.story.world.noticed import first_sheet, noticed
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, texts
 from tests.works.story.test_state import Service, looked_into, playing, standing
+from tests.works.story.writer import START, texts
 
 OFFER = "/story enlist -- "
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from bot.events import Author, Place, Request
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 from tests.works.story.test_story_exports import out
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 HINT = "shorter, and from Mira's side"
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.works.story.turn.outlines import Outline, read_outline
 from tests.fakes.reply import Reply
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 LINES = """title: The lower stairs
 location: below the tide line

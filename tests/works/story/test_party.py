@@ -25,7 +25,7 @@ from storage.people import People
 from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
 from tests.works.story.test_safety import HERE, asks, exported_now, log, whole
-from tests.works.story.test_scene_verbs import Writer, playing
+from tests.works.story.writer import Writer, playing
 
 SECRET = "the lamp is a trapdoor in disguise"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from bot.works.story.turn.turn_plan import MOST, overused
 from tests.fakes.reply import Reply
 from tests.works.story.tale import prose
-from tests.works.story.test_scene_verbs import START, Writer, last, playing
+from tests.works.story.writer import START, Writer, last, playing
 
 BREATH = "She let out a breath she had not known she was holding."
 

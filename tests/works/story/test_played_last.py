@@ -13,7 +13,7 @@ from bot.works.story.world import state
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_scene_verbs import Writer
+from tests.works.story.writer import Writer
 
 
 async def test_the_story_played_last_is_made_ready_and_nobody_is_asked(tmp_path: Path) -> None:

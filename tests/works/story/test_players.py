@@ -14,7 +14,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, settings, talking
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, texts
+from tests.works.story.writer import START, Writer, choices, last, texts
 
 WIND = "The wind turns, and the lamp gutters. "
 LINE = "“I will go down alone,” Mira said. Bo laughed."

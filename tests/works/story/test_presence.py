@@ -30,8 +30,8 @@ from tests.fakes.embedder import Letters
 from tests.fakes.reply import Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_recall import failed
-from tests.works.story.test_scene_verbs import START, choices, texts
 from tests.works.story.test_state import Service, looked_into, playing, standing
+from tests.works.story.writer import START, choices, texts
 
 CAST = ("Mira", "Bo", "Zoe")
 ONE = "openai:one"

@@ -15,14 +15,9 @@ from bot.works.story.turn.turn_plan import TurnPlan
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress."
-
-
-@pytest.fixture
-def writer() -> Writer:
-    return Writer()
 
 
 def failed(events: Events) -> str:

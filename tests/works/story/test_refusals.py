@@ -8,7 +8,7 @@ import pytest
 
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal
 from tests.fakes.reply import Reply
-from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
+from tests.works.story.writer import START, Writer, choices, playing, texts
 
 CASES = Path(__file__).parents[2] / "data" / "refusals"
 

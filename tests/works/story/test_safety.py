@@ -17,9 +17,9 @@ from bot.works.story.log.nodes import lineage
 from bot.works.story.log.story import folded
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 from tests.works.story.test_state import Service, found, looked_into
 from tests.works.story.test_state import playing as looking
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 HERE = Place("terminal", "local", "terminal", "t")
 AGREED = "--rating teen --lines 'spiders; harm to children' --veils torture"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -24,63 +22,11 @@ from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.logs import node
 from storage.stories import Spot
-from tests.fakes.reply import Body, Reply
+from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
 from tests.works.story.tale import prose
-
-CHOICES = "- Open the door.\n- Call into the dark.\n- Walk away."
-START = '/story start A lighthouse keeper finds a door in the sea --title "The door"'
-
-
-def last(asked: Body) -> str:
-    """The final turn that the writer was sent."""
-    return str(asked["messages"][-1]["content"])
-
-
-class Writer:
-    """Writes scene after scene, and choices when it is asked for them; `said` replaces the next scene."""
-
-    def __init__(self) -> None:
-        self.asked: list[Body] = []
-        self.numbers: Iterator[int] = count(1)
-        self.next: list[Reply] = []
-        self.choices = CHOICES
-
-    def __call__(self, asked: Body) -> Reply:
-        self.asked.append(asked)
-        if "offer the players" in last(asked):
-            return Reply(pieces=[self.choices])
-        if self.next:
-            return self.next.pop(0)
-        return Reply(f"This is what was written as number {next(self.numbers)}.")
-
-    @property
-    def scenes(self) -> list[Body]:
-        return [asked for asked in self.asked if "next scene" in last(asked) or "first scene" in last(asked)]
-
-
-@asynccontextmanager
-async def playing(
-    tmp_path: Path, writer: Writer, *, wire: str = "chat", toml: str = ""
-) -> AsyncIterator[Talk]:
-    async with WIRES[wire].service(writer) as service:
-        config = settings(tmp_path / "data", service, toml=toml)
-        async with talking(config) as talk:
-            yield talk
-
-
-def texts(events: Events) -> str:
-    return "".join(str(event.get("text", "")) for event in events if event["event"] == "text")
-
-
-def choices(events: Events) -> list[Any]:
-    return [choice for event in events if event["event"] == "choices" for choice in event["choices"]]
-
-
-@pytest.fixture
-def writer() -> Writer:
-    return Writer()
+from tests.works.story.writer import START, Writer, choices, last, playing, request, texts
 
 
 async def test_a_table_plays(tmp_path: Path, writer: Writer) -> None:
@@ -414,11 +360,6 @@ async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
             tmp_path / "data" / "engine.db"
         ).read_bytes()
         assert b"red door" not in data
-
-
-def request(id: str, text: str, *, who: str = "Ana", verb: str = "act", answers: str = "") -> Request:
-    place = Place("terminal", "local", "terminal", "t")
-    return Request(id, place, Author(who.lower(), who), "story", verb, text=text, answers=answers)
 
 
 async def test_players_take_turns_in_their_order_and_one_can_be_passed(

@@ -13,8 +13,8 @@ from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_safety import HERE, asks, exported_now, log, whole
-from tests.works.story.test_scene_verbs import Writer, playing
 from tests.works.story.test_to_come import ALONE, in_public
+from tests.works.story.writer import Writer, playing
 
 PLAN = "The keeper is the drowned captain."
 DM = Place("terminal", "local", "dm-ana", "")

@@ -16,9 +16,9 @@ from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_party import begin
 from tests.works.story.test_safety import HERE, asks, whole
-from tests.works.story.test_scene_verbs import Writer, last, playing
 from tests.works.story.test_screen import alone
 from tests.works.story.test_to_come import ALONE, in_public
+from tests.works.story.writer import Writer, last, playing
 
 UNTOLD, TOLD, ROLLED, TRIED, SCENE = "zanzibar", "quagga", "xylophone", "okapi", "axolotl"
 MARKERS = (UNTOLD, TOLD, ROLLED, TRIED, SCENE)

@@ -15,7 +15,7 @@ from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
 from tests.works.story.test_party import begin, told
 from tests.works.story.test_safety import asks, log, whole
-from tests.works.story.test_scene_verbs import Writer, choices, playing
+from tests.works.story.writer import Writer, choices, playing
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.works.story.test_party import told
 from tests.works.story.test_safety import asks, whole
-from tests.works.story.test_scene_verbs import Writer, choices, last, playing, texts
+from tests.works.story.writer import Writer, choices, last, playing, texts
 
 
 @pytest.mark.slow

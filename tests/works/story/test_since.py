@@ -14,7 +14,7 @@ from bot.works.story.turn.recap import point_in_time
 from tests.fakes.reply import Reply
 from tests.works.story.test_exchange import SMALL
 from tests.works.story.test_recall import failed
-from tests.works.story.test_scene_verbs import Writer, last, playing, texts
+from tests.works.story.writer import Writer, last, playing, texts
 
 NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
 """A Wednesday."""

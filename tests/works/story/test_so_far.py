@@ -24,8 +24,8 @@ from tests.promises.talk import Talk
 from tests.works.story.tale import Tale, prose
 from tests.works.story.test_exchange import SMALL
 from tests.works.story.test_recall import failed
-from tests.works.story.test_scene_verbs import START, last, texts
 from tests.works.story.test_state import Service, found, playing
+from tests.works.story.writer import START, last, texts
 
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=6_000, answer=500)
 

@@ -29,7 +29,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_scene_verbs import START, Writer, last, texts
+from tests.works.story.writer import START, Writer, last, texts
 
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=20_000, answer=1_000)
 

@@ -22,8 +22,8 @@ from bot.works.story.log.story import folded
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_sillytavern import CHAT, lines
-from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
 from tests.works.story.test_story_imports import put
+from tests.works.story.writer import START, Writer, choices, playing, texts
 
 
 def file_of(events: Events) -> tuple[str, bytes]:

@@ -17,7 +17,7 @@ from tests.promises.talk import Talk
 from tests.works.story.exchange.test_card import BAD, V2, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_sillytavern import CHAT, lines
 from tests.works.story.test_exchange import SMALL
-from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
+from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 
 def put(folder: Path, name: str, data: bytes | object) -> Path:

@@ -19,8 +19,8 @@ from bot.works.story.world.state import unknown_to
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
-from tests.works.story.test_scene_verbs import last, texts
 from tests.works.story.test_state import Service, looked_into, playing, standing
+from tests.works.story.writer import last, texts
 
 LINES = [
     ("1", "Gina", "I hid the silver key under the third step."),

@@ -13,7 +13,7 @@ from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_party import begin
 from tests.works.story.test_safety import asks, whole
-from tests.works.story.test_scene_verbs import Writer, playing
+from tests.works.story.writer import Writer, playing
 
 ALONE = "for one person"
 """The origin of a request whose answer only the asker reads."""

@@ -1,0 +1,12 @@
+"""What the tests of stories share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.works.story.writer import Writer
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
