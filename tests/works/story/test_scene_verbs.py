@@ -14,19 +14,14 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.events import Author, File, Place, Request
-from bot.kind import Typed
-from bot.runs.requests import child_id
 from bot.words import words
 from bot.works.story.config import StoryConfig
-from bot.works.story.exchange.json_export import exported
-from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.logs import node
-from storage.stories import Spot
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
-from tests.promises.talk import Events, Talk, settings, talking
+from tests.promises.talk import settings, talking
 from tests.works.story.tale import prose
-from tests.works.story.writer import START, Writer, choices, last, playing, request, texts
+from tests.works.story.writer import START, Writer, choices, ended, last, playing, request, texts
 
 
 async def test_a_table_plays(tmp_path: Path, writer: Writer) -> None:
@@ -253,14 +248,6 @@ async def test_an_admin_gets_the_last_prompts_as_files(tmp_path: Path, writer: W
         assert [file["name"] for file in files] == ["prompt_sent.json", "prompt_sent_choices.json"]
 
 
-async def test_a_vote_is_counted_by_going_on(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START + " --mode vote")
-        assert "Nobody has voted yet" in str(await talk.say("/story continue"))
-        await talk.say("I open the door.")
-        assert "I open the door." in last(writer.scenes[-1])
-
-
 async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path, writer: Writer) -> None:
     """As if the process had been killed between the turn's node and the step's end."""
     async with playing(tmp_path, writer) as talk:
@@ -278,130 +265,6 @@ async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path,
         assert await work.table._versions.undo(undo, words("en")) == done
         assert "1 scenes" not in texts(await talk.say("/story show"))
         assert "1 scene on" in texts(await talk.say("/story show"))
-
-
-async def reworded(talk: Talk, run: str, text: str, edit: str) -> Events:
-    """What is shown because a message was edited."""
-    assert talk.app is not None
-    start = len(talk.events)
-    assert await talk.app.reword("local", run, text, edit)
-    past = await talk.app.request_of("local", run)
-    assert past is not None
-    await talk.app.ended(child_id(past, f"edit/{edit}"))
-    return talk.events[start:]
-
-
-async def test_an_edit_of_an_earlier_turn_is_asked_about_and_decided_once(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        run = (await talk.say("I knock on the red door. [[10d20]]"))[-1]["run"]
-        await talk.say("I wait.")
-        await talk.say("I listen.")
-        assert talk.app is not None
-        first = await reworded(talk, run, "I knock on the blue door. [[10d20]]", "1")
-        asked = await reworded(talk, run, "I knock on the green door. [[10d20]]", "2")
-        assert "2 more scenes were written" in texts(asked)
-        assert "green" not in str(writer.asked), "nothing has changed yet"
-        branch, words_only, leave = [choice["command"] for choice in choices(asked)]
-        assert leave == ""
-        await talk.say(branch)
-        anew = writer.scenes[-1]
-        assert "green door" in last(anew)
-        assert "I wait." not in str(anew)
-        dice = [re.findall(r"<dice>.*?</dice>", last(one)) for one in (writer.scenes[1], anew)]
-        assert dice[0] == dice[1] != [], "they stay as they fell"
-        shown = texts(await talk.say("/story show"))
-        assert "2 scenes on the branch “scene 2, in other words”" in shown
-        await talk.say("/story switch main")
-        refused = await talk.app.perform(
-            request("late", words_only[len("/story reword ") :], verb="reword", answers=asked[0]["run"])
-        )
-        assert await refused.wait() == "failed"
-        decided = [event for event in talk.events if event["run"] == "late"]
-        assert "already been decided" in texts(decided) + str(decided)
-        way = choices(first)[1]["command"][len("/story reword ") :]
-        only = request("only", way, verb="reword", answers=first[0]["run"])
-        assert await (await talk.app.perform(only)).wait() == "done"
-        await talk.say("I turn back.")
-        assert "green door" in str(writer.scenes[-1]), "an earlier question means the words of now"
-        assert "red door" not in str(writer.scenes[-1])
-        assert "I wait." in str(writer.scenes[-1])
-        assert await talk.app.forget("local", run)
-        await talk.say("I sit down.")
-        assert "green door" not in str(writer.scenes[-1])
-
-
-async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        run = (await talk.say("I knock on the red door."))[-1]["run"]
-        assert talk.app is not None
-        edited = await reworded(talk, run, "I knock on the green door.", "1")
-        assert "The turn of scene 2 now has the new words." in texts(edited)
-        assert [choice["command"] for choice in choices(edited)] == ["/story retry"]
-        assert await reworded(talk, run, "I knock on the green door.", "1") == [], "told of twice"
-        await talk.say("/story retry")
-        assert "green door" in last(writer.scenes[-1])
-        assert "red door" not in str(writer.scenes[-1])
-        await talk.say("I wait.")
-        asked = await reworded(talk, run, "I run.", "2")
-        assert "1 more scene was written after it. Nothing has changed yet." in texts(asked)
-        assert await talk.app.forget("local", run)
-        await talk.say("I listen.")
-        sent = str(writer.scenes[-1])
-        assert "green door" not in sent
-        assert "red door" not in sent
-        assert "number 3" in sent, "the scene stays"
-        data = (tmp_path / "data" / "sutradhar.db").read_bytes() + (
-            tmp_path / "data" / "engine.db"
-        ).read_bytes()
-        assert b"red door" not in data
-
-
-async def test_players_take_turns_in_their_order_and_one_can_be_passed(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START + " --mode round-robin")
-        assert talk.app is not None
-
-        async def act(id: str, who: str) -> str:
-            assert talk.app is not None
-            return await (await talk.app.perform(request(id, "I wait.", who=who))).wait()
-
-        assert [await act("1", "Ana"), await act("2", "Bia")] == ["done", "done"]
-        assert await act("3", "Bia") == "failed"
-        assert "It is Ana's turn." in str(talk.events[-2])
-        assert "next is Bia" in texts(await talk.say("/story pass"))
-        assert await act("4", "Bia") == "done"
-
-
-async def test_a_game_master_hears_what_others_want_and_makes_it_happen(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START + " --mode gm")
-        assert talk.app is not None
-        await (await talk.app.perform(request("1", "I want to dive.", who="Bia"))).wait()
-        assert len(writer.scenes) == 1
-        await talk.say("The tide turns.")
-        assert '<intent by="Bia">I want to dive.</intent>' in last(writer.scenes[-1])
-
-
-async def test_the_votes_are_counted_and_the_winner_is_played(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        run = (await talk.say(START + " --mode vote"))[-1]["run"]
-        assert talk.app is not None
-        votes = talk.app.records.votes
-        for who, n in (("ana", 0), ("bia", 1), ("cai", 1)):
-            await votes.give("local", run, 0, who, n)
-        played = texts(await talk.say("/story continue"))
-        assert "2 of 3 votes for: Call into the dark." in played
-        assert "Call into the dark." in last(writer.scenes[-1])
 
 
 @pytest.mark.slow
@@ -428,184 +291,12 @@ async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
         assert all(len(turn.scenes) == 1 for turn in played.story.current_turns)
 
 
-async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_played(
-    tmp_path: Path, writer: Writer
-) -> None:
-    """Threads of one channel may be private, so that a story is not the whole channel's."""
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        assert talk.app is not None
-        asked = count()
-
-        async def by(who: str, thread: str, verb: str, text: str = "") -> str:
-            place = Place("terminal", "local", "terminal", thread)
-            run = Request(f"asked-{next(asked)}", place, Author(who, who), "story", verb, text=text)
-            await (await talk.app.perform(run)).wait()  # type: ignore[union-attr]
-            return str([event for event in talk.events if event["run"] == run.id])
-
-        async def completed(who: str) -> bool:
-            assert talk.app is not None
-            return "The door" in await talk.app.complete("story", Typed("local", "", author=who))
-
-        assert "**The door**" not in await by("bia", "hers", "open")
-        assert "number 1" not in await by("bia", "hers", "open", "The door")
-        assert "**The door**" in await by("bia", "t", "open")
-        assert not await completed("bia")
-        await by("bia", "t", "act", "I knock.")
-        assert "**The door**" in await by("bia", "hers", "open")
-        assert await completed("bia")
-        await by("ana", "t", "start", "Another story in the same thread")
-        assert "**The door**" not in await by("cai", "hers", "open"), "played nowhere is not played by nobody"
-        (row,) = [row for row in await talk.app.resources.stories.all("local") if row.title == "The door"]
-        assert await completed(row.author_id)
-
-
-async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        assert talk.app is not None
-        stories = talk.app.resources.stories
-        (row,) = await stories.all("local")
-        whole = await stories.whole("local", row.id)
-        assert whole is not None
-        copy = imported(exported(*whole).encode(), "story.json", "local")
-        await stories.take_in(copy.story, copy.branches, copy.nodes, copy.bodies)
-        hers = Spot("local", "terminal", "terminal", "hers")
-        assert copy.story.id in [story.id for story in await stories.open_to("local", "bia", hers)]
-        await stories.play(hers, copy.story.id, copy.story.id, "opened")
-        assert [story.id for story in await stories.open_to("local", "bia", hers)] == [copy.story.id]
-        await stories.play(hers, row.id, row.id, "another")
-        assert copy.story.id not in [story.id for story in await stories.open_to("local", "cai")]
-
-
-async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opened(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        run = (await talk.say(START + " --cast Mira"))[-1]["run"]
-        fork = (await talk.say("/story fork The secret way"))[-1]["run"]
-        assert talk.app is not None
-        await talk.app.forget("local", run)
-        await talk.app.forget("local", fork)
-        text = str(await talk.say("/story open")) + str(await talk.say("/story branches"))
-        assert "Untitled story" in text
-        assert "The door" not in text
-        assert "secret way" not in text
-
-
 async def test_ideas_that_were_kept_can_be_read_again(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         writer.next = [Reply(pieces=["- A storm of moths.\n- The sea freezes."])]
         await talk.say("/story ideas weather")
         assert "- A storm of moths." in texts(await talk.say("/story show"))
-
-
-async def test_a_turn_that_is_worded_anew_keeps_its_dice(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        run = (await talk.say("I leap over the gap. [[10d20]]"))[-1]["run"]
-        rolled = re.findall(r"<dice>.*?</dice>", last(writer.scenes[-1]))
-        assert rolled
-        assert talk.app is not None
-        await reworded(talk, run, "I climb down into the gap. [[10d20]]", "1")
-        await talk.say("/story retry")
-        assert "I climb down" in last(writer.scenes[-1])
-        assert re.findall(r"<dice>.*?</dice>", last(writer.scenes[-1])) == rolled
-
-
-async def test_a_version_that_was_flipped_to_has_no_votes_to_count(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START + " --mode vote")
-        await talk.say("/story retry")
-        await talk.say("/story flip back")
-        again = next(event["run"] for event in reversed(talk.events) if event["event"] == "choices")
-        assert talk.app is not None
-        await talk.app.records.votes.give("local", again, 0, "ana", 2)
-        before = len(writer.scenes)
-        await talk.say("/story continue")
-        assert len(writer.scenes) == before
-        assert "Walk away." not in last(writer.scenes[-1])
-
-
-def elsewhere(id: str, who: str, verb: str, text: str = "") -> Request:
-    place = Place("terminal", "local", "terminal", "elsewhere")
-    return Request(id, place, Author(who, who), "story", verb, text=text)
-
-
-async def ended(talk: Talk, asked: Request) -> Events:
-    assert talk.app is not None
-    await (await talk.app.perform(asked)).wait()
-    return [event for event in talk.events if event["run"] == asked.id]
-
-
-async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        (await ended(talk, request("knocks", "I knock.", who="Bia")))
-        assert "number 2" in texts(await ended(talk, elsewhere("opens", "bia", "open", "The door")))
-        assert "number 3" in texts(await ended(talk, elsewhere("acts", "bia", "act", "I go in.")))
-        forgets = request("forgets", "a-node", verb="forget", answers="knocks")
-        assert "played in another thread" in texts(await ended(talk, forgets))
-        world = tmp_path / "world.json"
-        await asyncio.to_thread(
-            world.write_text, '{"entries": {"0": {"key": ["lamp"], "content": "It burns oil."}}}'
-        )
-        assert "played in another thread" in str(await talk.say(f"/story import {world}"))
-        for line in ("I wait.", "/story undo", "/story direct Slower.", "/story cast all", "/story retry"):
-            events = await talk.say(line)
-            assert "played in another thread" in texts(events)
-            (link,) = [event for event in events if event["event"] == "link"]
-            assert link["title"] == "where it continues"
-        back, fork = [choice["command"] for choice in choices(events)]
-        assert "3 scenes on" in texts(await talk.say("/story show"))
-        await talk.say(fork)
-        assert "number 4" in texts(await talk.say("I wait."))
-        assert "number 5" in texts(await ended(talk, elsewhere("on", "bia", "continue")))
-        await talk.say("/story switch main")
-        assert "number 6" in texts(await talk.say("I wait."))
-        assert back.startswith("/story switch ")
-        assert "played in another thread" in texts(
-            await ended(talk, elsewhere("late", "bia", "act", "I rest."))
-        )
-        assert "number 7" in texts(await talk.say("I wait."))
-
-
-async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        await ended(talk, request("knocks", "I knock.", who="Bia"))
-        assert talk.app is not None
-        (row,) = await talk.app.resources.stories.all("local")
-        asked = [elsewhere("opens", "bia", "open", "The door")]
-        for n in range(15):  # each order with each taking over, once
-            here = request(f"here-{n}", f"Ana's turn {n}.")
-            there = elsewhere(f"there-{n}", "bia", "act", f"Bia's turn {n}.")
-            asked += [here, there] if n % 3 else [there, here]
-            if n % 5 == 0:
-                asked.append(elsewhere(f"takes-{n}", "bia", "switch", row.alias))
-            if n % 5 == 2:
-                asked.append(request(f"takes-{n}", row.alias, verb="switch"))
-        tickets = [await talk.app.perform(request) for request in asked]
-        assert {await ticket.wait() for ticket in tickets} == {"done"}
-        shown = {
-            request.text: texts([event for event in talk.events if event["run"] == request.id])
-            for request in asked
-            if request.verb == "act"
-        }
-        played = await talk.app.works["story"].table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
-        told = [turn.act.text for turn in played.story.current_turns[2:]]
-        assert sorted(told) == sorted(text for text, said in shown.items() if "number" in said)
-        assert all("number" in said or "another thread" in said for said in shown.values())
-        assert {text[:3] for text in told} == {"Ana", "Bia"}
-        for name in ("Ana", "Bia"):
-            numbers = [int(text.split()[-1][:-1]) for text in told if text.startswith(name)]
-            assert numbers == sorted(numbers)
-        for n, scene in enumerate(played.story.current_turns[1:], 1):
-            before = played.story.current_turns[n - 1].scene
-            assert before.text in [message["content"] for message in writer.scenes[n]["messages"]], scene.act
 
 
 async def test_without_a_premise_a_terminal_asks_for_it_on_the_next_line(
@@ -633,31 +324,6 @@ async def test_a_character_is_made_by_a_form(tmp_path: Path, writer: Writer) -> 
         assert "**Mira** (played by Ana): a diver" in texts(await talk.say("/story cast"))
         refused = await talk.say("/story cast Mira --picture mira.png")
         assert "must be a web address" in refused[0]["text"]
-
-
-async def test_a_branch_has_a_thread_of_its_own_and_the_old_one_goes_on(
-    tmp_path: Path, writer: Writer
-) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(START)
-        await talk.say("I knock.")
-        forked = await talk.say("/story fork The door stays shut --scene 1 --thread")
-        assert "in its own thread" in texts(forked)
-        (there,) = [event["place"]["thread"] for event in forked if event["event"] == "elsewhere"]
-        assert there.startswith("the-door-stays-shut-")
-        await talk.until(lambda events: any(event["event"] == "changed" for event in events))
-        assert not [event for event in talk.events if event.get("title") == "where it comes from"], (
-            "unseen here"
-        )
-        await talk.say("I wait.")
-        assert "I knock." in str(writer.scenes[-1])
-    async with WIRES["chat"].service(writer) as service:
-        config = settings(tmp_path / "data", service)
-        async with talking(config, thread=there) as talk:
-            assert "1 scene on the branch “The door stays shut”" in texts(await talk.say("/story show"))
-            await talk.say("I turn back.")
-            assert "I turn back." in last(writer.scenes[-1])
-            assert "I knock." not in str(writer.scenes[-1])
 
 
 async def test_nobody_types_what_a_run_begins(tmp_path: Path, writer: Writer) -> None:

@@ -14,7 +14,6 @@ from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
 
 CHOICES = "- Open the door.\n- Call into the dark.\n- Walk away."
-
 START = '/story start A lighthouse keeper finds a door in the sea --title "The door"'
 
 
@@ -66,3 +65,9 @@ def choices(events: Events) -> list[Any]:
 def request(id: str, text: str, *, who: str = "Ana", verb: str = "act", answers: str = "") -> Request:
     place = Place("terminal", "local", "terminal", "t")
     return Request(id, place, Author(who.lower(), who), "story", verb, text=text, answers=answers)
+
+
+async def ended(talk: Talk, asked: Request) -> Events:
+    assert talk.app is not None
+    await (await talk.app.perform(asked)).wait()
+    return [event for event in talk.events if event["run"] == asked.id]
