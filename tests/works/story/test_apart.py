@@ -16,8 +16,8 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.kill.instants import ALL
 from tests.promises.talk import Talk, settings, talking
+from tests.works.story.extractor import found, standing
 from tests.works.story.tale import prose
-from tests.works.story.test_state import found, standing
 from tests.works.story.writer import last
 
 SPACES, BRANCHES = ("local", "another"), ("main", "aside")

@@ -12,10 +12,10 @@ from bot.works.story.turn.turn_plan import parts
 from bot.works.story.world.arc import CHARS, MOST, current, read, written
 from bot.works.story.world.arc_verb import arc_nodes
 from tests.fakes.reply import Reply
+from tests.works.story.extractor import Service, looked_into, playing
 from tests.works.story.tale import Tale, prose
 from tests.works.story.test_party import begin
 from tests.works.story.test_safety import asks
-from tests.works.story.test_state import Service, looked_into, playing
 from tests.works.story.test_to_come import ALONE, in_public, told
 from tests.works.story.test_whole_prompt import taken
 from tests.works.story.writer import START, choices, last, texts
@@ -23,11 +23,6 @@ from tests.works.story.writer import playing as playing_without
 
 PROPOSED = "Here is the arc:\nact 1: [x] The door is found.\nact 2: Bo is lost.\nact 3: The door is shut."
 TYPED = "/story arc the door is found | the lamp fails; Bo is lost | the door is shut"
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
 
 
 async def test_an_arc_is_proposed_followed_and_reached(tmp_path: Path, service: Service) -> None:

@@ -6,19 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.events import Author
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
-from tests.works.story.test_state import Service, looked_into, playing, standing
+from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.writer import START, choices, last, texts
 from tests.works.story.writer import request as requested
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
 
 
 async def told(talk: Talk, service: Service) -> None:

@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from bot.works.story.world import state
 from bot.works.story.world.noticed import first_sheet, noticed
+from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale
-from tests.works.story.test_state import Service, looked_into, playing, standing
 from tests.works.story.writer import START, texts
 
 OFFER = "/story enlist -- "
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
 
 
 async def test_somebody_who_keeps_coming_up_is_offered_once_and_added(

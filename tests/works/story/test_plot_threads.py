@@ -13,14 +13,9 @@ from bot.works.story.extraction.extraction import Version, threads_for
 from bot.works.story.log.story import Story
 from bot.works.story.log.turn import KeyEvent
 from bot.works.story.world.threads import CHARS, Thread, as_prompt, changed, new, open_ones, threads
+from tests.works.story.extractor import Service, looked_into, playing
 from tests.works.story.tale import Tale
-from tests.works.story.test_state import Service, looked_into, playing
 from tests.works.story.writer import START, last, texts
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
 
 
 def lines(events: list[dict[str, object]]) -> list[str]:

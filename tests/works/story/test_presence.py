@@ -28,9 +28,9 @@ from storage.story_vectors import StoryVectors
 from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.reply import Reply
+from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale
 from tests.works.story.test_recall import failed
-from tests.works.story.test_state import Service, looked_into, playing, standing
 from tests.works.story.writer import START, choices, texts
 
 CAST = ("Mira", "Bo", "Zoe")

@@ -17,8 +17,8 @@ from bot.works.story.log.nodes import lineage
 from bot.works.story.log.story import folded
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
-from tests.works.story.test_state import Service, found, looked_into
-from tests.works.story.test_state import playing as looking
+from tests.works.story.extractor import Service, found, looked_into
+from tests.works.story.extractor import playing as looking
 from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 HERE = Place("terminal", "local", "terminal", "t")

@@ -19,10 +19,10 @@ from bot.works.story.sheet.sheet_verbs import chosen
 from bot.works.story.sheet.template import RULES, Template, from_log, read
 from bot.works.story.turn.dice import Roll, Wanted, find, for_people, for_writer, rolled
 from tests.promises.talk import Talk
+from tests.works.story.extractor import Service, looked_into
+from tests.works.story.extractor import playing as with_extractor
 from tests.works.story.test_dice import SAY
 from tests.works.story.test_party import begin, told
-from tests.works.story.test_state import Service, looked_into
-from tests.works.story.test_state import playing as with_extractor
 from tests.works.story.test_story_exports import out
 from tests.works.story.writer import START, Writer, choices, last, playing, texts
 

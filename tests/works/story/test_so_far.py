@@ -21,10 +21,10 @@ from bot.works.story.world import so_far
 from bot.works.story.world.so_far import Tiers, as_prompt, size
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Talk
+from tests.works.story.extractor import Service, found, playing
 from tests.works.story.tale import Tale, prose
 from tests.works.story.test_exchange import SMALL
 from tests.works.story.test_recall import failed
-from tests.works.story.test_state import Service, found, playing
 from tests.works.story.writer import START, last, texts
 
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=6_000, answer=500)

@@ -1,114 +1,28 @@
-"""What a small model finds in scenes: state, chapters, contradictions; late, broken, corrected, on another branch."""
+"""What a small model finds in scenes: state, chapters, contradictions; late, corrected, on another branch."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from bot.llm import json_answers
 from bot.works.story.config import StoryConfig
 from bot.works.story.extraction import extraction
-from bot.works.story.extraction.extraction import AT_ONCE, TRIES
-from bot.works.story.extraction.findings import Findings
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
 from bot.works.story.turn import context
 from bot.works.story.turn.context import Frame
 from bot.works.story.world import state
-from tests.fakes.reply import Body, Reply
-from tests.fakes.wires import WIRES
-from tests.promises.talk import Talk, settings, talking
+from tests.fakes.reply import Reply
+from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale, prose
-from tests.works.story.writer import START, Writer, last, texts
+from tests.works.story.writer import START, last, texts
 
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=20_000, answer=1_000)
-
-
-def found(**said: Any) -> dict[str, Any]:
-    empty = {"summary": "", "place": "", "time": "", "characters": [], "memories": [], "events": []}
-    return empty | {"key_events": [], "contradictions": []} | said
-
-
-def standing(name: str, **fields: Any) -> dict[str, Any]:
-    empty = {
-        "where": "",
-        "holding": "",
-        "wearing": "",
-        "mood": "",
-        "relations": [],
-        "dead": False,
-        "present": True,
-    }
-    return {"character": name, **empty, **fields}
-
-
-class Service(Writer):
-    """`found` are the extractor's next answers; without one it finds nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.extracted: list[Body] = []
-        self.broken: dict[str, Reply] = {}
-        """What the extractor is told about a scene with these words, however often it asks."""
-        self.begun = asyncio.Event()
-        self.gate: asyncio.Event | None = None
-        """No extractor's answer goes on before it is set."""
-
-    def __call__(self, asked: Body) -> Reply:
-        if asked["model"] != "tiny":
-            return super().__call__(asked)
-        self.extracted.append(asked)
-        self.begun.set()
-        for words, reply in self.broken.items():
-            if words in last(asked):
-                return reply
-        if self.gate is not None:
-            return Reply(pieces=["{", "}"], gates={1: self.gate})
-        return Reply(pieces=[self.found.pop(0) if self.found else json.dumps(found())])
-
-    def finds(self, **said: Any) -> None:
-        self.found.append(json.dumps(found(**said)))
-
-
-@asynccontextmanager
-async def playing(
-    data: Path, service: Service, *, every: int = 1, extract: bool = True, interrupted: bool = False
-) -> AsyncIterator[Talk]:
-    async with WIRES["chat"].service(service) as served:
-        served.models = ("small", "tiny")
-        toml = f'[embedding]\nmodel = "none"\n[story]\nextract_every = {every}\nextract = {json.dumps(extract)}\n'
-        config = settings(data, served, toml=toml)
-        config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
-        async with talking(config, interrupted=interrupted) as talk:
-            yield talk
-
-
-async def looked_into(talk: Talk, scenes: int) -> None:
-    """Wait until so many scenes have been looked into: the runs that do it are quiet."""
-    assert talk.app is not None
-    stories, count = talk.app.resources.stories, 0
-    async with asyncio.timeout(60):
-        while count < scenes:  # each look lets the runs go on
-            (row,) = await stories.all("local")
-            whole = await stories.whole("local", row.id)
-            assert whole is not None
-            count = sum(node.kind == "extracted" for node in whole[2])
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
 
 
 async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service: Service) -> None:
@@ -132,115 +46,6 @@ async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service
         assert "holding: a bell" in texts(await talk.say("/story state"))
         assert "The door opens." in texts(await talk.say("/story plot"))
         assert "last seen in scene 1" in texts(await talk.say("/story characters"))
-
-
-async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next_start(
-    tmp_path: Path, service: Service
-) -> None:
-    service.gate = asyncio.Event()
-    async with playing(tmp_path / "data", service, interrupted=True) as talk:
-        await talk.say(START)
-        async with asyncio.timeout(60):
-            await service.begun.wait()
-    service.gate = None
-    service.finds(characters=[standing("Mira", holding="a bell")])
-    async with playing(tmp_path / "data", service) as talk:
-        await talk.say("/story show")
-        await looked_into(talk, 1)
-        assert "holding: a bell" in texts(await talk.say("/story state"))
-    assert talk.code == 0
-    assert len(service.extracted) == 2
-
-
-@pytest.mark.slow
-async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path, service: Service) -> None:
-    async with playing(tmp_path / "data", service, every=7) as talk:
-        await talk.say(START)
-        for n in range(2, 8):
-            assert not service.extracted
-            await talk.say(f"I do thing {n}.")
-        await looked_into(talk, 7)
-
-
-async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
-    tmp_path: Path, service: Service
-) -> None:
-    service.broken["as number 2."] = Reply(status=400)
-    async with playing(tmp_path / "data", service) as talk:
-        await talk.say(START)
-        for n, nodes in enumerate((1, 2, 4, 6), 2):
-            await looked_into(talk, nodes)
-            await talk.say(f"I do thing {n}.")
-        await looked_into(talk, 7)
-        asked = [last(request) for request in service.extracted]
-        assert [sum(f"as number {n}." in request for request in asked) for n in (1, 2, 3, 5)] == [
-            1,
-            TRIES,
-            1,
-            1,
-        ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "line", "scenes"),
-    [
-        ((), "/story edit Bo sleeps.", AT_ONCE + 2),
-        ((), "I go on.", AT_ONCE + 3),
-        (("/story undo",), "/story redo", AT_ONCE + 2),
-        ((), "/story flip next", AT_ONCE + 2),
-        ((), "/story fork early --scene 1", 1),
-        (("/story fork early --scene 1",), "/story switch main", AT_ONCE + 2),
-    ],
-)
-async def test_what_was_left_out_is_caught_up_with_in_one_go(
-    tmp_path: Path, service: Service, before: tuple[str, ...], line: str, scenes: int
-) -> None:
-    service.broken[""] = Reply(status=401)
-    async with playing(tmp_path / "data", service) as talk:
-        await talk.say(START)
-        for n in range(AT_ONCE + 1):
-            await talk.say(f"I do thing {n}.")
-        for one in before:
-            await talk.say(one)
-        service.broken.clear()
-        await talk.say(line)
-        await looked_into(talk, scenes)
-        told = "\n".join(map(last, service.extracted))
-        assert ("Bo sleeps." in told) == ("Bo sleeps." in line)
-
-
-BROKEN = (
-    "I would rather not.",
-    "x" * 1_000_000,
-    '{"key_events": [{"number": 99, "happened": true}, {"number": -1, "happened": true}]}',
-    '{"key_events": {"99": true, "-1": true, "x": true, "²": true, "1": "no"}, "scene": 99}',
-    '{"characters": [{"character": "", "where": "x"}], "memories": [{"character": "A", "kind": "?", "text": "b"}]}',
-)
-
-
-@pytest.mark.parametrize("broken", [BROKEN, pytest.param(("x" * 10_000_000,), marks=pytest.mark.slow)])
-async def test_what_cannot_be_used_harms_nothing(
-    tmp_path: Path, service: Service, broken: tuple[str, ...]
-) -> None:
-    async with playing(tmp_path / "data", service) as talk:
-        await talk.say(START)
-        await talk.say("/story chapter One --events 'a; b'")
-        await looked_into(talk, 1)
-        for n, answer in enumerate(broken):
-            before = len(service.extracted)
-            service.found += [answer, answer]
-            await talk.say("I wait.")
-            await looked_into(talk, 2 * n + 2)
-            assert len(service.extracted) <= before + 2, "one try to mend it"
-            service.found.clear()
-            assert "☑" not in texts(await talk.say("/story plot"))
-            service.finds(characters=[standing("Bo", mood=f"calm for {n} hours")])
-            await talk.say("I wait.")
-            await looked_into(talk, 2 * n + 3)
-            async with asyncio.timeout(60):  # a scene may have been looked into twice
-                while f"calm for {n} hours" not in texts(await talk.say("/story state")):
-                    pass
 
 
 def test_a_past_chapter_came_to_its_end_only_where_all_that_leads_there_has_happened() -> None:
@@ -336,25 +141,6 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         }
         for name, body in sent.items():
             assert files[name]["messages"][-1]["text"] == last(body), name
-
-
-@pytest.mark.parametrize(
-    ("said", "holding", "relations"),
-    [
-        ('{"summary": null, "characters": [{"character": "Mira", "holding": "a bell", "mood": null}]}', "a bell", []),
-        ('{"characters": [{"character": "Mira", "holding": ["a bell", 7], "dead": null}],}', "a bell, 7", []),
-        ('{"characters": {"Mira": {"holding": "a bell", "relations": {"Bo": "wary"}}}}', "a bell", [("Bo", "wary")]),
-        ('{"characters": [null, "Bo", {"name": "Mira", "holding": "a bell"}], "events": [null, "x"]}', "a bell", []),
-        ('{"characters": [{"character": "Mira", "holding": "a bell"}], "memories": [{}, 7]}', "a bell", []),
-        ('{"characters": [{"character": "Mira", "holding": "a bell"}], "key_events": [1, {}]}', "a bell", []),
-    ],
-)  # fmt: skip
-def test_one_odd_field_spoils_nothing_else(said: str, holding: str, relations: list[tuple[str, str]]) -> None:
-    characters = json_answers.read(said, Findings).characters
-    mira = next(character for character in characters if character.character == "Mira")
-    assert mira.holding == holding
-    assert [(relation.other, relation.feeling) for relation in mira.relations] == relations
-    assert not mira.dead
 
 
 def test_a_clock_that_jumps_back_changes_no_order() -> None:

@@ -18,8 +18,8 @@ from bot.works.story.world import state
 from bot.works.story.world.state import unknown_to
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
+from tests.works.story.extractor import Service, looked_into, playing, standing
 from tests.works.story.tale import Tale
-from tests.works.story.test_state import Service, looked_into, playing, standing
 from tests.works.story.writer import last, texts
 
 LINES = [

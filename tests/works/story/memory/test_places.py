@@ -14,7 +14,7 @@ from bot.works.story.work import SHORT
 from tests.fakes.embedder import Letters
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
-from tests.works.story.test_state import Service
+from tests.works.story.extractor import Service
 from tests.works.story.writer import START
 
 if TYPE_CHECKING:
