@@ -15,23 +15,17 @@ from storage.buttons import Feedback, Offers, Votes
 from storage.db import Database
 from storage.document_rows import SectionRow
 from storage.documents import Documents
-from storage.inbox import Inbox, NewRequest
+from storage.inbox import Inbox
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.marks import Marks
 from storage.outbox import Outbox
-from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.shelves import Shelves
-from storage.stories import Node, Spot, Stories
-from storage.story_cards import CardRow
 from tests.storage.books import book
-
-
-def request(id: str, thread: str = "t", platform: str = "terminal", space: str = "local") -> NewRequest:
-    return NewRequest(id, platform, space, "c", thread, "me", "rules", "ask", True, "{}")
+from tests.storage.requests import request
 
 
 async def test_a_request_delivered_twice_is_received_once(db: Database) -> None:
@@ -219,121 +213,6 @@ async def test_the_ledger_adds_up_what_is_settled_and_what_still_stands(db: Data
     assert [row.state for row in await ledger.entries("local", "run")] == ["settled", "stopped", "reserved"]
 
 
-async def test_a_thread_has_one_active_session(db: Database) -> None:
-    sessions = Sessions(db)
-    place = ("local", "terminal", "c", "t")
-    assert await sessions.active(*place) is None
-    rules, same = await asyncio.gather(sessions.open(*place, "rules"), sessions.open(*place, "rules"))
-    assert rules == same
-    story = await sessions.open(*place, "story")
-    assert await sessions.active(*place) == story
-    assert await sessions.close(*place)
-    assert not await sessions.close(*place)
-
-
-async def test_an_exchange_is_kept_once_per_run_and_the_last_come_oldest_first(db: Database) -> None:
-    sessions = Sessions(db)
-    session = await sessions.open("local", "terminal", "c", "t", "rules")
-    for n in range(4):
-        assert await sessions.add_exchange("local", session.id, f"run {n}", f"q{n}", f"a{n}")
-    assert [row.question for row in await sessions.last_exchanges("local", session.id, 2)] == ["q2", "q3"]
-
-
-async def test_a_run_that_goes_on_after_a_restart_replaces_what_it_had_answered(db: Database) -> None:
-    sessions = Sessions(db)
-    session = await sessions.open("local", "terminal", "c", "t", "rules")
-    for run, answer, cited in (
-        ("one", "half an", "[]"),
-        ("two", "b", "[]"),
-        ("one", "half an answer", "[1]"),
-    ):
-        assert await sessions.add_exchange("local", session.id, run, "q", answer, cited)
-    rows = await sessions.last_exchanges("local", session.id, 9)
-    assert [(row.answer, row.citations) for row in rows] == [("half an answer", "[1]"), ("b", "[]")]
-
-
-async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Database) -> None:
-    sessions, owned = Sessions(db), OwnedSessions(db)
-    first = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
-    await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
-    await sessions.open("local", "terminal", "c", "3", "rules", author_id="bia", title="Three")
-    await sessions.open("local", "terminal", "c", "4", "rules")
-    await sessions.add_exchange("local", first.id, "run", "q", "a")
-    assert [row.title for row in await owned.all("local", "ana")] == ["One", "Two"]
-    assert await owned.all("local", "") == []
-
-
-async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Database) -> None:
-    sessions, owned = Sessions(db), OwnedSessions(db)
-    old = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
-    new = await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
-    assert await owned.archive("local", "ana", old.id)
-    moved = await owned.resume("local", "ana", old.id, "c", "2")
-    assert moved is not None
-    assert (moved.thread, moved.state, moved.closed_at) == ("2", "active", None)
-    assert await sessions.active("local", "terminal", "c", "2") == moved
-    assert await sessions.active("local", "terminal", "c", "1") is None
-    assert await owned.resume("local", "ana", old.id, "c", "2") is not None
-    assert {row.id: row.state for row in await owned.all("local", "ana")} == {
-        old.id: "active",
-        new.id: "closed",
-    }
-
-
-async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Database) -> None:
-    inbox, sessions, owned = Inbox(db), Sessions(db), OwnedSessions(db)
-
-    async def asked(id: str, **other: str) -> None:
-        await inbox.receive([replace(request(id, "1"), **other)])  # type: ignore[arg-type]
-
-    async def opened(work: str = "rules") -> str:
-        return (await sessions.open("local", "terminal", "c", "1", work, author_id="me", title="T")).id
-
-    await asked("before")
-    first = await opened()
-    await sessions.close("local", "terminal", "c", "1")
-    await asked("failed")
-    session = await opened()
-    for id, other in (
-        ("answered", {"author_id": "bia"}),
-        ("looked", {"verb": "lookup"}),
-        ("elsewhere", {"thread": "2"}),
-        ("theirs", {"author_id": "bia"}),
-        ("a book", {"work": "library"}),
-        ("renamed", {"work": "sessions", "thread": "2"}),
-        ("of the first", {}),
-        ("delete", {"work": "sessions", "thread": "3"}),
-        ("later", {}),
-    ):
-        await asked(id, **other)
-    await sessions.add_exchange("local", session, "answered", "q", "a")
-    await sessions.add_exchange("local", first, "of the first", "q", "a")
-    works = ("rules", "council")
-    runs = await owned.runs("local", "me", session, works=works, naming="sessions", before="delete")
-    assert runs == ["failed", "answered", "looked", "renamed"]
-    assert await owned.runs("local", "me", first, works=works, naming="sessions", before="delete") == [
-        "before",
-        "renamed",
-        "of the first",
-    ]
-    for space, person in (("local", "bia"), ("other", "me")):
-        assert await owned.runs(space, person, session, works=works, naming="sessions", before="delete") == []
-
-
-async def test_a_question_can_be_reworded(db: Database) -> None:
-    sessions = Sessions(db)
-    session = await sessions.open("local", "terminal", "c", "t", "rules")
-    for run in ("one", "two"):
-        await sessions.add_exchange("local", session.id, run, "q", "a")
-    assert await sessions.reword_exchange("local", "two", "other")
-    assert not await sessions.reword_exchange("local", "three", "x")
-    kept = await sessions.last_exchanges("local", session.id, 9)
-    assert [(one.run_id, one.question, one.answer) for one in kept] == [
-        ("one", "q", "a"),
-        ("two", "other", "a"),
-    ]
-
-
 async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Database) -> None:
     inbox, sessions, offers = Inbox(db), Sessions(db), Offers(db)
     session = await sessions.open("local", "terminal", "c", "1", "rules", author_id="me", title="a secret")
@@ -496,35 +375,3 @@ async def test_many_who_vote_at_once_are_all_counted(db: Database) -> None:
     votes = Votes(db)
     await asyncio.gather(*(votes.give("local", "run", 0, f"person {n}", n % 2) for n in range(30)))
     assert await votes.counts("local", "run", 0) == {0: 15, 1: 15}
-
-
-async def test_files_of_cards_have_room_together_and_a_turn_is_known_by_its_end(db: Database) -> None:
-    stories, spot = Stories(db), Spot("local", "terminal", "c", "t")
-    await stories.create(spot, "story", "The door", "ana")
-    first = CardRow("local", "story", "a", "run", "ana", b"12345")
-    assert await stories.cards.keep(first, 10)
-    assert await stories.cards.keep(replace(first, file=b"1234567"), 10), "in its own place"
-    assert not await stories.cards.keep(replace(first, card="b", file=b"1234"), 10)
-    assert await stories.cards.file("local", "story", "a") == b"1234567"
-    assert await stories.cards.file("local", "story", "b") is None
-    assert await stories.cards.file("other", "story", "a") is None
-    await stories.append(
-        "local",
-        "story",
-        "story",
-        [Node(f"{run}/act", "act", "", run, "", "{}") for run in ("x-12", "y-12", "y_34")],
-    )
-    assert await stories.turn_ending("local", "12/act") is None, "of two it is neither"
-    assert (found := await stories.turn_ending("local", "_34/act")) is not None
-    assert found.id == "y_34/act"
-    assert await stories.turn_ending("local", "_12/act") is None, "no pattern"
-    assert await stories.turn_ending("other", "_34/act") is None
-
-
-async def test_who_began_a_thread_is_who_began_its_first_session(db: Database) -> None:
-    sessions, place = Sessions(db), ("local", "terminal", "c", "t")
-    assert await sessions.starter(*place) == ""
-    await sessions.open(*place, "rules", author_id="ana")
-    await sessions.open(*place, "story", author_id="bia")
-    assert await sessions.starter(*place) == "ana"
-    assert await sessions.starter("other", "terminal", "c", "t") == ""

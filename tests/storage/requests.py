@@ -1,0 +1,9 @@
+"""A request as the inbox receives it."""
+
+from __future__ import annotations
+
+from storage.inbox import NewRequest
+
+
+def request(id: str, thread: str = "t", platform: str = "terminal", space: str = "local") -> NewRequest:
+    return NewRequest(id, platform, space, "c", thread, "me", "rules", "ask", True, "{}")
