@@ -27,6 +27,7 @@ from bot.events import (
     Request,
     Speak,
     Speaking,
+    Stage,
     Unquoted,
     UserError,
     View,
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
     from storage.settings import SettingRow
 
 Play = Callable[[Request], AsyncGenerator[Event, None]]
+
+
+async def nothing(request: Request) -> AsyncGenerator[Event, None]:
+    """A work that only opens a stage."""
+    yield Stage("nothing", "")
 
 
 @dataclass(frozen=True)

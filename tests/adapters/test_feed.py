@@ -1,0 +1,198 @@
+"""Lines that reach the terminal adapter one by one, as from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import wave
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.markdown import Ink
+from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
+from bot.events import (
+    Author,
+    Event,
+    Failed,
+    Place,
+    Request,
+    Shown,
+    Speak,
+    Stage,
+    Text,
+    UserError,
+)
+from bot.words import words
+from tests.fakes.application import FakeApp
+
+
+async def given_lines(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def piped(
+    app: FakeApp, *lines: str, folder: Path = Path("unused"), overtake: bool = False
+) -> tuple[int, str]:
+    out = io.StringIO()
+
+    async def opened() -> FakeApp:
+        return app
+
+    conversation = Conversation("pt-BR", None)
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), folder)
+    feed = Feed(conversation, output, overtake=overtake)
+    return await feed.run(opened(), given_lines(*lines)), out.getvalue()
+
+
+async def test_a_pipe_gets_plain_text_line_by_line() -> None:
+    running: list[str] = []
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        running.append(request.text)
+        assert len(running) == 1
+        await asyncio.sleep(0)
+        yield Text(f"{request.locale} {request.text}")
+        running.remove(request.text)
+
+    code, text = await piped(FakeApp(play), "um", "/roll 2d6", "/stop")
+    assert code == 0
+    assert text.splitlines() == ["pt-BR um", "pt-BR 2d6", words("pt-BR")("desk.nothing_to_stop")]
+    assert "\x1b" not in text
+
+
+async def test_what_an_earlier_process_left_is_not_in_the_output_of_a_pipe() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Stage("job", "Adding 3 files") if request.work == "library" else Text("9")
+        if request.work == "library":
+            yield Failed("It broke off.")
+
+    left = Request("old", Place("terminal", "local", "terminal", "t"), Author("a", "a"), "library", "add")
+    out, beside = io.StringIO(), io.StringIO()
+    app = FakeApp(play, unfinished=[left])
+
+    async def opened() -> FakeApp:
+        return app
+
+    output, elsewhere = (
+        PlainOutput(PlainScreen(stream, Ink(False, 10**6), None), Path("unused")) for stream in (out, beside)
+    )
+    feed = Feed(Conversation("en", None, reader="pipe"), output, overtake=False, elsewhere=elsewhere)
+    assert await feed.run(opened(), given_lines("/roll 1d10")) == 0
+    assert out.getvalue() == "9\n"
+    assert "It broke off." in beside.getvalue()
+
+
+async def test_a_view_that_fails_says_so_on_standard_error_and_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Full(PlainScreen):
+        async def write(self, lines: Sequence[str]) -> None:
+            raise OSError(28, "No space left on device")
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        with suppress(OSError):
+            yield Text("9\n")
+
+    async def opened() -> FakeApp:
+        return FakeApp(play)
+
+    output = PlainOutput(Full(io.StringIO(), Ink(False), None), Path("unused"))
+    feed = Feed(Conversation("en", None), output, overtake=False)
+    with suppress(OSError):  # which the real application catches
+        await feed.run(opened(), given_lines("/roll 1d10", "/roll 1d10"))
+    told = capsys.readouterr().err
+    assert told.count("could not show the answer here: [Errno 28] No space left on device") == 1
+
+
+async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Text("done")
+
+    app = FakeApp(play)
+    _, text = await piped(app, "/nonsense")
+    assert "Não conheço" in text
+    _, text = await piped(FakeApp(play, language="en"), "/nonsense", "/stop")
+    assert "I don't know" in text
+    assert text.endswith(words("en")("desk.nothing_to_stop") + "\n")
+
+
+@pytest.mark.parametrize("narrates", [True, False])
+async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, narrates: bool) -> None:
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        yield Text("The door opens.\n")
+        yield Speak("The door opens.", "scene-1", "Mira", "en")
+
+    def files() -> list[Path]:
+        return list(tmp_path.iterdir())
+
+    code, text = await piped(FakeApp(play, narrates=narrates), "um", "dois", folder=tmp_path)
+    assert code == 0
+    first, *rest = text.splitlines()
+    assert first == "The door opens."
+    if not narrates:
+        assert (rest, files()) == (["The door opens."], [])
+        return
+    label, _, file = rest[0].rpartition(": ")
+    assert label == "🔊 Mira, 0:01"
+    assert rest[1] == first
+    with wave.open(file) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getnframes() > 9_600) == (48_000, 1, True)
+    assert len(files()) == 2
+
+
+async def test_a_pipe_with_a_failure_ends_with_one() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        if request.text:
+            raise UserError("desk.new")
+        yield Text("never")
+
+    assert (await piped(FakeApp(play), "oi"))[0] == 1
+    code, text = await piped(FakeApp(play), "/nada 2d6")
+    assert code == 1
+    assert "Não conheço `/nada 2d6`" in text
+
+
+async def test_help_and_leaving_are_words_that_need_no_slash() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Text(request.text)
+
+    app = FakeApp(play)
+    code, text = await piped(app, "help", "Ajuda", "/ajuda", "quit", "never asked")
+    assert (code, app.requests) == (0, [])
+    assert text.count("/library") == 3
+
+
+@pytest.mark.parametrize(("program", "order"), [(True, ["behind", "closed"]), (False, ["closed"])])
+async def test_a_program_alone_waits_at_the_end_of_input_for_what_goes_on_behind_an_answer(
+    program: bool, order: list[str]
+) -> None:
+    happened: list[str] = []
+    waited_for = asyncio.Event()
+
+    async def behind() -> None:
+        await waited_for.wait()
+        happened.append("behind")
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        app.behind.append(asyncio.create_task(behind()))
+        yield Text("9")
+
+    class Closing(FakeApp):
+        async def idle(self) -> None:
+            waited_for.set()
+            await super().idle()
+
+        async def close(self) -> None:
+            happened.append("closed")
+            for task in self.behind:
+                task.cancel()
+
+    app = Closing(play)
+    assert (await piped(app, "/roll 1d10", overtake=program))[0] == 0
+    assert happened == order
