@@ -1,4 +1,4 @@
-"""A bot on a fake Discord, a channel of a server, and somebody who asks there."""
+"""A bot on a fake Discord, a channel of a server, and somebody who asks there; and views without a bot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from storage.db import Database
+from tests.adapters.discord.views import Views
 from tests.adapters.discord.wire import Bench, bench
+from tests.fakes import migrated
 from tests.fakes.discord import Channel, User
 
 
@@ -28,3 +31,10 @@ def ana(desk: Bench, channel: Channel) -> User:
     assert channel.guild is not None
     channel.guild.join(ana)
     return ana
+
+
+@pytest.fixture
+async def views(tmp_path: Path) -> AsyncGenerator[Views, None]:
+    database = await Database.open(migrated.database(tmp_path / "test.db"))
+    yield Views(database)
+    await database.close()
