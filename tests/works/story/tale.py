@@ -56,3 +56,10 @@ def prose(n: int, words: int = 200) -> str:
     return f"Scene number {n}. " + " ".join(
         WORDS[(n * 7 + at * (n % 5 + 1)) % len(WORDS)] for at in range(words)
     )
+
+
+def shown(story: Story) -> list[tuple[str, str]]:
+    """The act and the scene of each turn that counts."""
+    return [
+        (turn.act.text, turn.scene.text if turn.scene is not None else "") for turn in story.current_turns
+    ]

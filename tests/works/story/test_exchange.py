@@ -40,7 +40,8 @@ from tests.kill.instants import ALL
 from tests.promises.talk import bot, texts
 from tests.promises.talk import settings as bare
 from tests.works.story.exchange.test_card import a_png
-from tests.works.story.test_log import TEXTS, Table, opened, shown
+from tests.works.story.tale import shown
+from tests.works.story.test_log import TEXTS, Table, opened
 from tests.works.story.writer import START, Writer, playing
 
 TIME = "2026-03-04T05:06:07.000008+00:00"

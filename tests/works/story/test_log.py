@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import gc
 import re
-import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -17,31 +15,26 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sqlalchemy import text
 
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story.config import RecallConfig
-from bot.works.story.log.logs import PAST, Logs, PlayedStory, logs_of, node, spot
-from bot.works.story.log.story import Story
+from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.turn import Act
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.recalled import Recalled
 from bot.works.story.turn import context
 from bot.works.story.world import state
-from bot.works.story.world.state import chapters, titles
 from storage.db import Database
-from storage.stories import NodeRow, Stories
+from storage.stories import Stories
 from storage.story_vectors import StoryVectors
-from storage.tables import story_nodes
 from tests.fakes.embedder import Letters
 from tests.kill.instants import ALL
-from tests.works.story.tale import Tale
+from tests.works.story.tale import shown
 
-HERE = Place("terminal", "local", "terminal", "t")
 ONE = "openai:one"
 PREMISE = (
     "The keeper of a lighthouse finds a door in the sea, and whoever walks through it comes back changed. "
@@ -376,12 +369,6 @@ class Table(RuleBasedStateMachine):
         return act, scene
 
 
-def shown(story: Story) -> list[tuple[str, str]]:
-    return [
-        (turn.act.text, turn.scene.text if turn.scene is not None else "") for turn in story.current_turns
-    ]
-
-
 Table.TestCase.settings = settings(
     max_examples=12, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -402,177 +389,3 @@ def test_long_sequences() -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-
-def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it() -> None:
-    tale = Tale()
-    tale.turn("I go in.", "The door opens.")
-    append_turn = tale.add("intent", {"name": "Bia", "text": "I hold the lamp."})
-    stopped = tale.turn("I look.", "Spiders.")
-    open_ = tale.add("intent", {"name": "Bia", "text": "I kill the spiders."})
-    tale.add("stopcard", {}, stopped)
-    tale.turn("I go out.", "The sea is flat.")
-    assert [turn.intents for turn in tale.story.current_turns] == [(), ()]
-    assert tale.story.unpinned == {append_turn, open_}, "and no file has it"
-
-
-async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
-    stories = Stories(db)
-    logs = Logs(stories)
-    await stories.create(spot(HERE), "story", "A story", "ana")
-    for _ in range(2):
-        await stories.create(spot(HERE), "story", "A story", "ana")
-        act = node("run", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
-        await stories.append("local", "story", "story", [act])
-    played = await logs.here(HERE)
-    assert played is not None
-    assert shown(played.story) == [("I knock.", "")]
-    with pytest.raises(KeyError):
-        await stories.append("another", "story", "story", [act])
-    assert await stories.nodes("another", "story", [("story", None)]) == []
-    await db.close()
-
-
-class Asked(Stories):
-    """Counts how often it is asked for news."""
-
-    times = 0
-
-    async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
-        self.times += 1
-        return await super().news(space, story, branch, after)
-
-
-async def test_news_are_asked_for_only_after_something_was_written() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
-    try:
-        stories = Asked(db)
-        logs = Logs(stories)
-        await stories.create(spot(HERE), "story", "A story", "ana")
-        act = node("one", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
-        await stories.append("local", "story", "story", [act])
-        for _ in range(5):
-            assert shown(await logs.story("local", "story", "story")) == [("I knock.", "")]
-        assert stories.times == 1
-        await Stories(db).append("local", "story", "story", [node("two", "act", "act", {"mode": "continue"})])
-        assert len(shown(await logs.story("local", "story", "story"))) == 2, "whoever has written it"
-        await db.run(story_nodes.update().values(body="").where(story_nodes.c.run_id == "one"))
-        assert shown(await logs.story("local", "story", "story"))[0] == ("", "")
-        with pytest.raises(ZeroDivisionError):
-            async with db.write():
-                raise ZeroDivisionError
-        await logs.story("local", "story", "story")
-        assert stories.times == 4
-    finally:
-        await db.close()
-
-
-async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
-    try:
-        stories = Stories(db)
-        logs = Logs(stories)
-        await stories.create(spot(HERE), "story", "A story", "ana")
-        for run in ("one", "two"):
-            act = node(run, "act", "act", {"mode": "act", "text": f"I knock, {run}."}, author="ana")
-            seq = await stories.append("local", "story", "story", [act])
-        then = await logs.story("local", "story", "story", seq - 1)
-        assert shown(then) == [("I knock, one.", "")]
-        assert await logs.story("local", "story", "story", seq - 1) is then
-        async with db.write() as connection:
-            await connection.execute(text("UPDATE story_nodes SET body = '' WHERE run_id = 'one'"))
-        assert shown(await logs.story("local", "story", "story", seq - 1)) == [("", "")]
-        for number in range(20):
-            await stories.append(
-                "local", "story", "story", [node(f"run{number}", "act", "act", {"mode": "act"})]
-            )
-            await logs.story("local", "story", "story", seq + number)
-        assert len(logs._past) <= PAST
-    finally:
-        await db.close()
-
-
-async def test_long_branches_leave_memory_before_short_ones_would() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
-    try:
-        stories = Stories(db)
-        logs = Logs(stories, chars=10_000)
-        kept: list[weakref.ref[Story]] = []
-        past: list[weakref.ref[Story]] = []
-        for name in ("a", "b", "c", "d", "e"):
-            await stories.create(replace(spot(HERE), thread=name), name, "A story", "ana")
-            for run in ("one", "two"):
-                act = node(
-                    f"{name}{run}", "act", "act", {"mode": "act", "text": "I knock. " * 200}, author="ana"
-                )
-                seq = await stories.append("local", name, name, [act])
-            kept.append(weakref.ref(await logs.story("local", name, name)))
-            past.append(weakref.ref(await logs.story("local", name, name, seq - 1)))
-        gc.collect()
-        assert [ref() is not None for ref in kept] == [False, False, False, True, True]
-        assert [ref() is not None for ref in past] == [False, False, False, True, True]
-        only = Logs(stories, chars=100)
-        story = await only.story("local", "a", "a")
-        assert await only.story("local", "a", "a") is story, "the last one stays, however long it is"
-    finally:
-        await db.close()
-
-
-def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> None:
-    """Taken back, told another way, or stopped: and is there again with it."""
-    tale = Tale()
-    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
-    opening = tale.turn("I walk.", "A house.")
-    first = tale.turn("I knock.", "Somebody opens.")
-    behind = {"scene": tale.nodes[-1].id}
-    tale.add("cast", {"name": "Bo", "sheet": {"about": "a doorman"}, **behind}, first)
-    tale.add("chapter", {"id": "c1", "title": "Inside", **behind}, first)
-    tale.add("chapter", {"id": "c2", "title": "Said by Ana"}, first)
-
-    def there() -> tuple[list[str], list[str], list[tuple[int, str]]]:
-        story = tale.story
-        shown = titles(story, [turn.id for turn in story.current_turns])
-        return list(story.cast), [chapter.title for chapter in chapters(story)], shown
-
-    all_there = ["Mira", "Bo"], ["Inside", "Said by Ana"], [(2, "Said by Ana")]
-    assert there() == all_there
-    tale.add("head", {}, opening)
-    assert there() == (["Mira"], [], [])
-    tale.add("head", {}, first)
-    assert there() == all_there
-    tale.add("scene", {"text": "Nobody opens."}, first)
-    assert there() == (["Mira"], ["Said by Ana"], [(2, "Said by Ana")])
-    tale.add("flip", behind, first)
-    assert there() == all_there
-    tale.add("cast", {"name": "Bo", "sheet": {"about": "a doorman, says Ana"}})
-    tale.add("stopcard", {}, first)
-    assert there() == (["Mira", "Bo"], [], [])
-    assert tale.story.cast["Bo"]["about"] == "a doorman, says Ana"
-
-
-def test_what_was_written_down_of_a_scene_goes_with_its_stop_card() -> None:
-    tale = Tale()
-    tale.add("lore", {"id": "old", "entry": {"keys": ["x"], "content": "Spiders come out of the wall."}})
-    turn = tale.turn("I knock.", "There: spiders come out of the wall. Spiders come out of the wall.")
-    tale.add("lore", {"id": "new", "entry": {"keys": ["y"], "content": "spiders come out\nof the wall."}})
-    tale.add("lore", {"id": "own", "entry": {"keys": ["z"], "content": "The lamp burns whale oil."}})
-    tale.add("cast", {"name": "Io", "sheet": {"about": "spiders come out of the wall"}})
-    tale.add("cast", {"name": "Bo", "sheet": {"about": "a cook"}})
-    tale.add("stopcard", {}, turn)
-    story = tale.story
-    assert list(story.lore) == ["old", "own"]
-    assert list(story.cast) == ["Bo"]
-    assert {"n5", "n7"} <= story.unpinned
-
-
-async def test_the_logs_of_a_storage_are_one_and_go_with_it(tmp_path: Path) -> None:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}")
-    stories = Stories(database)
-    logs = logs_of(stories)
-    assert logs_of(stories) is logs
-    gone = weakref.ref(logs)
-    del logs, stories
-    gc.collect()
-    assert gone() is None
-    await database.close()

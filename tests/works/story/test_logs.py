@@ -1,0 +1,136 @@
+"""The logs of a storage: appended to once, read as seldom as possible, and kept in memory within a limit."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from bot.events import Place
+from bot.works.story.log.logs import PAST, Logs, logs_of, node, spot
+from bot.works.story.log.story import Story
+from storage.db import Database
+from storage.stories import NodeRow, Stories
+from storage.tables import story_nodes
+from tests.works.story.tale import shown
+
+HERE = Place("terminal", "local", "terminal", "t")
+
+
+async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    stories = Stories(db)
+    logs = Logs(stories)
+    await stories.create(spot(HERE), "story", "A story", "ana")
+    for _ in range(2):
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        act = node("run", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
+        await stories.append("local", "story", "story", [act])
+    played = await logs.here(HERE)
+    assert played is not None
+    assert shown(played.story) == [("I knock.", "")]
+    with pytest.raises(KeyError):
+        await stories.append("another", "story", "story", [act])
+    assert await stories.nodes("another", "story", [("story", None)]) == []
+    await db.close()
+
+
+class Asked(Stories):
+    """Counts how often it is asked for news."""
+
+    times = 0
+
+    async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
+        self.times += 1
+        return await super().news(space, story, branch, after)
+
+
+async def test_news_are_asked_for_only_after_something_was_written() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Asked(db)
+        logs = Logs(stories)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        act = node("one", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
+        await stories.append("local", "story", "story", [act])
+        for _ in range(5):
+            assert shown(await logs.story("local", "story", "story")) == [("I knock.", "")]
+        assert stories.times == 1
+        await Stories(db).append("local", "story", "story", [node("two", "act", "act", {"mode": "continue"})])
+        assert len(shown(await logs.story("local", "story", "story"))) == 2, "whoever has written it"
+        await db.run(story_nodes.update().values(body="").where(story_nodes.c.run_id == "one"))
+        assert shown(await logs.story("local", "story", "story"))[0] == ("", "")
+        with pytest.raises(ZeroDivisionError):
+            async with db.write():
+                raise ZeroDivisionError
+        await logs.story("local", "story", "story")
+        assert stories.times == 4
+    finally:
+        await db.close()
+
+
+async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        logs = Logs(stories)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        for run in ("one", "two"):
+            act = node(run, "act", "act", {"mode": "act", "text": f"I knock, {run}."}, author="ana")
+            seq = await stories.append("local", "story", "story", [act])
+        then = await logs.story("local", "story", "story", seq - 1)
+        assert shown(then) == [("I knock, one.", "")]
+        assert await logs.story("local", "story", "story", seq - 1) is then
+        async with db.write() as connection:
+            await connection.execute(text("UPDATE story_nodes SET body = '' WHERE run_id = 'one'"))
+        assert shown(await logs.story("local", "story", "story", seq - 1)) == [("", "")]
+        for number in range(20):
+            await stories.append(
+                "local", "story", "story", [node(f"run{number}", "act", "act", {"mode": "act"})]
+            )
+            await logs.story("local", "story", "story", seq + number)
+        assert len(logs._past) <= PAST
+    finally:
+        await db.close()
+
+
+async def test_long_branches_leave_memory_before_short_ones_would() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        logs = Logs(stories, chars=10_000)
+        kept: list[weakref.ref[Story]] = []
+        past: list[weakref.ref[Story]] = []
+        for name in ("a", "b", "c", "d", "e"):
+            await stories.create(replace(spot(HERE), thread=name), name, "A story", "ana")
+            for run in ("one", "two"):
+                act = node(
+                    f"{name}{run}", "act", "act", {"mode": "act", "text": "I knock. " * 200}, author="ana"
+                )
+                seq = await stories.append("local", name, name, [act])
+            kept.append(weakref.ref(await logs.story("local", name, name)))
+            past.append(weakref.ref(await logs.story("local", name, name, seq - 1)))
+        gc.collect()
+        assert [ref() is not None for ref in kept] == [False, False, False, True, True]
+        assert [ref() is not None for ref in past] == [False, False, False, True, True]
+        only = Logs(stories, chars=100)
+        story = await only.story("local", "a", "a")
+        assert await only.story("local", "a", "a") is story, "the last one stays, however long it is"
+    finally:
+        await db.close()
+
+
+async def test_the_logs_of_a_storage_are_one_and_go_with_it(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}")
+    stories = Stories(database)
+    logs = logs_of(stories)
+    assert logs_of(stories) is logs
+    gone = weakref.ref(logs)
+    del logs, stories
+    gc.collect()
+    assert gone() is None
+    await database.close()
