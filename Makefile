@@ -34,7 +34,7 @@ PYTEST = $(BIN)/python -m pytest -p tests.forks --forks $(WORKERS)
 STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_encodings.py tests/test_engine.py tests/test_models_files.py \
   tests/test_suite.py tests/adapters/test_serving.py tests/adapters/test_models_command.py \
   tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider_faults.py \
-  tests/llm/test_providers.py tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py \
+  tests/llm/test_providers.py tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py tests/llm/test_anthropic_turns.py \
   tests/llm/test_openai_responses.py tests/readers/test_sandbox.py tests/readers/test_hostile.py \
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \

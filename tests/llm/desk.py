@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -12,8 +13,8 @@ import pytest
 
 from bot.budget import Budget, prompt_tokens
 from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
-from bot.events import Completion, Usage
-from bot.llm.base import Message, ModelError, Prompt, Provider, Tool
+from bot.events import Completion, ToolCall, Usage
+from bot.llm.base import Message, ModelError, Prompt, Provider, Tool, ToolResult
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import provider_of
 from storage.ledger import Ledger, LedgerRow
@@ -41,6 +42,18 @@ QUICK = Timeouts(connect=5, first=1.5, idle=1.0, total=20)
 """For what has to time out: a busy machine is slower than that at times."""
 BRIEF = Timeouts(connect=2, first=0.3, idle=0.3, total=0.9)
 """For a service that never answers: no machine is too slow for that."""
+
+
+def asked(*calls: ToolCall, raw: str = "", text: str = "") -> tuple[Message, Message]:
+    """A turn that asks for tools, and the one that answers it."""
+    results = tuple(ToolResult(call.id, "150 feet") for call in calls)
+    return Message("assistant", text, calls=calls, raw=raw), Message("user", results=results)
+
+
+def events(*said: object) -> Reply:
+    """A stream of exactly these events, as JSON; a text goes as it is."""
+    lines = [text if isinstance(text, str) else f"data: {json.dumps(text)}\n\n" for text in said]
+    return Reply(body="".join(lines), headers={"Content-Type": "text/event-stream"})
 
 
 async def no_pause(seconds: float) -> None:

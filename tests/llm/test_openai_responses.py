@@ -15,7 +15,7 @@ from bot.llm.openai_client import ADDRESS
 from bot.llm.openai_responses import Responses
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
-from tests.llm.desk import KEY, PROMPT, SEARCH, WITH_TOOLS, Desk, Open
+from tests.llm.desk import KEY, PROMPT, SEARCH, WITH_TOOLS, Desk, Open, both, events
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -24,7 +24,6 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 ASKS = Reply("Let me look.", calls=[("search", '{"query": "fireball"}')], reasoning=["hm", "so"])
-both = pytest.mark.parametrize("whole", [False, True], ids=["streamed", "whole"])
 
 
 @pytest.fixture
@@ -37,12 +36,6 @@ def after(asked: Completion, *, raw: bool = True, text: str = "150 feet") -> Pro
     results = tuple(ToolResult(call.id, text) for call in asked.calls)
     turn = Message("assistant", asked.text, calls=asked.calls, raw=asked.raw if raw else "")
     return replace(WITH_TOOLS, messages=(*PROMPT.messages, turn, Message("user", results=results)))
-
-
-def events(*said: dict[str, Any]) -> Reply:
-    """A stream of exactly these events."""
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in said)
-    return Reply(body=body, headers={"Content-Type": "text/event-stream"})
 
 
 @both
@@ -153,7 +146,7 @@ async def test_the_detail_of_an_error_inside_hides_the_key(desk: Open) -> None:
 async def test_what_is_unknown_in_a_stream_is_passed_over(desk: Open) -> None:
     said = {"type": "response.output_text.delta", "delta": "one"}
     done = {"type": "response.completed", "response": {"usage": None, "output": "?"}}
-    odd: list[Any] = [{"type": "keepalive"}, {"type": "response.new.delta", "delta": 3}, [1], "x"]
+    odd: list[Any] = [{"type": "keepalive"}, {"type": "response.new.delta", "delta": 3}, [1], 'data: "x"\n\n']
     at = await desk(events(*odd, said, {"type": "response.output_item.done", "item": None}, done))
     texts, completion = await at.ask()
     assert (texts, completion.finish, completion.usage.estimated) == (["one"], "end", True)
