@@ -12,7 +12,7 @@ import pytest
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.turn.recap import point_in_time
 from tests.fakes.reply import Reply
-from tests.works.story.test_exchange import SMALL
+from tests.works.story.small_story import SMALL
 from tests.works.story.test_recall import failed
 from tests.works.story.writer import Writer, last, playing, texts
 

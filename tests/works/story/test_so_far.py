@@ -22,8 +22,8 @@ from bot.works.story.world.so_far import Tiers, as_prompt, size
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Talk
 from tests.works.story.extractor import Service, found, playing
+from tests.works.story.small_story import SMALL
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_exchange import SMALL
 from tests.works.story.test_recall import failed
 from tests.works.story.writer import START, last, texts
 

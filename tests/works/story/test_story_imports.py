@@ -16,7 +16,7 @@ from bot.platforms import ThreadMessage, WholeThread
 from tests.promises.talk import Talk
 from tests.works.story.exchange.test_card import BAD, V2, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_sillytavern import CHAT, lines
-from tests.works.story.test_exchange import SMALL
+from tests.works.story.small_story import SMALL
 from tests.works.story.writer import START, Writer, choices, last, playing, texts
 
 
