@@ -33,6 +33,11 @@ async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays
     played = await logs.here(HERE)
     assert played is not None
     assert shown(played.story) == [("I knock.", "")]
+    await stories.erase("local", {act.id: ""})
+    await stories.append("local", "story", "story", [act])
+    played = await logs.here(HERE)
+    assert played is not None
+    assert shown(played.story) == [("", "")]
     with pytest.raises(KeyError):
         await stories.append("another", "story", "story", [act])
     assert await stories.nodes("another", "story", [("story", None)]) == []
