@@ -64,7 +64,7 @@ class Bar:
 
 def backup(config: Config, say: Words, file: Path) -> int:
     """Write a backup, also while the bot runs."""
-    from bot.runs.engine_tables import addresses
+    from bot.runs.engine_database import addresses
     from storage.copying import backup as copying
 
     with _told(say, file) as progress:
@@ -88,7 +88,7 @@ def backup(config: Config, say: Words, file: Path) -> int:
 
 def restore(config: Config, say: Words, file: Path) -> int:
     """Restore a backup into an empty data folder and database."""
-    from bot.runs.engine_tables import addresses, prepare
+    from bot.runs.engine_database import addresses, prepare
     from storage.copying.archive import opened
     from storage.copying.restore import restore as restored
 
@@ -115,7 +115,7 @@ def restore(config: Config, say: Words, file: Path) -> int:
 def move(config: Config, say: Words, url: str) -> int:
     """Move the databases to `url`, and print the settings to change."""
     from bot.config.file import URLS
-    from bot.runs.engine_tables import addresses, prepare
+    from bot.runs.engine_database import addresses, prepare
     from storage.copying import MOVED
     from storage.copying.databases import shown
     from storage.copying.move import move as moved
@@ -172,7 +172,7 @@ def _move_files(config: Config, say: Words, url: str) -> int:
 
 def size(config: Config, say: Words, out: BinaryIO | None) -> int:
     """Print what takes up space, the largest first; on `out` as one line of JSON."""
-    from bot.runs.engine_tables import addresses
+    from bot.runs.engine_database import addresses
     from storage.room import rooms, stored
 
     with _told(say, config.data_dir):

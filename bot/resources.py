@@ -231,7 +231,7 @@ def _check_copies(config: Config) -> None:
         raise UserError("storage.restoring", folder=folder)
     note = folder / MOVED
     if note.exists():
-        from bot.runs.engine_tables import addresses
+        from bot.runs.engine_database import addresses
         from storage.copying.databases import shown
 
         if (to := note.read_text(encoding="utf-8")) != shown(addresses(config.storage.url, folder).storage):

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from bot.events import Author, Completion, Place, Request, Usage, UserError
-from bot.runs.engine import DurableRun, Engine
+from bot.runs.durable_run import DurableRun
+from bot.runs.engine import Engine
 
 
 def request(run_id: str) -> Request:
@@ -106,7 +107,8 @@ async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
 
 PROGRAM = """
 import asyncio, json, os, sys
-from bot.runs.engine import DurableRun, Engine
+from bot.runs.durable_run import DurableRun
+from bot.runs.engine import Engine
 from bot.events import *
 
 log = open(sys.argv[2], "a", buffering=1)

@@ -1,49 +1,31 @@
-"""The only module that uses the durable engine (DBOS): start, step, stream, status, purge.
+"""Runs bodies in the durable engine (DBOS): start, status, lines across processes, purge.
 
-Knows no work, no view and none of our tables: it runs a body by run id, stores the results of finished steps, and after
-a crash runs the body again with those results.
+Knows no work, no view and none of our tables: it runs a body by run id, and after a crash runs it again with the stored
+results of its steps.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import json
-import logging
-import sqlite3
-import sys
 import threading
 import time
-from collections.abc import (
-    AsyncGenerator,
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Hashable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, suppress
 from contextvars import Context
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from bot import tracing
-from bot.events import Author, Completion, OptionValue, Place, Request, UserError
-from storage.db import SCRUB_MS, SCRUBS, close_when_returned, network_limits
-from storage.faults import StorageFault, fault_of
-from storage.patience import patient_in_a_run, patiently
+from bot.runs.engine_database import Json, checkpoint, keep_quiet, server_engine, sqlite_engine
+from storage.db import close_when_returned
+from storage.faults import StorageFault
+from storage.patience import patient_in_a_run
 
 if TYPE_CHECKING:
     from dbos import DBOS, WorkflowStatus
-    from pydantic import TypeAdapter
     from sqlalchemy import Engine as SqlEngine
 
     from storage.lease import Lease
-
-T = TypeVar("T")
 
 RECOVERIES = 20
 """How often a run may be interrupted by the end of a process before it is given up."""
@@ -56,7 +38,6 @@ VERSION = "1"
 steps change shape.
 """
 
-
 EXECUTOR = "embedded"
 """The executor id for DBOS. Constant, so that a process continues the runs of an earlier one even if the machine's name
 has changed. Processes that share a database are told apart by their leases."""
@@ -68,9 +49,6 @@ transactions.
 
 SELDOM_S = 0.5
 """The same for runs that nobody waits for, and for runs of a process that has ended."""
-
-IDLE_MS = 60_000
-"""After how many idle milliseconds the server ends one of the engine's transactions."""
 
 STARTED_S = 5.0
 """How many seconds a turn waits until an earlier run of its line is started by the process that received it."""
@@ -86,32 +64,6 @@ class Going:
     id: str
     run: str
     process: str
-
-
-class StepFailed(Exception):
-    """The error of a step from before a crash, as far as its text was stored."""
-
-
-class _Json:
-    """DBOS's serializer protocol with JSON, because loading a pickle could run code."""
-
-    def name(self) -> str:
-        return "sutradhar_json"
-
-    def serialize(self, data: Any) -> str:
-        return json.dumps(data, ensure_ascii=False, default=_error_text)
-
-    def deserialize(self, serialized_data: str) -> Any:
-        data = json.loads(serialized_data)
-        if isinstance(data, dict) and "__error__" in data:
-            return StepFailed(data["__error__"])
-        return data
-
-
-def _error_text(value: object) -> dict[str, str]:
-    if isinstance(value, BaseException):
-        return {"__error__": f"{type(value).__name__}: {value}"}
-    raise TypeError(f"{type(value).__name__} cannot be kept by the engine")
 
 
 class Engine:
@@ -250,10 +202,7 @@ class Engine:
 
         For a start with a different number of parts than before, while no other process serves any.
         """
-        waiting = await self._running.list_workflows_async(
-            status="ENQUEUED", load_input=False, load_output=False
-        )
-        for each in waiting:
+        for each in await self._list(status="ENQUEUED"):
             kind, cut, now = (each.queue_name or "").partition(f"-{platform}")
             if not cut or kind not in (_LINES, _TAKEN_OVER) or not (now == "" or now.startswith(".")):
                 continue
@@ -265,9 +214,7 @@ class Engine:
 
     async def going(self) -> list[Going]:
         """The runs that any process executes, or was executing when it ended."""
-        pending = await self._running.list_workflows_async(
-            status="PENDING", load_input=False, load_output=False
-        )
+        pending = await self._list(status="PENDING")
         ids = [(workflow.workflow_id, workflow.executor_id or "") for workflow in pending]
         return [Going(id, id.removeprefix(_TURN), process) for id, process in ids]
 
@@ -281,31 +228,27 @@ class Engine:
         await asyncio.to_thread(system.reenqueue_for_recovery, going.id, [going.process], _taken_over(route))
 
     def _configure(self) -> tuple[type[DBOS], Any]:
-        # DBOS logs to the console if its logger has no handler.
-        logger = logging.getLogger("dbos")
-        if not logger.handlers:
-            logger.addHandler(logging.NullHandler())
+        keep_quiet()
         from dbos import DBOS
 
-        embedded = self._url.startswith("sqlite")
+        own: SqlEngine | None = None
+        if self._url.startswith("sqlite"):
+            own = self._sqlite = sqlite_engine(self._url, self._busy_timeout_s)
+        elif self._lease is not None:
+            own = self._server = server_engine(self._url, self._lease)
         config: dict[str, Any] = {
             "name": "sutradhar",
+            "system_database_url": self._url,
+            "system_database_engine": own,
             "application_version": VERSION,
             "executor_id": self._lease.id if self._lease is not None else EXECUTOR,
-            "serializer": _Json(),
+            "serializer": Json(),
             "max_executor_threads": 16,
             "log_level": "WARNING",
             "enable_otlp": False,
             # How long `close` may wait for the listener; nothing here sends notifications.
             "notification_listener_polling_interval_sec": 0.2,
         }
-        if embedded:
-            config["system_database_url"] = self._url
-            config["system_database_engine"] = self._sqlite = _sqlite_engine(self._url, self._busy_timeout_s)
-        else:
-            config["system_database_url"] = self._url
-            if self._lease is not None:
-                config["system_database_engine"] = self._server = _server_engine(self._url, self._lease)
         return DBOS, config
 
     @property
@@ -313,6 +256,10 @@ class Engine:
         if self._dbos is None:
             raise RuntimeError("the engine has not been launched")
         return self._dbos
+
+    async def _list(self, **which: Any) -> list[WorkflowStatus]:
+        """The workflows, without their inputs and results."""
+        return await self._running.list_workflows_async(**which, load_input=False, load_output=False)
 
     async def start(self, run_id: str, route: str = "", line: str = "", number: int = 0) -> None:
         """Start the run; a run id that was started before is not started again.
@@ -361,9 +308,7 @@ class Engine:
         if not run_ids:
             return {}
         turns = [_TURN + run for run in run_ids] if self._lease is not None else []
-        looking = self._running.list_workflows_async(
-            workflow_ids=[*run_ids, *turns], load_input=False, load_output=False
-        )
+        looking = self._list(workflow_ids=[*run_ids, *turns])
         # In a fresh context: in a run's own it would be one of its steps.
         found = await asyncio.create_task(looking, context=Context())
         # A run's own status replaces that of its turn.
@@ -378,18 +323,12 @@ class Engine:
     async def scrub(self) -> None:
         """Remove deleted text from SQLite's write-ahead log. If readers block this, a later call does it."""
         if self._sqlite is not None:
-            await asyncio.to_thread(_checkpoint, self._sqlite)
+            await asyncio.to_thread(checkpoint, self._sqlite)
 
     async def purge(self) -> int:
         """Delete finished runs older than KEEP_DAYS; returns how many."""
         before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - KEEP_DAYS * 86_400))
-        old = await self._running.list_workflows_async(
-            end_time=before,
-            status=["SUCCESS", "ERROR", "CANCELLED"],
-            limit=1000,
-            load_input=False,
-            load_output=False,
-        )
+        old = await self._list(end_time=before, status=["SUCCESS", "ERROR", "CANCELLED"], limit=1000)
         if old:
             await self._running.delete_workflows_async([workflow.workflow_id for workflow in old])
         return len(old)
@@ -430,223 +369,3 @@ def _lines(route: str) -> str:
 def _taken_over(route: str) -> str:
     """The queue of the route's runs whose process has ended."""
     return f"{_TAKEN_OVER}-{route}"
-
-
-def _server_engine(url: str, lease: Lease) -> SqlEngine:
-    """An engine for a database server; its connections close with the lease."""
-    from sqlalchemy import create_engine, event
-
-    named: dict[str, Any] = {
-        "application_name": lease.name,
-        "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}",
-    }
-    named |= network_limits(url)
-    engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
-    event.listen(engine, "connect", lease.admit)
-    return engine
-
-
-def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
-    """An engine for SQLite in WAL mode: with the default settings each step takes five times as long."""
-    from sqlalchemy import create_engine, event
-    from sqlalchemy.engine import ExceptionContext
-
-    engine = create_engine(url, connect_args={"check_same_thread": False})
-
-    @event.listens_for(engine, "connect")
-    def _pragmas(connection: Any, _record: object) -> None:
-        busy = f"busy_timeout={int(busy_timeout_s * 1000)}"
-        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
-            connection.execute(f"PRAGMA {pragma}").close()
-        if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
-            # DBOS calls unixepoch('subsec'), which these versions of SQLite do not have.
-            connection.create_function("unixepoch", 1, lambda _: time.time())
-
-    @event.listens_for(engine, "handle_error")
-    def _translated(context: ExceptionContext) -> None:
-        # DBOS would retry a locked file forever, while a person waits.
-        fault = fault_of(context.original_exception)
-        if fault.kind != "other":
-            raise StorageFault(fault.kind, "the engine's database") from context.original_exception
-
-    return engine
-
-
-def _checkpoint(engine: SqlEngine) -> None:
-    connection = engine.raw_connection()
-    try:
-        cursor = connection.cursor()
-        ((busy_ms,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
-        cursor.execute(f"PRAGMA busy_timeout={SCRUB_MS}").fetchall()
-        for _ in range(SCRUBS):  # writers, and so steps, wait meanwhile
-            with suppress(sqlite3.Error):
-                ((busy, *_rest),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                if not busy:
-                    break
-        cursor.execute(f"PRAGMA busy_timeout={busy_ms}").fetchall()
-        cursor.close()
-    finally:
-        connection.close()
-
-
-Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
-NewThread: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
-"""Gives the place and the origin of a new conversation, from a run's request, a child's key and a title. Raises
-UserError.
-"""
-Origin: TypeAlias = Callable[[Place], str]
-"""Gives the origin of a request to which no message belongs; "" if the platform has none."""
-
-
-class DurableRun:
-    """Implements `bot.events.Run` with the engine; created in the engine's body, once per execution."""
-
-    def __init__(
-        self,
-        request: Request,
-        begin: Begin,
-        new_thread: NewThread,
-        origin: Origin = lambda place: "",
-        *,
-        alone: bool = True,
-        hides: bool = False,
-    ) -> None:
-        """`begin` starts a child of this run under a key, at most once, and returns the child's id."""
-        self.alone = alone
-        self.hides = hides
-        self.id = request.id
-        self.request = request
-        self._begin = begin
-        self._new_thread = new_thread
-        self._origin = origin
-
-    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
-        from dbos import DBOS
-
-        adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
-        called = False
-
-        async def body() -> dict[str, Any]:
-            nonlocal called
-            called = True
-            try:
-                return {"value": adapter.dump_python(await patiently(call), mode="json")}
-            except UserError as error:
-                return {"sorry": _sorry_to_json(error)}
-
-        result = await DBOS.run_step_async({"name": name}, body)
-        if not called:
-            tracing.replayed(name)
-        if "sorry" in result:
-            raise _sorry_from_json(result["sorry"])
-        return adapter.validate_python(result["value"])
-
-    async def stream(
-        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
-    ) -> AsyncGenerator[str | Completion, None]:
-        from dbos import DBOS
-
-        pieces: asyncio.Queue[str | asyncio.Future[dict[str, Any]]] = asyncio.Queue()
-        called = False
-
-        async def body() -> dict[str, Any]:
-            nonlocal called
-            called = True
-            text: list[str] = []
-            result: dict[str, Any] = {}
-
-            async def streamed() -> None:
-                async with aclosing(call()) as source:
-                    async for piece in source:
-                        if isinstance(piece, Completion):
-                            result["completion"] = _adapter(Completion).dump_python(piece, mode="json")
-                        else:
-                            text.append(piece)
-                            pieces.put_nowait(piece)
-
-            async def begun() -> StorageFault | None:
-                try:
-                    await streamed()
-                except StorageFault as fault:
-                    if not text:  # otherwise pieces would be repeated
-                        raise
-                    return fault
-                return None
-
-            try:
-                if (fault := await patiently(begun)) is not None:
-                    raise fault
-            except UserError as error:
-                result["sorry"] = _sorry_to_json(error)
-            return result | {"text": "".join(text)}
-
-        task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
-        task.add_done_callback(pieces.put_nowait)  # after the last piece
-        try:
-            while isinstance(piece := await pieces.get(), str):
-                yield piece
-            result = await task
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-        if not called:
-            tracing.replayed(name)
-            if result["text"]:
-                yield result["text"]
-        if "sorry" in result:
-            raise _sorry_from_json(result["sorry"])
-        if "completion" in result:
-            yield _adapter(Completion).validate_python(result["completion"])
-
-    async def begin(
-        self,
-        key: str,
-        verb: str,
-        *,
-        text: str = "",
-        options: Mapping[str, OptionValue] | None = None,
-        line: str = "",
-        thread_title: str = "",
-        for_all: bool = False,
-        there: Place | None = None,
-    ) -> str:
-        mine = self.request
-        child = replace(
-            mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id, quoted=()
-        )
-        if thread_title:
-            place, origin = self._new_thread(mine, key, thread_title)
-            child = replace(child, place=place, origin=origin)
-        elif for_all:
-            place = there or mine.place
-            child = replace(child, place=place, author=Author("", ""), origin=self._origin(place))
-            child = replace(child, asked_in="" if there else mine.asked_in)
-
-        async def begun() -> str:
-            # In a fresh context: in this run's own it would be one of its steps, and be cancelled with it.
-            return await asyncio.create_task(self._begin(child, key), context=Context())
-
-        return await self.step(f"begin:{key}", begun, str)
-
-    def new_thread(self, key: str, title: str) -> Place:
-        return self._new_thread(self.request, key, title)[0]
-
-
-@functools.cache
-def _adapter(of: Hashable) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(cast("Any", of))
-
-
-def _sorry_to_json(error: UserError) -> dict[str, Any]:
-    values = {
-        name: v if isinstance(v, str | int | float | bool | None) else str(v)
-        for name, v in error.values.items()
-    }
-    return {"key": error.key, "values": values}
-
-
-def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
-    return UserError(stored["key"], **stored["values"])

@@ -48,7 +48,7 @@ from bot.events import (
     Work,
 )
 from bot.faults import failure
-from bot.runs.engine import Begin, DurableRun
+from bot.runs.durable_run import Begin, DurableRun
 from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import (
     AcknowledgementGate,
@@ -453,12 +453,12 @@ class Execution:
                 await self._begin(told, f"used/{n}/{place.channel}/{person}")
 
     def _origin(self, place: Place) -> str:
-        """See engine.Origin."""
+        """See durable_run.Origin."""
         platform = self._platforms.get(place.platform)
         return platform.origin(place) if platform is not None and platform.origin is not None else ""
 
     def _new_thread(self, request: Request, key: str, title: str) -> tuple[Place, str]:
-        """See engine.NewThread."""
+        """See durable_run.NewThread."""
         new_thread = self._platforms[request.place.platform].new_thread
         thread = new_thread(request, child_id(request, key), title) if new_thread is not None else None
         if thread is None:

@@ -108,7 +108,8 @@ from pathlib import Path
 from bot.config import Config, ProviderConfig, RolesConfig
 from bot.events import *
 from bot.llm.registry import Models
-from bot.runs.engine import DurableRun, Engine
+from bot.runs.durable_run import DurableRun
+from bot.runs.engine import Engine
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.llm.course import Course, events_of

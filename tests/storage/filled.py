@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, DateTime, Float, Integer, LargeBinary, create_engine, insert
 from sqlalchemy.engine import make_url
 
-from bot.runs.engine_tables import SCHEMA, addresses, prepare
+from bot.runs.engine_database import SCHEMA, addresses, prepare
 from storage.columns import Dollars
 from storage.copying.databases import Addresses
 from storage.tables import metadata

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.runs.engine_tables import prepare
+from bot.runs.engine_database import prepare
 from storage.copying import STAGING, backup
 from storage.copying.archive import Manifest, opened
 from storage.copying.databases import Addresses, at_one_moment

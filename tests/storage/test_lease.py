@@ -17,7 +17,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
 from bot.runs import engine as runs_engine
-from bot.runs.engine import POLL_S, SELDOM_S, Engine, _server_engine
+from bot.runs.engine import POLL_S, SELDOM_S, Engine
+from bot.runs.engine_database import server_engine
 from storage.db import Database, close_when_returned
 from storage.faults import StorageFault
 from storage.lease import LEASE_S, Lease, LeaseLost
@@ -270,7 +271,7 @@ async def bears_little(through: str) -> None:
         raw = await connection.get_raw_connection()
         assert 5 <= bears_s(raw.driver_connection) <= LEASE_S
     assert 5 <= bears_s(lease._connection) <= LEASE_S
-    engine = _server_engine(through, lease)
+    engine = server_engine(through, lease)
     with await asyncio.to_thread(engine.connect) as connected:
         assert 5 <= bears_s(connected.connection.driver_connection) <= LEASE_S
     await asyncio.to_thread(engine.dispose)

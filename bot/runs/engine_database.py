@@ -1,0 +1,144 @@
+"""The database of the durable engine (DBOS): its addresses, its tables, its connections and its values.
+
+Its rows are copied unchanged: an unfinished run continues from them in any database.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.db import SCRUB_MS, SCRUBS, network_limits
+from storage.faults import StorageFault, fault_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine as SqlEngine
+
+    from storage.copying.databases import Addresses
+    from storage.lease import Lease
+
+SCHEMA = "dbos"
+VERSIONS = "dbos_migrations"
+RUNS = "workflow_status"
+
+IDLE_MS = 60_000
+"""After how many idle milliseconds the server ends one of the engine's transactions."""
+
+
+def addresses(url: str | None, data: Path) -> Addresses:
+    """The addresses of the storage's and the engine's database; `url` is from the settings, None for files in the data
+    folder.
+    """
+    from storage.copying.databases import Addresses
+
+    storage = (url or f"sqlite:///{data / 'sutradhar.db'}").replace("sqlite+aiosqlite:", "sqlite:", 1)
+    engine = f"sqlite:///{data / 'engine.db'}" if storage.startswith("sqlite") else storage
+    return Addresses(storage, engine, SCHEMA, VERSIONS, RUNS)
+
+
+def keep_quiet() -> None:
+    """Keep DBOS from logging to the console, as it does if its logger has no handler."""
+    logger = logging.getLogger("dbos")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+
+
+def prepare(url: str) -> None:
+    """Create the engine's tables if they are missing, and migrate them to this release. Raises StorageFault."""
+    keep_quiet()
+    from dbos import DBOS
+
+    try:
+        DBOS.migrate(url, schema=SCHEMA)
+    except Exception as error:  # any error of its drivers
+        raise fault_of(error) from error
+
+
+def server_engine(url: str, lease: Lease) -> SqlEngine:
+    """An engine for a database server; its connections close with the lease."""
+    from sqlalchemy import create_engine, event
+
+    named: dict[str, Any] = {
+        "application_name": lease.name,
+        "options": f"-c idle_in_transaction_session_timeout={IDLE_MS}",
+    }
+    named |= network_limits(url)
+    engine = create_engine(url, connect_args=named, pool_pre_ping=True, pool_size=20, max_overflow=0)
+    event.listen(engine, "connect", lease.admit)
+    return engine
+
+
+def sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
+    """An engine for SQLite in WAL mode: with the default settings each step takes five times as long."""
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.engine import ExceptionContext
+
+    engine = create_engine(url, connect_args={"check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _pragmas(connection: Any, _record: object) -> None:
+        busy = f"busy_timeout={int(busy_timeout_s * 1000)}"
+        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {pragma}").close()
+        if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
+            # DBOS calls unixepoch('subsec'), which these versions of SQLite do not have.
+            connection.create_function("unixepoch", 1, lambda _: time.time())
+
+    @event.listens_for(engine, "handle_error")
+    def _translated(context: ExceptionContext) -> None:
+        # DBOS would retry a locked file forever, while a person waits.
+        fault = fault_of(context.original_exception)
+        if fault.kind != "other":
+            raise StorageFault(fault.kind, "the engine's database") from context.original_exception
+
+    return engine
+
+
+def checkpoint(engine: SqlEngine) -> None:
+    """Empty SQLite's write-ahead log into the database, unless readers block this too long."""
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        ((busy_ms,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
+        cursor.execute(f"PRAGMA busy_timeout={SCRUB_MS}").fetchall()
+        for _ in range(SCRUBS):  # writers, and so steps, wait meanwhile
+            with suppress(sqlite3.Error):
+                ((busy, *_rest),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if not busy:
+                    break
+        cursor.execute(f"PRAGMA busy_timeout={busy_ms}").fetchall()
+        cursor.close()
+    finally:
+        connection.close()
+
+
+class StepFailed(Exception):
+    """The error of a step from before a crash, as far as its text was stored."""
+
+
+class Json:
+    """DBOS's serializer protocol with JSON, because loading a pickle could run code."""
+
+    def name(self) -> str:
+        return "sutradhar_json"
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data, ensure_ascii=False, default=_error_text)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        data = json.loads(serialized_data)
+        if isinstance(data, dict) and "__error__" in data:
+            return StepFailed(data["__error__"])
+        return data
+
+
+def _error_text(value: object) -> dict[str, str]:
+    if isinstance(value, BaseException):
+        return {"__error__": f"{type(value).__name__}: {value}"}
+    raise TypeError(f"{type(value).__name__} cannot be kept by the engine")
