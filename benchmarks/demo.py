@@ -15,7 +15,8 @@ import psutil
 from benchmarks.figures import Figure
 from bot import models
 from bot.config import load
-from bot.llm.base import Completion, Message, Meter, Prompt
+from bot.llm.base import Message, Meter, Prompt
+from bot.llm.completion import Completion
 from bot.llm.demo import MODEL, Demo
 
 RUNS = 5

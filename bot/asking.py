@@ -16,7 +16,8 @@ from bot.asking_words import plain
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from bot.events import Completion, Request, Run
+    from bot.events import Request, Run
+    from bot.llm.completion import Completion
     from bot.llm.registry import Models
     from bot.prompts import PromptText
     from bot.retrieval.embedding import Embedder

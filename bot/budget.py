@@ -19,8 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import metrics
-from bot.events import Request, Usage, UserError
+from bot.events import Request, UserError
 from bot.llm.base import Message, Meter, Prompt
+from bot.llm.completion import Usage
 from storage.faults import StorageFault
 from storage.ledger import Allowance, Caps, OverCap, UsedSoFar
 from storage.patience import patiently

@@ -1,13 +1,16 @@
 """The values that pass between a platform and a work: requests in, events out.
 
-Imports none of our modules. Knows no platform, no model and no storage.
+Knows no platform, no model and no storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from bot.llm.completion import Completion
 
 T = TypeVar("T")
 
@@ -368,67 +371,6 @@ class Unquoted:
 Event: TypeAlias = Shown | Speaking | Speak | Hush | Unquoted | Changed | Answered
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one model call, with cache reads and writes counted separately; `estimated`: not reported by the
-    service.
-
-    `cost_usd` is the price in dollars that the service reports, None where it reports none. Of the cache writes,
-    `cache_hour_tokens` are kept for an hour, which costs more.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    estimated: bool = False
-    cost_usd: float | None = None
-    cache_hour_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        """The sum of both calls, with the price of those that have one."""
-        usd = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.estimated or other.estimated,
-            sum(usd) if usd else None,
-            self.cache_hour_tokens + other.cache_hour_tokens,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call by a model. `arguments` is the JSON object that it wrote, not yet validated."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A complete model answer. `finish` is one of `bot.llm.base.FINISHES`.
-
-    `calls` are the tool calls ("tool"). `raw` is the turn as the service's own blocks (JSON), to be sent back to the
-    same model in a tool loop. `passed_over` are the models of the role's chain that failed before this one, each as
-    (model, fault). `reasoning` is the thinking that the service shows, if any; it is not part of the answer. `unseen`:
-    the prompt's images were left out, because the model does not accept them.
-    """
-
-    text: str
-    finish: str
-    model: str
-    usage: Usage = Usage()
-    calls: tuple[ToolCall, ...] = ()
-    raw: str = ""
-    passed_over: tuple[tuple[str, str], ...] = ()
-    reasoning: str = ""
-    unseen: bool = False
-
-
 class Run(Protocol):
     """The durable execution of a request: a finished step is not repeated after a crash."""
 
@@ -499,43 +441,6 @@ class Work(Protocol):
     """A kind of work: it knows what to do, and no platform."""
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]: ...
-
-
-class View(Protocol):
-    """Shows one run on its platform; knows no work."""
-
-    async def show(self, event: Shown) -> None:
-        """Accept an event; it may be shown after this returns."""
-        ...
-
-    async def change(self, changed: Changed) -> None:
-        """Show new contents of a stage of this view's run, which has ended; idempotent. Returns as `flush` does."""
-        ...
-
-    async def flush(self, status: Ended) -> None:
-        """Show all events; the run's end, as `status`, is about to be stored.
-
-        Returns once everything is on the screen or finally given up, however long that takes. If cancelled, it shows
-        nothing more.
-        """
-        ...
-
-    async def close(self, status: Ended) -> None:
-        """Note that the run's end, as `status`, is stored."""
-        ...
-
-
-@runtime_checkable
-class Waiting(Protocol):
-    """A view that can show that its run waits, before another view, perhaps in another process, shows the run."""
-
-    async def show_waiting(self, status: Status, seconds: float) -> None:
-        """Show the status; returns once it is on the screen. If that takes longer than `seconds`, it is never shown."""
-        ...
-
-    async def unless_shown(self, seconds: float) -> None:
-        """Take it back if another view, which has begun meanwhile, shows the run in other messages."""
-        ...
 
 
 class UserError(Exception):

@@ -12,20 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from bot.events import (
-    Changed,
-    Ended,
-    Failed,
-    File,
-    Notice,
-    Place,
-    Request,
-    Shown,
-    Speak,
-    Speaking,
-    Text,
-    View,
-)
+from bot.events import Changed, Ended, Failed, File, Notice, Place, Request, Shown, Speak, Speaking, Text
+from bot.view import View
 
 if TYPE_CHECKING:
     from bot.words import Words

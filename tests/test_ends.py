@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
+from bot.events import Author, Changed, Ended, Event, Failed, Request, Run, Shown, Text
 from bot.platforms import Platform
 from bot.runs import execution
 from bot.runs.engine import RECOVERIES
 from bot.runs.requests import PastRequests, row_of
+from bot.view import View
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.outbox import Outbox

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Author, Completion, Place, Request, Usage, UserError
+from bot.events import Author, Place, Request, UserError
+from bot.llm.completion import Completion, Usage
 from bot.runs.durable_run import DurableRun
 from bot.runs.engine import Engine
 
@@ -110,6 +111,7 @@ import asyncio, json, os, sys
 from bot.runs.durable_run import DurableRun
 from bot.runs.engine import Engine
 from bot.events import *
+from bot.llm.completion import Completion, Usage
 
 log = open(sys.argv[2], "a", buffering=1)
 

@@ -69,6 +69,8 @@ LAYERS = (
         "bot.bundle",
         "bot.words",
         "bot.events",
+        "bot.view",
+        "bot.llm.completion",
         "bot.dates",
         "bot.encoding",
         "bot.markdown",

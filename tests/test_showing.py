@@ -36,11 +36,11 @@ from bot.events import (
     Stage,
     Status,
     Text,
-    View,
 )
 from bot.platforms import Platform
 from bot.runs.requests import row_of
 from bot.runs.showing import events_from_json, events_to_json
+from bot.view import View
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 

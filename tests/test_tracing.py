@@ -12,8 +12,9 @@ import pytest
 
 from bot import tracing
 from bot.config import ProviderConfig
-from bot.events import Completion, Usage, UserError
+from bot.events import UserError
 from bot.llm.base import Message, Meter, ModelError, Prompt
+from bot.llm.completion import Completion, Usage
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.results import SearchResult
 from bot.tracing import Tracing

@@ -10,7 +10,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 
 from bot.budget import weighed
-from bot.llm.base import Completion, Meter, Prompt, ToolCall, Usage
+from bot.llm.base import Meter, Prompt
+from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.faults import FaultError
 from bot.llm.fields import characters
 

@@ -12,33 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from bot.config.model_spec import Effort
-from bot.events import Completion, ToolCall, Usage, UserError
+from bot.events import UserError
+from bot.llm.completion import Completion, ToolCall, Usage
 from bot.retrieval.results import Passage
-
-__all__ = [
-    "CACHED_TOKENS",
-    "FINISHES",
-    "Capabilities",
-    "Completion",
-    "Image",
-    "MediaType",
-    "Message",
-    "Meter",
-    "ModelError",
-    "ModelFault",
-    "Prompt",
-    "Provider",
-    "Tool",
-    "ToolCall",
-    "ToolOutput",
-    "ToolResult",
-    "Usage",
-    "room",
-    "without_images",
-]
-
-FINISHES = ("end", "length", "refusal", "tool", "cut")
-"""How an answer ended: complete; at the token limit; refused or filtered; asking for tools; cut off."""
 
 ModelFault = Literal[
     "auth",

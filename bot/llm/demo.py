@@ -17,7 +17,8 @@ from typing import Any
 
 from bot import models
 from bot.events import UserError
-from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Usage
+from bot.llm.base import Capabilities, Meter, ModelError, Prompt
+from bot.llm.completion import Completion, Usage
 from bot.model_process import ModelProcess, ProcessEnded
 
 MODEL = "smollm2"

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from bot.budget import text_tokens
-from bot.events import Usage, UserError
-from bot.llm.base import Completion, Message, Meter, ModelError, Prompt, Provider, Tool, ToolResult
+from bot.events import UserError
+from bot.llm.base import Message, Meter, ModelError, Prompt, Provider, Tool, ToolResult
+from bot.llm.completion import Completion, Usage
 from bot.llm.json_answers import UnreadableError, read, schema_of
 from bot.llm.prices import CacheWatch
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.model_spec import SAMPLING
 from bot.llm.answer import Answer
-from bot.llm.base import Message, Meter, Prompt, ToolCall
+from bot.llm.base import Message, Meter, Prompt
+from bot.llm.completion import ToolCall
 from bot.llm.diagnosis import declines
 from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import RAW, ParameterRules, ReportedError

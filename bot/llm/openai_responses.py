@@ -17,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
-from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
+from bot.llm.base import Message, Meter, Prompt, Tool
+from bot.llm.completion import ToolCall
 from bot.llm.diagnosis import declines
 from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import RAW, ParameterRules, ReportedError

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.llm.base import Prompt, Usage
+from bot.llm.base import Prompt
+from bot.llm.completion import Usage
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from bot.budget import prompt_tokens
 from bot.config.text import address
 from bot.llm.answer import Answer
-from bot.llm.base import Capabilities, Completion, Meter, ModelError, ModelFault, Prompt, without_images
+from bot.llm.base import Capabilities, Meter, ModelError, ModelFault, Prompt, without_images
+from bot.llm.completion import Completion
 from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.error_report import ErrorReport, error_report
 from bot.llm.faults import RAW, RETRIED, FaultError, ParameterRules, ReportedError, safe

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Author, Completion, OptionValue, Place, Request, UserError
+from bot.events import Author, OptionValue, Place, Request, UserError
+from bot.llm.completion import Completion
 from storage.faults import StorageFault
 from storage.patience import patiently
 

@@ -43,8 +43,6 @@ from bot.events import (
     Text,
     Unquoted,
     UserError,
-    View,
-    Waiting,
     Work,
 )
 from bot.faults import failure
@@ -59,6 +57,7 @@ from bot.runs.requests import (
     withdrawn,
 )
 from bot.runs.showing import InOrder, Showings, note, show_again
+from bot.view import View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault

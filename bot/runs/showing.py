@@ -24,7 +24,8 @@ from storage.unshown import QUOTED, WITHDRAWN
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    from bot.events import Ended, View
+    from bot.events import Ended
+    from bot.view import View
     from storage.unshown import Unshown, UnshownRow
 
 LATE_S = 10.0

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from bot.budget import text_tokens
-from bot.events import Ended, Place, Request, Speak, Usage, UserError
+from bot.events import Ended, Place, Request, Speak, UserError
 from bot.llm import prices
+from bot.llm.completion import Usage
 from bot.speech import sound
 from bot.speech.engines.base import Unspoken
 from bot.speech.voices import manner_of

@@ -13,8 +13,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.config import model_spec
-from bot.events import Request, Usage, UserError
+from bot.events import Request, UserError
 from bot.llm.base import ModelError, ModelFault
+from bot.llm.completion import Usage
 from bot.llm.error_report import error_report
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, StatusCode, Tracer
 from opentelemetry.trace import set_span_in_context as context_of
 
-from bot.events import Completion, Ended, Request, UserError
+from bot.events import Ended, Request, UserError
+from bot.llm.completion import Completion
 from storage.threads import in_own_thread
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from bot.adapters.discord.received.placing import Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config
-from bot.events import Request, View
+from bot.events import Request
+from bot.view import View
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder
 

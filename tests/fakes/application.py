@@ -30,13 +30,13 @@ from bot.events import (
     Stage,
     Unquoted,
     UserError,
-    View,
 )
 from bot.kind import Typed
 from bot.llm.local_servers import LocalServer
 from bot.platforms import Platform
 from bot.speech.clips import Clips, Post
 from bot.speech.speech import Speech
+from bot.view import View
 from bot.words import words
 from tests.fakes.engine import FakeEngine
 

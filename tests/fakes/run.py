@@ -10,7 +10,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from bot.events import Author, Completion, OptionValue, Place, Request
+from bot.events import Author, OptionValue, Place, Request
+from bot.llm.completion import Completion
 
 T = TypeVar("T")
 

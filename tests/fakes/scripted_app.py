@@ -10,12 +10,13 @@ from pathlib import Path
 from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
-from bot.events import Author, Changed, Event, Place, Request, Run, Speak, View, Work
+from bot.events import Author, Changed, Event, Place, Request, Run, Speak, Work
 from bot.kind import Runs
 from bot.names import Names
 from bot.platforms import Platform
 from bot.resources import Resources
 from bot.settings import Settings
+from bot.view import View
 from bot.works.house.models import ModelChoice
 from bot.works.house.work import ConversationWork
 from bot.works.privacy.work import Privacy

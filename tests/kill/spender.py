@@ -13,8 +13,9 @@ from contextlib import aclosing
 from pathlib import Path
 
 from bot.config import BudgetConfig, Config, ProviderConfig, RolesConfig
-from bot.events import Author, Completion, Place, Request, UserError
+from bot.events import Author, Place, Request, UserError
 from bot.llm.base import Message, Prompt
+from bot.llm.completion import Completion
 from bot.llm.registry import Models
 from storage.db import Database
 from storage.ledger import Ledger

@@ -16,7 +16,7 @@ import pytest
 
 from bot.budget import most_usage
 from bot.config import ProviderConfig
-from bot.events import Usage
+from bot.llm.completion import Usage
 from bot.llm.prices import cost
 from storage.db import Database
 from storage.ledger import Ledger, LedgerRow

@@ -13,8 +13,8 @@ import pytest
 
 from bot.budget import Budget, prompt_tokens
 from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
-from bot.events import Completion, ToolCall, Usage
 from bot.llm.base import Message, ModelError, Prompt, Provider, Tool, ToolResult
+from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import provider_of
 from storage.ledger import Ledger, LedgerRow

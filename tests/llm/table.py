@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.config import Config, ProviderConfig, RolesConfig, Secrets
-from bot.events import Completion
 from bot.llm.base import Prompt
+from bot.llm.completion import Completion
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
 from storage.ledger import Ledger, LedgerRow

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from bot.budget import prompt_tokens
-from bot.events import ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolResult
+from bot.llm.completion import ToolCall, Usage
 from bot.llm.deadlines import Timeouts
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.model_service import Turn

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.events import ToolCall, Usage
+from bot.llm.completion import ToolCall, Usage
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import PROMPT, WITH_TOOLS, Open, asked, both, events

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bot.config import ProviderConfig, RolesConfig
-from bot.events import Usage, UserError
+from bot.events import UserError
 from bot.llm.base import Capabilities, ModelError
+from bot.llm.completion import Usage
 from bot.llm.deadlines import Deadlines, Timeouts
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open

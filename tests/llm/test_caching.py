@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.events import Usage
 from bot.llm.base import Message, Prompt
+from bot.llm.completion import Usage
 from bot.llm.prices import KEPT_S, REMEMBERED, CacheWatch
 
 MARKED = Prompt("A long book.", (Message("user", "one?"),), cache=True)

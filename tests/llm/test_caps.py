@@ -13,8 +13,9 @@ import pytest
 
 from bot.budget import Budget, dollars
 from bot.config import BudgetConfig
-from bot.events import Author, Place, Request, Usage, UserError
+from bot.events import Author, Place, Request, UserError
 from bot.llm.base import Message
+from bot.llm.completion import Usage
 from bot.words import words
 from storage.db import Database
 from storage.ledger import Ledger

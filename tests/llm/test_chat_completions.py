@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.budget import prompt_tokens, text_tokens
-from bot.events import Completion, ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolResult
+from bot.llm.completion import Completion, ToolCall, Usage
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import PROMPT, SEARCH, WITH_TOOLS, Open, both

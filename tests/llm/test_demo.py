@@ -22,7 +22,8 @@ import pytest
 from bot import models
 from bot.config import load
 from bot.events import UserError
-from bot.llm.base import Completion, Message, Meter, ModelError, Prompt, Tool, ToolCall, ToolResult, Usage
+from bot.llm.base import Message, Meter, ModelError, Prompt, Tool, ToolResult
+from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.demo import Demo
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from bot.llm.base import Completion, Message, Prompt
+from bot.llm.base import Message, Prompt
+from bot.llm.completion import Completion
 from tests.fakes.wires import Wire
 from tests.llm.desk import provider
 

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from bot.budget import prompt_tokens, text_tokens
-from bot.llm.base import ToolCall
+from bot.llm.completion import ToolCall
 from tests.fakes.reply import Reply
 from tests.llm.desk import KEY, PROMPT, WITH_TOOLS, Open, both
 

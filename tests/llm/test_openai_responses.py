@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.budget import prompt_tokens, text_tokens
-from bot.events import Completion, Usage
-from bot.llm.base import Message, Prompt, Tool, ToolCall, ToolResult
+from bot.llm.base import Message, Prompt, Tool, ToolResult
+from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.openai_client import ADDRESS
 from bot.llm.openai_responses import Responses
 from tests.fakes.reply import Reply

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import ProviderConfig
-from bot.events import Usage
+from bot.llm.completion import Usage
 from bot.llm.prices import cost
 from tests.llm.desk import PROMPT
 
@@ -63,7 +63,7 @@ def test_the_table_is_not_read_until_a_price_is_asked_and_no_network_is_used() -
     code = """
 import asyncio, socket, sys
 from bot.config import ProviderConfig
-from bot.events import Usage
+from bot.llm.completion import Usage
 import bot.llm.registry
 from bot.llm.prices import cost
 assert "genai_prices" not in sys.modules
@@ -79,7 +79,8 @@ def test_tools_calls_and_results_count_in_an_estimate() -> None:
     from dataclasses import replace
 
     from bot.budget import prompt_tokens
-    from bot.llm.base import Message, ToolCall, ToolResult
+    from bot.llm.base import Message, ToolResult
+    from bot.llm.completion import ToolCall
     from tests.llm.desk import WITH_TOOLS
 
     more = (

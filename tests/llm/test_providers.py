@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.events import Completion, Usage
 from bot.llm.base import Message, Prompt, ToolResult
+from bot.llm.completion import Completion, Usage
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, WITH_TOOLS, Open, both
 

@@ -15,8 +15,9 @@ import pytest
 from bot import metrics
 from bot.config import ProviderConfig, RolesConfig
 from bot.config.model_spec import Effort
-from bot.events import Usage, UserError
+from bot.events import UserError
 from bot.llm.base import Capabilities, Message, ModelError, ToolResult
+from bot.llm.completion import Usage
 from tests.fakes.reply import Reply
 from tests.llm.desk import PATIENT, PROMPT, QUICK, WITH_TOOLS
 from tests.llm.table import Set, busy, good

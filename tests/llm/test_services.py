@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from bot.config import Config, ProviderConfig
-from bot.events import Completion
 from bot.llm.base import Image, Message, Meter, ModelError, Prompt
+from bot.llm.completion import Completion
 from bot.llm.error_report import error_report
 from bot.llm.faults import LONGEST_DETAIL, Cooldowns, safe
 from bot.llm.registry import provider_of

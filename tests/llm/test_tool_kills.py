@@ -12,7 +12,8 @@ from typing import TypeVar
 
 import pytest
 
-from bot.events import Completion, Status
+from bot.events import Status
+from bot.llm.completion import Completion
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.reply import Reply
 from tests.fakes.run import MemoryRun
@@ -107,6 +108,7 @@ from pathlib import Path
 
 from bot.config import Config, ProviderConfig, RolesConfig
 from bot.events import *
+from bot.llm.completion import Completion
 from bot.llm.registry import Models
 from bot.runs.durable_run import DurableRun
 from bot.runs.engine import Engine

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bot.config import BudgetConfig, RolesConfig
-from bot.events import Status, ToolCall, UserError
+from bot.events import Status, UserError
+from bot.llm.completion import ToolCall
 from bot.llm.tools import Limits, ToolLoop
 from tests.fakes.reply import Reply
 from tests.llm.course import (

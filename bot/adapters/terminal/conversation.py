@@ -31,10 +31,10 @@ from bot.events import (
     Shown,
     Stage,
     UserError,
-    View,
 )
 from bot.kind import Typed
 from bot.manual import help_text
+from bot.view import View
 from bot.words import Words, words
 from storage.faults import StorageFault
 

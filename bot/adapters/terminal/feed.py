@@ -22,9 +22,10 @@ from bot.adapters.terminal.conversation import (
     only_adults,
 )
 from bot.adapters.terminal.view import Claims
-from bot.events import Request, Speak, UserError, View
+from bot.events import Request, Speak, UserError
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
+from bot.view import View
 
 if TYPE_CHECKING:
     from bot.speech.clips import Clips, Post

@@ -22,7 +22,6 @@ from bot.adapters.terminal.outputs import JsonLines, plain_output
 from bot.events import (
     Answered,
     Changed,
-    Completion,
     Ended,
     Failed,
     Hush,
@@ -33,10 +32,11 @@ from bot.events import (
     Speaking,
     Unquoted,
     UserError,
-    View,
 )
+from bot.llm.completion import Completion
 from bot.platforms import Platform
 from bot.runs.requests import WATCH, composed
+from bot.view import View
 from bot.words import Words
 
 if TYPE_CHECKING:

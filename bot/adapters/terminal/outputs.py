@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream, coloured
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
-from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
+from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text
+from bot.view import View
 from bot.words import words
 
 if TYPE_CHECKING:

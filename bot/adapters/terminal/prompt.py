@@ -44,10 +44,11 @@ from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.command_line import escaped, lines_of
 from bot.commands import verb
 from bot.config import DEMO
-from bot.events import Request, UserError, View
+from bot.events import Request, UserError
 from bot.kind import Typed
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
+from bot.view import View
 from bot.words import Words, words
 from storage.faults import StorageFault
 

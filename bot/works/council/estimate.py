@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.budget import text_tokens
-from bot.events import Usage, UserError
+from bot.events import UserError
+from bot.llm.completion import Usage
 from bot.works.council.values import Level, Snapshot
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from bot import models
 from bot.config import model_spec
 from bot.config.model_spec import ModelSpec, model_of
-from bot.events import Event, Run, Stage, Text, Usage, UserError
+from bot.events import Event, Run, Stage, Text, UserError
+from bot.llm.completion import Usage
 from bot.markdown import table_row
 from bot.words import Words, words
 from bot.works.council import formatting

@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Event, Notice, Run, Speak, Speaking, Stage, Status, Text, UserError
+from bot.events import Event, Notice, Run, Speak, Speaking, Stage, Status, Text, UserError
+from bot.llm.completion import Completion
 from bot.words import Words
 from bot.works.council import formatting
 

@@ -20,21 +20,9 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import Note, question_of, read_along
-from bot.events import (
-    Choice,
-    Choices,
-    Citation,
-    Event,
-    Notice,
-    Request,
-    Run,
-    Stage,
-    Status,
-    Text,
-    ToolCall,
-    UserError,
-)
+from bot.events import Choice, Choices, Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
+from bot.llm.completion import ToolCall
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
 from bot.readers.lines import flowing

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
-from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Status, Text, UserError
+from bot.events import Choice, Choices, Citation, Event, Notice, Run, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
+from bot.llm.completion import Completion
 from bot.readers.lines import flowing
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import ATTACHED, Passage, SearchResult

@@ -18,21 +18,9 @@ from bot import untrusted
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import question_of, read_along
-from bot.events import (
-    Choice,
-    Choices,
-    Completion,
-    Event,
-    Notice,
-    Request,
-    Run,
-    Stage,
-    Status,
-    Text,
-    ToolCall,
-    UserError,
-)
+from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
+from bot.llm.completion import Completion, ToolCall
 from bot.llm.tools import Limits, ToolLoop
 from bot.markdown import harmless
 from bot.retrieval.language import detect_question

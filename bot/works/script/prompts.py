@@ -19,8 +19,8 @@ from bot.works.script.question import FORMS, Intent
 from bot.works.script.tools import ScriptTools, card, outlined
 
 if TYPE_CHECKING:
-    from bot.events import ToolCall
     from bot.llm.base import ToolOutput
+    from bot.llm.completion import ToolCall
     from bot.works.script.analysis import Analysis
     from bot.works.script.catalogue import OpenScript
     from bot.works.script.config import ScriptConfig

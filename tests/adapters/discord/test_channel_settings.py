@@ -10,7 +10,8 @@ import pytest
 
 from bot.budget import unknown
 from bot.budgets import setting_of
-from bot.events import Place, Usage
+from bot.events import Place
+from bot.llm.completion import Usage
 from bot.runs.requests import event_id
 from bot.settings import (
     ANSWERS,

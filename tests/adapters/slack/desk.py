@@ -17,8 +17,9 @@ from bot.adapters.slack.installed.workspaces import Installed, Workspace, Worksp
 from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, place
 from bot.adapters.slack.shown.home import SlackHome, view_of
 from bot.adapters.writer import Pace, Writers
-from bot.events import Author, Ended, Request, Shown, View
+from bot.events import Author, Ended, Request, Shown
 from bot.runs.requests import event_id
+from bot.view import View
 from storage.db import Database
 from storage.records import Records
 from tests.fakes import migrated

@@ -28,8 +28,9 @@ from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Pace, Writers
 from bot.app import App
 from bot.config import SlackConfig, load
-from bot.events import Changed, Event, Request, Run, Shown, Text, View
+from bot.events import Changed, Event, Request, Run, Shown, Text
 from bot.platforms import Platform
+from bot.view import View
 from bot.words import words
 from storage.outbox import Outbox
 from tests.fakes import migrated

@@ -11,7 +11,8 @@ from bot.adapters.slack.placing import PLATFORM
 from bot.app import App
 from bot.budget import unknown
 from bot.budgets import setting_of
-from bot.events import Place, Usage
+from bot.events import Place
+from bot.llm.completion import Usage
 from bot.retrieval.intake import Item
 from bot.settings import (
     ANSWERS,

@@ -35,8 +35,8 @@ from bot.events import (
     Stage,
     Status,
     Text,
-    View,
 )
+from bot.view import View
 from bot.words import words
 from tests.adapters.paper import Clock, Paper, PaperHome
 from tests.adapters.slack.desk import Desk, Known

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bot.config.model_spec import ModelSpec
-from bot.events import Completion, Usage
 from bot.llm.base import Prompt, Provider
+from bot.llm.completion import Completion, Usage
 from bot.prompts import PromptFile
 from bot.works.council.ballot import schema
 from bot.works.council.prompts import CouncilPrompts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.config.model_spec import Effort, ModelSpec
-from bot.events import Completion
 from bot.llm.base import ModelError, Prompt, Provider
+from bot.llm.completion import Completion
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import provider

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands import FOLLOW_UP
-from bot.events import Choices, Event, Notice, Status, ToolCall
+from bot.events import Choices, Event, Notice, Status
 from bot.llm.base import THOUGHTS, ToolOutput
+from bot.llm.completion import ToolCall
 from bot.readers.screenplay.fountain import fountain
 from bot.works.script.analysis import Analysis
 from bot.works.script.config import ScriptConfig

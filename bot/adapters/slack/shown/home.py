@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from bot.adapters.slack.text.page import Page
     from bot.adapters.stage_content import PageContext, StageContent
     from bot.adapters.writer import Writers
-    from bot.events import Elsewhere, Link, Place, Request, View
+    from bot.events import Elsewhere, Link, Place, Request
+    from bot.view import View
     from bot.words import Words
     from storage.outbox import Outbox
     from storage.records import Records

@@ -24,7 +24,8 @@ from bot.adapters.surface import (
     Surface,
 )
 from bot.adapters.writer import Rank, Writer, Writers
-from bot.events import Changed, Ended, Shown, Stage, Status, View, Waiting
+from bot.events import Changed, Ended, Shown, Stage, Status
+from bot.view import View, Waiting
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
