@@ -6,6 +6,9 @@ from typing import Protocol, runtime_checkable
 
 from bot.events import Changed, Ended, Shown, Status
 
+ORDER_S = 150.0
+"""How many seconds a message waits for an earlier one that the platform does not accept."""
+
 
 class View(Protocol):
     """Shows one run on its platform."""

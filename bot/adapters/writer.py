@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.surface import NotSent, SurfaceFault, Unavailable
+from bot.view import ORDER_S
 from storage.faults import StorageFault
 
 T = TypeVar("T")
@@ -44,8 +45,6 @@ FINAL_TRIES_S = 86_400.0
 no limit.
 """
 
-ORDER_S = 150.0
-"""Seconds that a new message waits for an earlier one that the platform could not accept."""
 OUTAGE, OUTAGE_S = 3, 5.0
 """Consecutive failures, in all channels, and seconds, after which the first success means that the platform is back."""
 

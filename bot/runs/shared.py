@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bot.events import Ended, Place, Request
 from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import ended_as, line_name, line_of, readable
+from bot.view import ORDER_S
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
@@ -31,11 +32,6 @@ LOOK_S = 0.5
 
 ENDS_S = 60.0
 """How many seconds a run that another process has stopped may take to show its last words."""
-
-ORDER_S = 150.0
-"""How many seconds a run's messages wait for an earlier answer that the platform does not accept; writers wait
-as long.
-"""
 
 STOP, REWORD = "stop", "reword"
 """The topics of the messages about runs between processes."""
