@@ -29,7 +29,7 @@ from bot.outsiders import Outsiders
 from bot.platforms import LogView, Platform
 from bot.retention import KeptDays
 from bot.runs.engine import Engine
-from bot.runs.execution import VIEW_S, Execution
+from bot.runs.execution import Execution
 from bot.runs.live import LiveRuns
 from bot.runs.requests import (
     PLAYED,
@@ -47,6 +47,7 @@ from bot.runs.requests import (
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
+from bot.view import VIEW_S
 from bot.waiting import wait_at_most
 from storage.departures import Departures
 from storage.faults import StorageFault

@@ -6,6 +6,9 @@ from typing import Protocol, runtime_checkable
 
 from bot.events import Changed, Ended, Shown, Status
 
+VIEW_S = 30.0
+"""How many seconds a view may take to show something that nothing else depends on."""
+
 ORDER_S = 150.0
 """How many seconds a message waits for an earlier one that the platform does not accept."""
 

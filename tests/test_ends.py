@@ -14,10 +14,9 @@ import pytest
 from bot.app import App
 from bot.events import Author, Changed, Ended, Event, Failed, Request, Run, Shown, Text
 from bot.platforms import Platform
-from bot.runs import execution
 from bot.runs.engine import RECOVERIES
 from bot.runs.requests import PastRequests, row_of
-from bot.view import View
+from bot.view import VIEW_S, View
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.outbox import Outbox
@@ -177,7 +176,7 @@ async def test_nobody_is_waited_for_for_ever(caplog: pytest.LogCaptureFixture) -
     assert not await wait_at_most(hangs(), 0.05, "the view of run one")
     assert "the view of run one: not in time" in caplog.text
     await stubborn.wait()
-    assert execution.VIEW_S == 30
+    assert VIEW_S == 30
 
 
 def attempts(data: Path, run: str) -> int:

@@ -28,6 +28,9 @@ LAYERS = (
     (
         "bot.app",
         "bot.runs.execution",
+        "bot.runs.budget_notes",
+        "bot.runs.forms",
+        "bot.runs.narration",
         "bot.faults",
         "bot.runs.live",
         "bot.runs.shared",

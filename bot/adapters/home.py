@@ -21,6 +21,7 @@ from bot.adapters.surface import (
     bare,
 )
 from bot.events import Elsewhere, Link
+from bot.runs.narration import SPEAKING
 from bot.runs.requests import request_from_json
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ whole.
 """
 NAMED = "named#"
 """The prefix of the outbox key of a thread that the run's request has named; the message id is the thread's."""
-SPEAKING = "speak:"
-"""The prefix of the outbox key of a stage that was claimed to be spoken; it has no message."""
 
 _log = logging.getLogger(__name__)
 

@@ -10,31 +10,26 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import metrics, tracing
 from bot.access import MODELS, needs
-from bot.command_line import escaped, line_for
-from bot.commands import KINDS, TELL_ADMINS, UNDER, verb
+from bot.commands import KINDS, verb
 from bot.events import (
     Answered,
     Author,
     Changed,
-    Choice,
-    Choices,
     Ended,
-    Event,
     Failed,
     Hush,
     Notice,
     Place,
     Request,
-    Run,
     Shown,
     Speak,
     Speaking,
@@ -46,8 +41,11 @@ from bot.events import (
     Work,
 )
 from bot.faults import failure
+from bot.runs.budget_notes import tell_admins
 from bot.runs.durable_run import Begin, DurableRun
+from bot.runs.forms import offer_correction, offer_form
 from bot.runs.live import LiveRun, LiveRuns
+from bot.runs.narration import Aloud, Narration
 from bot.runs.requests import (
     AcknowledgementGate,
     PastRequests,
@@ -57,7 +55,7 @@ from bot.runs.requests import (
     withdrawn,
 )
 from bot.runs.showing import InOrder, Showings, note, show_again
-from bot.view import View, Waiting
+from bot.view import VIEW_S, View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -69,8 +67,6 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 ENDED = ("done", "failed", "stopped")
-VIEW_S = 30.0
-"""How many seconds a view may take to show something that nothing else depends on."""
 NOTICED_S = 5.0
 """How many seconds a run's first message waits for that of the run before it in the line."""
 SEEN_S = 20.0
@@ -106,6 +102,8 @@ class Execution:
         self._live = live
         self._gate = gate
         self._past = past
+        self._narration = Narration(platforms, resources.records.outbox)
+        self.hush = self._narration.hush
         self.showings = Showings(resources.records.unshown)
         self._taking_back: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(TAKING_BACK)
@@ -135,7 +133,7 @@ class Execution:
                         await self.showings.show(
                             request, partial(view.flush, "stopped"), (), status="stopped"
                         )
-                    await self.hush(request)
+                    await self._narration.hush(request)
                 return row.state
             live = self._live.take_up(request, row)
         await self._gate.passed()
@@ -168,7 +166,7 @@ class Execution:
         if live.quiet or (live.request.parent and not live.shown):
             view = None  # everything has been shown
         if status == "stopped":
-            await self.hush(live.request)
+            await self._narration.hush(live.request)
         try:
             # In this order: after a crash before the end is stored the run is shown again, after a later crash it is
             # not.
@@ -317,26 +315,12 @@ class Execution:
         """Do the work and show its events. The only place that catches every exception."""
         request = live.request
         status: Ended = "done"
-        aloud: _Aloud | None = None
+        aloud: Aloud | None = None
         unworded = not (live.resumed or request.parent)
         try:
             if not live.quiet:  # otherwise it was interrupted after its answer, and has left its line
                 if live.line is not None:
-                    say, order = words(request.locale), self._live.order
-                    before = order.before(live)
-                    if before is not None and not request.parent:
-                        # New requests start sooner than those from before a restart, so keep messages in the line's
-                        # order.
-                        with suppress(TimeoutError):
-                            async with asyncio.timeout(
-                                NOTICED_S
-                            ):  # wait_for of 3.11 may swallow a cancellation
-                                await before.noticed.wait()
-                    while ahead := order.ahead(live):
-                        if not request.parent:
-                            await view.show(Status(say("app.in_line", n=ahead + 1)))
-                            live.noticed.set()
-                        await order.moved(live)
+                    await self._wait_in_line(live, view)
                 await self._live.keep(request.id, "running")
             row = verb(request.work, request.verb)
             platform = self._platforms[request.place.platform]
@@ -353,29 +337,17 @@ class Execution:
                         case Answered():
                             await self._say_what_is_used(live, view)
                             await self._answered(live, status, view)
-                        case Changed():
-                            await self._change(request, event)
+                        case Changed() | Hush() | Unquoted():
+                            await self._revise(request, event)
                         case Speaking():
                             if aloud is not None:
                                 aloud.end()
-                            aloud = await self._speak_along(request, event)
-                        case Hush(run=earlier, stage=stage):
-                            if (
-                                earlier_request := await self._past.request(request.place.space, earlier)
-                            ) is not None:
-                                await self.hush(earlier_request, stage)
-                        case Unquoted(run=earlier):
-                            if (
-                                earlier_request := await self._past.request(request.place.space, earlier)
-                            ) is not None:
-                                bare = await self.keep_withdrawn(earlier_request, QUOTED)
-                                if bare is not None:
-                                    self.take_back(bare, QUOTED)
+                            aloud = await self._narration.along(request, event)
                         case Speak() if aloud is not None and aloud.key == event.key:
                             aloud.end()
                             aloud = None
                         case Speak():
-                            await self._speak(request, event)
+                            await self._narration.speak(request, event)
                         case _ if not live.quiet:
                             status = "failed" if isinstance(event, Failed) else status
                             # A child run shows nothing before it opens a stage.
@@ -412,6 +384,20 @@ class Execution:
                 aloud.end()
         return status
 
+    async def _wait_in_line(self, live: LiveRun, view: View) -> None:
+        """Wait until it is the run's turn, and show its place in the line meanwhile."""
+        order, told = self._live.order, not live.request.parent
+        if told and (before := order.before(live)) is not None:
+            # New requests start sooner than those from before a restart, so keep messages in the line's order.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(NOTICED_S):  # wait_for of 3.11 may swallow a cancellation
+                    await before.noticed.wait()
+        while ahead := order.ahead(live):
+            if told:
+                await view.show(Status(words(live.request.locale)("app.in_line", n=ahead + 1)))
+                live.noticed.set()
+            await order.moved(live)
+
     async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
         """Show that most of a budget is used, next to an answer that somebody waits for."""
         request = live.request
@@ -421,35 +407,8 @@ class Execution:
             notice = Notice(words(request.locale)(key, **values))
             note(live.events, notice)
             await view.show(notice)
-        await self._note_for_admins(request)
-
-    async def _note_for_admins(self, request: Request) -> None:
-        """Begin runs that tell admins how much of the space's budgets is used, if the platform can reach them."""
         platform = self._platforms[request.place.platform]
-        if platform.origin is None or (reach := platform.private_place) is None:
-            return
-        for n, given in enumerate(await self._resources.budgets.notes(request)):
-            here = replace(request.place, thread="")
-            places = [("", replace(here, channel=channel)) for channel in given.channels]
-            if not places and given.person:
-                places = [(given.person, reach(here, given.person))]
-            if not places:
-                used = "{spent} of {cap}".format_map(given.values)
-                _log.warning("80 %% of a budget of the space %s is used: %s", here.space, used)
-            for person, place in places:
-                locale = await self._resources.settings.locale(place, person, request.locale)
-                told = Request(
-                    "",
-                    place,
-                    Author(person, ""),
-                    TELL_ADMINS.work,
-                    TELL_ADMINS.name,
-                    {"key": given.key, **given.values},
-                    locale=locale,
-                    origin=platform.origin(place),
-                    parent=request.id,
-                )
-                await self._begin(told, f"used/{n}/{place.channel}/{person}")
+        await tell_admins(self._resources, platform, self._begin, request)
 
     def _origin(self, place: Place) -> str:
         """See durable_run.Origin."""
@@ -480,95 +439,20 @@ class Execution:
         self._live.order.leave(live)
         live.answered.set_result(status)
 
-    async def _change(self, request: Request, changed: Changed) -> None:
-        """Show new contents of an earlier run's stage, if the run belongs to this space and this process serves its
-        platform.
+    async def _revise(self, request: Request, event: Changed | Hush | Unquoted) -> None:
+        """Change, hush or take back what an earlier run has shown, if it belongs to this space and this process serves
+        its platform.
         """
-        earlier = await self._past.request(request.place.space, changed.run)
+        earlier = await self._past.request(request.place.space, event.run)
         if earlier is None or earlier.place.platform not in self._platforms:
             return
-        if (view := self._view(earlier)) is not None:
-            await self.showings.show(earlier, partial(view.change, changed), (changed,), stage=changed.stage)
-
-    async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
-        """Begin to read aloud while the text is written; None if nobody hears it, or only once it is complete."""
-        speak_along = self._platforms[request.place.platform].speak_along
-        if speak_along is None or not await self._narrated(request):
-            return None
-        await self._claim(request, speaking.key)  # so that the whole text is not read as well
-        aloud = _Aloud(speaking.key)
-        label = f"run {request.id} could not be heard"
-        if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, label):
-            return None
-        return aloud
-
-    async def _speak(self, request: Request, words_aloud: Speak) -> None:
-        """Speak at most once: after a crash in between nothing is spoken, unless the platform knows what it has
-        said.
-        """
-        platform = self._platforms[request.place.platform]
-        speak = platform.speak
-        if speak is None or not await self._narrated(request):
-            return
-        if platform.speaks_again or await self._claim(request, words_aloud.key):
-            await wait_at_most(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
-
-    async def _narrated(self, request: Request) -> bool:
-        narrates = self._platforms[request.place.platform].narrates
-        return narrates is None or verb(request.work, request.verb).speaks or await narrates(request)
-
-    async def _claim(self, request: Request, key: str) -> bool:
-        """Reserve a text for speaking; False if it was reserved before."""
-        claimed = await self._resources.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
-        return claimed.fresh
-
-    async def hush(self, request: Request, stage: str = "") -> None:
-        """Stop reading aloud a run or its stage, and take back what was read."""
-        platform = self._platforms.get(request.place.platform)
-        if platform is not None and platform.hush is not None:
-            label = f"what was said of {request.id} was not taken back"
-            await wait_at_most(platform.hush(request, stage), VIEW_S, label)
-
-
-@dataclass(frozen=True, slots=True)
-class _Aloud:
-    """Text that is read aloud while it is written: its pieces so far, and None after the last."""
-
-    key: str
-    pieces: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
-
-    def end(self) -> None:
-        self.pieces.put_nowait(None)
-
-    async def text(self) -> AsyncGenerator[str, None]:
-        while (piece := await self.pieces.get()) is not None:
-            yield piece
-
-
-async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
-    """The answer to a verb whose required text is missing: a button that opens its form."""
-    request, say = run.request, words(run.request.locale)
-    row = verb(request.work, request.verb)
-    assert row.argument is not None, "only a verb with an argument lacks text"
-    yield Stage("form", "")
-    yield Text(say("commands.form", verb=row.path, example=row.example))
-    label = say(row.argument.summary)
-    asks = label[:1].upper() + label[1:]
-    way = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)
-    yield Choices(say("commands.form_or"), (way,))
-
-
-def offer_correction(request: Request) -> tuple[Choices, ...]:
-    """Offer, under a refusal, a button that reopens the window with the text that was typed into it."""
-    row, say, text = verb(request.work, request.verb), words(request.locale), request.text
-    if row.argument is None or not text or request.files:  # no window asks for files
-        return ()
-    line = line_for(row, request.options)
-    if row.rewords:  # the window has only the text after the name
-        name, _, text = text.partition(" ")
-        line = f"{line} {escaped(name)}"
-    asks, under = say(row.argument.summary), str(request.options.get(UNDER) or "")
-    asks = asks[:1].upper() + asks[1:]
-    label, answers = say("commands.correct"), request.answers
-    way = Choice(label, line, asks, form=True, filled=text, under=under, answers=answers)
-    return (Choices("", (way,), only=request.author.id),)
+        match event:
+            case Changed():
+                if (view := self._view(earlier)) is not None:
+                    change = partial(view.change, event)
+                    await self.showings.show(earlier, change, (event,), stage=event.stage)
+            case Hush():
+                await self._narration.hush(earlier, event.stage)
+            case Unquoted():
+                if (bare := await self.keep_withdrawn(earlier, QUOTED)) is not None:
+                    self.take_back(bare, QUOTED)

@@ -22,7 +22,7 @@ from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
 from bot.app import Acknowledge, App, Ticket
 from bot.commands import UNDER
 from bot.events import Author, OptionValue, Place, Request
-from bot.runs.execution import offer_correction
+from bot.runs.forms import offer_correction
 from tests.adapters.choices import (
     LONG_REQUESTS,
     QUICK,

@@ -1,0 +1,45 @@
+"""Tells admins how much of a space's budgets is used."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.commands import TELL_ADMINS
+from bot.events import Author, Request
+
+if TYPE_CHECKING:
+    from bot.platforms import Platform
+    from bot.resources import Resources
+    from bot.runs.durable_run import Begin
+
+_log = logging.getLogger(__name__)
+
+
+async def tell_admins(resources: Resources, platform: Platform, begin: Begin, request: Request) -> None:
+    """Begin runs that tell admins how much of the space's budgets is used, if the platform can reach them."""
+    if platform.origin is None or (reach := platform.private_place) is None:
+        return
+    for n, given in enumerate(await resources.budgets.notes(request)):
+        here = replace(request.place, thread="")
+        places = [("", replace(here, channel=channel)) for channel in given.channels]
+        if not places and given.person:
+            places = [(given.person, reach(here, given.person))]
+        if not places:
+            used = "{spent} of {cap}".format_map(given.values)
+            _log.warning("80 %% of a budget of the space %s is used: %s", here.space, used)
+        for person, place in places:
+            locale = await resources.settings.locale(place, person, request.locale)
+            told = Request(
+                "",
+                place,
+                Author(person, ""),
+                TELL_ADMINS.work,
+                TELL_ADMINS.name,
+                {"key": given.key, **given.values},
+                locale=locale,
+                origin=platform.origin(place),
+                parent=request.id,
+            )
+            await begin(told, f"used/{n}/{place.channel}/{person}")
