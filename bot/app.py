@@ -49,10 +49,10 @@ from bot.settings import MODEL
 from bot.space_file import configured
 from bot.view import VIEW_S
 from bot.waiting import wait_at_most
+from storage.advisory_locks import DatabaseBusy
 from storage.departures import Departures
 from storage.faults import StorageFault
 from storage.inbox import Inbox, Overtaken
-from storage.lease import DatabaseBusy
 from storage.patience import patient_in_a_run, patient_with_an_event
 from storage.shares import Share, agreed, part_name
 

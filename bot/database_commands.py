@@ -232,10 +232,10 @@ def _told(say: Words, what: object, *urls: str) -> Iterator[Bar]:
     """Show progress, and turn faults into messages without the passwords of `urls`, whatever a driver's error
     contains.
     """
+    from storage.advisory_locks import DatabaseBusy
     from storage.copying.databases import passwords
     from storage.copying.restore import Occupied
     from storage.faults import StorageFault
-    from storage.lease import DatabaseBusy
 
     bar = Bar(say)
     try:

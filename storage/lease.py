@@ -17,20 +17,32 @@ import logging
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
+from storage.advisory_locks import (
+    CLAIM,
+    PROCESS,
+    DatabaseBusy,
+    application_name,
+    broken,
+    holder,
+    share,
+    share_work,
+    try_lock,
+    try_locks,
+    unlock,
+    unshare,
+)
 from storage.db import network_limits, new_id
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
-    from psycopg import AsyncConnection, Connection
-    from sqlalchemy import Connection as SqlConnection
-    from sqlalchemy import CursorResult, Executable
+    from psycopg import Connection
 
+    from storage.advisory_locks import Session
     from storage.db import Database
 
 BEAT_S = 1.0
@@ -55,34 +67,14 @@ RETRY_S = 0.05
 CHANNEL = "sutradhar"
 """The channel for LISTEN and NOTIFY."""
 
-_WORK = (0x5375, 0)
-"""The lock of everything that works on the database: leases share it, and a process that works alone holds it
-exclusively, as earlier releases did.
-"""
-
-PROCESS = 0x5376
-"""The first number of the leases' locks: neither that of `Database.write(alone=)` nor the migrations' single one."""
-
-CLAIM = 0x5377
-"""The first number of the locks of names that are claimed."""
-
-MEMBER = 0x5378
-"""The first number of the locks that all members of a name share."""
-
 _KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
 """TCP keep-alive (seconds, count): how soon the server drops a process whose machine is gone; by default two hours."""
+
+_SILENT = "seen_at < clock_timestamp() - %s * interval '1 second'"
 
 _log = logging.getLogger(__name__)
 
 Heard = Callable[..., None]
-
-
-class DatabaseBusy(StorageFault):
-    """Other processes work on the database, or one works alone; `machine` is theirs, if known."""
-
-    def __init__(self, machine: str | None) -> None:
-        super().__init__("locked", f"a process on {machine or 'another machine'} works on this database")
-        self.machine = machine
 
 
 class LeaseLost(StorageFault):
@@ -110,7 +102,7 @@ class Lease:
         self._lease_s = lease_s
         self._grace_s = grace_s
         self._connected = 0.0
-        self._connection: AsyncConnection[tuple[Any, ...]] | None = None
+        self._connection: Session | None = None
         self._renewed: float | None = None
         self._claims: list[str] = []
         self._joins: list[str] = []
@@ -154,7 +146,7 @@ class Lease:
         try:
             connection = await self._connect()
             if not await self._joined(connection):
-                raise DatabaseBusy(await _holder(connection))
+                raise DatabaseBusy(await holder(connection))
             self._renewed = time.monotonic()
             await connection.execute(
                 "INSERT INTO processes (id, machine, seen_at) VALUES (%s, %s, clock_timestamp())",
@@ -170,10 +162,10 @@ class Lease:
         rows = await self._connection.execute("SELECT id, machine FROM processes WHERE id <> %s", (self.id,))
         there = []
         for other, machine in await rows.fetchall():
-            if not await _locked(self._connection, PROCESS, other):
-                there.append(str(machine))
+            if await try_lock(self._connection, PROCESS, other):
+                await unlock(self._connection, PROCESS, other)
             else:
-                await _unlock(self._connection, other)
+                there.append(str(machine))
         return there
 
     @property
@@ -187,18 +179,16 @@ class Lease:
         if name not in self._joins:
             self._joins.append(name)
         if (connection := self._connection) is not None:
-            with suppress(*_broken()):  # a new connection has it, too
-                await _shared(connection, name)
+            with suppress(*broken()):  # a new connection has it, too
+                await share(connection, name)
 
     async def part(self, name: str) -> None:
         """Stop being a member of the name."""
         if name in self._joins:
             self._joins.remove(name)
             if (connection := self._connection) is not None:
-                with suppress(*_broken()):  # then it has left already
-                    await connection.execute(
-                        "SELECT pg_advisory_unlock_shared(%s, %s)", (MEMBER, key_of(name))
-                    )
+                with suppress(*broken()):  # then it has left already
+                    await unshare(connection, name)
 
     async def try_claim(self, names: Collection[str]) -> list[str]:
         """Claim names for this process alone, as long as its lease lasts; returns those that it got. None just after
@@ -207,14 +197,9 @@ class Lease:
         connection, late = self._connection, time.monotonic() - self._again < self._grace_s
         if connection is None or late or not names:
             return []
-        by_key = {key_of(name): name for name in names if name not in self._claims}
         claimed: list[str] = []
-        with suppress(*_broken()):  # `keep` replaces it
-            rows = await connection.execute(
-                "SELECT key FROM unnest(%s::int[]) AS key WHERE pg_try_advisory_lock(%s, key)",
-                (list(by_key), CLAIM),
-            )
-            claimed = [by_key[key] for (key,) in await rows.fetchall()]
+        with suppress(*broken()):  # `keep` replaces it
+            claimed = await try_locks(connection, CLAIM, [name for name in names if name not in self._claims])
         if connection is not self._connection:
             return []
         self._claims += claimed
@@ -224,8 +209,8 @@ class Lease:
         """Release the name, so that another process can claim it."""
         self._claims.remove(name)
         if (connection := self._connection) is not None:
-            with suppress(*_broken()):  # then it is free already
-                await connection.execute("SELECT pg_advisory_unlock(%s, %s)", (CLAIM, key_of(name)))
+            with suppress(*broken()):  # then it is free already
+                await unlock(connection, CLAIM, name)
 
     def check(self) -> None:
         """Raise LeaseLost if others may have taken over already. Checks nothing before `take`."""
@@ -316,7 +301,7 @@ class Lease:
         await self._close()
         self._renewed = None
 
-    async def _connect(self) -> AsyncConnection[tuple[Any, ...]]:
+    async def _connect(self) -> Session:
         from psycopg import AsyncConnection
 
         self._connection = connection = await AsyncConnection.connect(
@@ -328,7 +313,7 @@ class Lease:
         await connection.execute(f"LISTEN {CHANNEL}")
         return connection
 
-    async def _connected_again(self) -> AsyncConnection[tuple[Any, ...]]:
+    async def _connected_again(self) -> Session:
         """A new connection that holds the lock. Raises LeaseLost."""
         connection, kept = await self._connect(), False
         try:
@@ -350,15 +335,15 @@ class Lease:
             missed()
         return connection
 
-    async def _locked_again(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+    async def _locked_again(self, connection: Session) -> bool:
         """Whether the connection gets all locks within JOIN_S: the server may end the broken one late, and another
         process may hold a lock briefly to check it.
         """
-        missing: list[Callable[[AsyncConnection[tuple[Any, ...]]], Awaitable[bool]]]
+        missing: list[Callable[[Session], Awaitable[bool]]]
         missing = [
             self._joined,
-            *(partial(_locked, kind=CLAIM, name=name) for name in self._claims),
-            *(partial(_shared, name=name) for name in self._joins),
+            *(partial(try_lock, kind=CLAIM, name=name) for name in self._claims),
+            *(partial(share, name=name) for name in self._joins),
         ]
         ends = time.monotonic() + JOIN_S
         while await self._renew(connection):  # others delete the row of a process when they take over
@@ -371,12 +356,11 @@ class Lease:
             await asyncio.sleep(RETRY_S)
         return False
 
-    async def _joined(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+    async def _joined(self, connection: Session) -> bool:
         """Whether the connection holds the lease's locks now."""
-        shared = await connection.execute("SELECT pg_try_advisory_lock_shared(%s, %s)", _WORK)
-        return bool((await shared.fetchone() or (False,))[0]) and await _locked(connection, PROCESS, self.id)
+        return await share_work(connection) and await try_lock(connection, PROCESS, self.id)
 
-    async def _renew(self, connection: AsyncConnection[tuple[Any, ...]]) -> bool:
+    async def _renew(self, connection: Session) -> bool:
         renewed = await connection.execute(
             "UPDATE processes SET seen_at = clock_timestamp() WHERE id = %s", (self.id,)
         )
@@ -390,11 +374,10 @@ class Lease:
         if sender != self.id and (heard := self._heard.get(topic)) is not None:
             heard(*values)
 
-    async def _silent(self, connection: AsyncConnection[tuple[Any, ...]]) -> list[str]:
+    async def _silent(self, connection: Session) -> list[str]:
         """The other processes that have not renewed their lease recently; the connections of late ones are closed."""
         rows = await connection.execute(
-            "SELECT id, seen_at < clock_timestamp() - %s * interval '1 second' FROM processes"
-            f" WHERE id <> %s AND {_SILENT}",
+            f"SELECT id, {_SILENT} FROM processes WHERE id <> %s AND {_SILENT}",
             (self._lease_s, self.id, self._least_s),
         )
         silent = []
@@ -413,15 +396,15 @@ class Lease:
 
     async def _take_over(
         self,
-        connection: AsyncConnection[tuple[Any, ...]],
+        connection: Session,
         others: Collection[str],
         gone: Callable[[str], Awaitable[None]],
     ) -> None:
         """Take over those of the others that hold no lock."""
         for other in others:
-            with suppress(*_broken()):  # then the lock is free already, and `keep` replaces the connection
+            with suppress(*broken()):  # then the lock is free already, and `keep` replaces the connection
                 # One at a time: a process that only lost its connection takes its own lock again.
-                if not await _locked(connection, PROCESS, other):
+                if not await try_lock(connection, PROCESS, other):
                     continue
                 try:
                     row = await connection.execute(
@@ -436,7 +419,7 @@ class Lease:
                 except StorageFault as fault:
                     _log.warning("process %s could not be taken over: %s", other, fault)
                 finally:
-                    await _unlock(connection, other)
+                    await unlock(connection, PROCESS, other)
 
     async def _close(self) -> None:
         if self._connection is not None:
@@ -444,89 +427,3 @@ class Lease:
             with suppress(Exception):
                 async with asyncio.timeout(ANSWER_S):
                     await connection.close()
-
-
-def take_alone(connection: SqlConnection) -> None:
-    """Work alone on the server's database for as long as `connection` is open. Raises DatabaseBusy."""
-    from sqlalchemy import text
-
-    key = {"kind": _WORK[0], "key": _WORK[1]}
-    if not connection.scalar(text("SELECT pg_try_advisory_lock(:kind, :key)"), key):
-        name = connection.scalar(text(_HOLDER % (":kind", ":key")), key)
-        raise DatabaseBusy(_machine(name))
-
-
-def application_name(process: str) -> str:
-    """The prefix of the application name of a process's connections; the machine's name follows. Postgres keeps 63
-    bytes.
-    """
-    return f"sutradhar {process}"
-
-
-async def _holder(connection: AsyncConnection[tuple[Any, ...]]) -> str | None:
-    """The machine of a process that holds the lock of everything that works on the database."""
-    rows = await connection.execute(_HOLDER.encode(), _WORK)
-    return _machine((await rows.fetchone() or (None,))[0])
-
-
-def _machine(name: str | None) -> str | None:
-    return (name or "").partition(" ")[2].partition(" ")[2] or None
-
-
-_SILENT = "seen_at < clock_timestamp() - %s * interval '1 second'"
-
-_HOLDER = (
-    "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"
-    " WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 2"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-)
-
-
-async def held(
-    execute: Callable[[Executable], Awaitable[CursorResult[*tuple[Any, ...]]]],
-    kind: int,
-    names: Iterable[str],
-) -> dict[str, list[int]]:
-    """Those of the names whose locks of a kind are held, with the backends that hold them."""
-    from sqlalchemy import text
-
-    by_key = {key_of(name) % 2**32: name for name in names}
-    found: dict[str, list[int]] = {}
-    for row in await execute(text(_HELD).bindparams(kind=kind)):
-        if (name := by_key.get(row.objid)) is not None:
-            found.setdefault(name, []).append(row.pid)
-    return found
-
-
-_HELD = (
-    "SELECT CAST(objid AS bigint) AS objid, pid FROM pg_locks"
-    " WHERE locktype = 'advisory' AND granted AND CAST(classid AS bigint) = :kind AND objsubid = 2"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-)
-
-
-def key_of(name: str) -> int:
-    """The second number of a name's locks, with a sign, as the server's functions have it."""
-    return crc32(name.encode()) - 2**31
-
-
-async def _unlock(connection: AsyncConnection[tuple[Any, ...]], process: str) -> None:
-    await connection.execute("SELECT pg_advisory_unlock(%s, %s)", (PROCESS, key_of(process)))
-
-
-async def _locked(connection: AsyncConnection[tuple[Any, ...]], kind: int, name: str) -> bool:
-    """Whether this session has the lock now."""
-    locked = await connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (kind, key_of(name)))
-    return bool((await locked.fetchone() or (False,))[0])
-
-
-async def _shared(connection: AsyncConnection[tuple[Any, ...]], name: str) -> bool:
-    await connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (MEMBER, key_of(name)))
-    return True
-
-
-def _broken() -> tuple[type[Exception], ...]:
-    """The exceptions that a broken connection raises."""
-    import psycopg
-
-    return psycopg.Error, OSError

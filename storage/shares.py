@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from storage.lease import CLAIM, MEMBER, PROCESS, held
+from storage.advisory_locks import CLAIM, MEMBER, PROCESS, held
 
 if TYPE_CHECKING:
     from storage.db import Database

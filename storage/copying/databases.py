@@ -211,7 +211,7 @@ def _server(url: str, *, reading: bool) -> Iterator[Connection]:
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    from storage.lease import take_alone
+    from storage.advisory_locks import take_alone
 
     engine = create_engine(
         url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": 10}

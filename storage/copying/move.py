@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from storage.advisory_locks import take_alone
 from storage.copying.databases import (
     Addresses,
     Databases,
@@ -21,7 +22,6 @@ from storage.copying.databases import (
 from storage.copying.fill import compare, fill
 from storage.copying.restore import Occupied, Prepare, made_beside, moves_of, place
 from storage.faults import StorageFault
-from storage.lease import take_alone
 
 if TYPE_CHECKING:
     from storage.copying.archive import Progress

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from bot.runs.engine_database import prepare
+from storage.advisory_locks import DatabaseBusy
 from storage.copying import STAGING, backup
 from storage.copying.archive import Manifest, opened
 from storage.copying.databases import Addresses, at_one_moment
@@ -27,7 +28,7 @@ from storage.copying.move import move, set_aside
 from storage.copying.restore import Occupied, restore
 from storage.db import Database, new_id
 from storage.faults import StorageFault
-from storage.lease import DatabaseBusy, Lease
+from storage.lease import Lease
 from storage.migrations.migrate import HEAD
 from storage.vectors import Vectors
 from tests.fakes import migrated

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from storage.lease import CLAIM
+from storage.advisory_locks import CLAIM
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.postgres import created
 from tests.wire.inbox import DATABASE, owed, rows_of
