@@ -15,7 +15,7 @@ from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.faults import FaultError
 from bot.llm.fields import characters
 
-CHARS_PER_TOKEN = 8
+MOST_CHARS_PER_TOKEN = 8
 """More characters than a token has on average in any language: a text longer than `max_tokens` times this has ignored
 the limit.
 """
@@ -48,7 +48,7 @@ class Answer:
         self.unseen = False
         self._model = model
         self._meter = meter
-        self._cap = max(SHORTEST_CAP, prompt.max_tokens * CHARS_PER_TOKEN)
+        self._cap = max(SHORTEST_CAP, prompt.max_tokens * MOST_CHARS_PER_TOKEN)
         self._pieces: list[str] = []
         self._half = ""
         self._chars = 0

@@ -40,7 +40,7 @@ GO_ON: Final = (
 
 STATUS_CHARS: Final = 100
 
-CHARS_PER_TOKEN: Final = 3
+FEWEST_CHARS_PER_TOKEN: Final = 3
 """Characters per token in Latin script, cautiously estimated: see bot.budget."""
 
 LEAST_CHARS: Final = 1_000
@@ -234,7 +234,7 @@ class ToolLoop:
         window = await self._models.window(self._role)
         if window is None:
             return self._limits.chars * self._limits.calls
-        return max(LEAST_CHARS, (window - prompt_tokens(prompt) - prompt.max_tokens) * CHARS_PER_TOKEN)
+        return max(LEAST_CHARS, (window - prompt_tokens(prompt) - prompt.max_tokens) * FEWEST_CHARS_PER_TOKEN)
 
     async def _ask(self, prompt: Prompt, chain: Sequence[str]) -> AsyncGenerator[str, None]:
         """Make one call of a model, as a step; its Completion is then in `_answer`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.llm.answer import CHARS_PER_TOKEN
+from bot.llm.answer import MOST_CHARS_PER_TOKEN
 from bot.works.rules.answer import MAX_TOKENS
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
@@ -169,7 +169,7 @@ async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
             await service.closed.wait()
     assert status(events) == "done"
     assert [notice for notice in of(events, "notice") if "length limit" in notice["text"]]
-    assert len(answer(events)) < MAX_TOKENS * CHARS_PER_TOKEN + 2_000
+    assert len(answer(events)) < MAX_TOKENS * MOST_CHARS_PER_TOKEN + 2_000
     assert row.output_tokens > 1_000
 
 
