@@ -99,7 +99,9 @@ class ScriptTools:
         name = self._named(character_name)
         if name is None:
             speakers = ", ".join(self._script.characters[:40])
-            return ToolOutput(f"Nobody called so speaks in it. Those who speak: {speakers}.", failed=True)
+            return ToolOutput(
+                f"Nobody of this name speaks in the script. Those who speak: {speakers}.", failed=True
+            )
         speaking = [scene for scene in self._script.scenes if name in scene.characters]
         lines = [
             f"{name} speaks in {len(speaking)} of {len(self._script.scenes)} scenes, first in scene "
