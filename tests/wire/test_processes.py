@@ -14,13 +14,11 @@ from bot.app import LOST
 from storage.lease import LEASE_S
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
+from tests.wire.histories import TAKEN_OVER_S
 from tests.wire.on_slack import AFTER_A_RESTART
 from tests.wire.stories import ANA, QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
-
-TAKEN_OVER_S = 5.0
-"""The most seconds from the end of a process's lease until another continues its runs."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
