@@ -152,6 +152,8 @@ class Message(Generic[AnyPage]):
         self.unshown = False
         while not self.gone:
             surface = home.surface
+            # Other messages may change the home's style meanwhile; a simpler message stays one.
+            sent_as = max(home.style, self._style or MessageStyle.LAYOUT) if self.exists else home.style
             try:
                 if self._on in home.lost:
                     self._start_anew()
@@ -165,12 +167,12 @@ class Message(Generic[AnyPage]):
                 self._waited = False
                 if self.in_place and not self.exists:
                     self.gone = True
-                elif self.exists or not await self._post(surface, page):
+                elif self.exists or not await self._post(surface, page, sent_as):
                     # The content of a message from before a crash is unknown.
                     files = page.files != self._files if self._files is not None else bool(page.files)
                     reset = self._style is None
-                    await surface.edit(self.id, page, self.ref, home.style, files=files, reset=reset)
-                    self._style, self._files = home.style, page.files
+                    await surface.edit(self.id, page, self.ref, sent_as, files=files, reset=reset)
+                    self._style, self._files = sent_as, page.files
                 break
             except Gone:
                 self.gone = True
@@ -178,14 +180,14 @@ class Message(Generic[AnyPage]):
                 self._stale = "" if self.in_place else self.id
                 self._start_anew()
             except Refused as refused:
-                if home.style is MessageStyle.BARE:
+                if sent_as is MessageStyle.BARE:
                     _log.warning("run %s: the platform does not take a message: %s", self.ref.run, refused)
                     self.gone = self.unshown = True
                     home.style = style  # the style was not the reason
                 else:
                     # The likely style of a message from before a crash.
                     self._style = self._style or MessageStyle.LAYOUT
-                    home.style = MessageStyle(max(home.style, self._style) + 1)
+                    home.style = max(home.style, MessageStyle(sent_as + 1))
             except PlaceClosed as closed:
                 try:
                     if self.in_place:
@@ -195,7 +197,7 @@ class Message(Generic[AnyPage]):
                         self.gone = self.unshown = True
                 except Gone:
                     self.gone = True
-        if home.style is MessageStyle.BARE and page.files:
+        if self._style is MessageStyle.BARE and page.files:
             self.unshown = True
         return not self.gone
 
@@ -212,7 +214,7 @@ class Message(Generic[AnyPage]):
         self.exists, self.id, self._on = False, "", None
         self.ref = replace(self.ref, turn=self.ref.turn + 1)
 
-    async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> bool:
+    async def _post(self, surface: Surface[AnyPage], page: AnyPage, style: MessageStyle) -> bool:
         """Post the message, unless an earlier try with an unknown outcome did so. Returns whether it surely shows the
         page.
         """
@@ -223,12 +225,12 @@ class Message(Generic[AnyPage]):
             earlier = await surface.find(waited, self._waited_since, self.home.messages)
         if earlier is None:
             try:
-                self.id = await surface.post(page, self.ref, self.home.style)
+                self.id = await surface.post(page, self.ref, style)
             except NotSent:
                 self._unsure = unsure
                 raise
             self.exists, self.posted = True, self.clock.time()
-            self._on, self._style, self._files = surface, self.home.style, page.files
+            self._on, self._style, self._files = surface, style, page.files
             self.home.messages.add(self.id)
         else:
             self._recall(earlier, None)
