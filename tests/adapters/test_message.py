@@ -44,7 +44,7 @@ def at_most(simplest: MessageStyle) -> Callable[[MessageStyle], Exception | None
 
 def message(home: PaperHome[Sheet], outbox: Outbox, key: str, text: list[str]) -> Message[Sheet]:
     ref = MessageRef(RUN, key)
-    return Message(home, outbox, "g1", ref, lambda: (Sheet(text[-1]), True))  # type: ignore[arg-type]
+    return Message(home, outbox, "g1", ref, lambda: (Sheet(text[-1]), True))
 
 
 async def test_two_messages_that_are_refused_at_once_both_become_bare(outbox: Outbox) -> None:
@@ -60,7 +60,7 @@ async def test_two_messages_that_are_refused_at_once_both_become_bare(outbox: Ou
 
     paper.post = at_once  # type: ignore[method-assign]
     async with asyncio.timeout(10):
-        assert await asyncio.gather(first.write(), second.write()) == [True, True]
+        assert all(await asyncio.gather(first.write(), second.write()))
     assert sorted(paper.texts) == ["a", "b"]
     assert {written.style for written in paper.messages} == {MessageStyle.BARE}
 

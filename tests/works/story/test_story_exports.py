@@ -19,6 +19,7 @@ from bot.works.story.exchange.passages import Whose
 from bot.works.story.exchange.reading import found_in
 from bot.works.story.log.nodes import Part
 from bot.works.story.log.story import folded
+from bot.works.story.sheet.sheet import sheet_of
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_sillytavern import CHAT, lines
@@ -113,6 +114,33 @@ async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tm
         database = tmp_path / "data" / "sutradhar.db"
         with closing(sqlite3.connect(database)) as connection:
             assert connection.execute("SELECT count(*) FROM story_cards").fetchone() == (0,)
+
+
+async def test_a_shared_story_keeps_its_prose_its_sheets_and_its_fight(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say("/story cast Mira: a captain")
+        await talk.say("/story prose sparse --tense present")
+        await talk.say("/story sheet --template 5e")
+        await talk.say("/story sheet Mira hp 12/12; str 16; +poisoned 3")
+        await talk.say("I knock.")
+        await talk.say("/story sheet Mira hp -4")
+        await talk.say("I run away.")
+        await talk.say("/story sheet Mira hp -8")
+        await talk.say("/story undo")
+        await talk.say("/story initiative begin Mira 12, Rat 3")
+        name, data = await out(talk, "/story share")
+        found = imported(data, name, "another")
+        story = folded([Part(found.story.id)], found.nodes)
+        assert story.settings["tense"] == "present"
+        assert story.settings["prose_lines"]
+        mira = sheet_of(story, "Mira")
+        hit_points = mira.template.field("hp")
+        assert hit_points is not None
+        assert (mira.score(hit_points), mira.most[hit_points.key]) == (8, 12)
+        assert [condition.name for condition in mira.conditions.values()] == ["poisoned"]
+        assert story.initiative is not None
+        assert [fighter.name for fighter in story.initiative.order] == ["Mira", "Rat"]
 
 
 async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp_path: Path) -> None:

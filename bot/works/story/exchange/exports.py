@@ -23,6 +23,7 @@ from bot.works.story.exchange.lorebook import world_info
 from bot.works.story.exchange.numbers import written
 from bot.works.story.exchange.sillytavern import sillytavern
 from bot.works.story.log.logs import Logs
+from bot.works.story.sheet import initiative, proposals
 from bot.works.story.table.safety import check_rating
 from bot.works.story.world import cast, state
 from bot.works.story.world.agreement import AGREED
@@ -40,10 +41,15 @@ SHARED: Final = (
     "genre",
     "tone",
     "view",
+    "tense",
     "length",
+    "prose",
+    "prose_lines",
     "mode",
     "plot_check_mode",
     "lore_source",
+    "sheets",
+    "sheet_rules",
 )
 """A story's settings that are exported when it is shared: without notes, and without who is who."""
 CARDS_MB: Final = 5
@@ -252,6 +258,11 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
         if (chapter := chapters.get(turn)) is not None:
             body = {name: getattr(chapter, name) for name in ("id", "title", "location", "time", "scenario")}
             add("chapter", body, turn)
+    for changed in story.counting_changes:
+        changes = [proposals.body(change) for change in changed.changes]
+        add("sheet", {"name": changed.name, "changes": changes, "removed": changed.removed}, changed.turn)
+    if (fight := story.initiative) is not None:
+        add("initiative", initiative.body(fight), fight.turn)
     bare = replace(row, author_id="")
     return bare, [BranchRow(row.id, row.space, row.id, "", "", "", 0, 0, "", row.created_at)], nodes
 
