@@ -44,7 +44,7 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/retrieval/test_embed_openai.py tests/retrieval/test_missing_vectors.py tests/works/test_question_files.py \
   tests/works/test_library_editions.py tests/works/test_library_jobs.py tests/works/council/test_chart.py \
   $(addprefix tests/adapters/discord/test_,overflow.py client.py misfortunes.py view.py view_after_crash.py changed_stages.py threads.py buttons.py listen.py) \
-  $(addprefix tests/adapters/slack/test_,limits.py messages.py home.py sockets.py service.py oauth.py view.py)
+  $(addprefix tests/adapters/slack/test_,limits.py messages.py home.py sockets.py service.py oauth.py view.py streamed_answers.py)
 
 # Fewer at once: these compute.
 quick: WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')

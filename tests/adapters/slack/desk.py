@@ -17,7 +17,7 @@ from bot.adapters.slack.installed.workspaces import Installed, Workspace, Worksp
 from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, place
 from bot.adapters.slack.shown.home import SlackHome, view_of
 from bot.adapters.writer import Pace, Writers
-from bot.events import Author, Ended, Request, Shown
+from bot.events import Author, Ended, Request, Shown, Stage, Status, Text
 from bot.runs.requests import event_id
 from bot.view import View
 from storage.db import Database
@@ -27,6 +27,8 @@ from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
 QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
 """So that no test waits; test_writer has the waiting."""
+SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
+ANSWER = (Stage("answer", "Answer", answer=True), Text("It is "), Text("Ana."))
 
 
 class Known(Workspaces):
@@ -169,3 +171,20 @@ async def desk(under: Ground) -> AsyncIterator[Desk]:
     finally:
         made.crash()
         await made.workspaces.session.close()
+
+
+async def show(view: View, *events: Shown) -> None:
+    for event in events:
+        await view.show(event)
+
+
+def body(message: Message) -> str:
+    return "".join(block["text"] for block in message.blocks if block["type"] == "markdown")
+
+
+def shows(root: Message, words: str) -> bool:
+    return words in "".join(body(message) for message in root.thread)
+
+
+def called(bench: Desk, method: str) -> int:
+    return sum(call.method == method for call in bench.fake.calls)

@@ -15,7 +15,7 @@ from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Unavailable
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Failed, Notice, Stage, Text
-from tests.adapters.slack.desk import Desk
+from tests.adapters.slack.desk import Desk, called
 from tests.fakes.slack import Message
 from tests.fakes.slack.limits import POST_BURST, POSTS_A_SECOND
 
@@ -25,10 +25,6 @@ ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
 LIST = (Stage("sessions", "Your conversations"), Text("- Who is it?"))
 FILE = Attachment("notes.md", "text/markdown", b"# Notes")
 MINE = ("sessions", "list")
-
-
-def called(bench: Desk, method: str) -> int:
-    return sum(call.method == method for call in bench.fake.calls)
 
 
 def below(bench: Desk) -> list[Message]:
