@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from contextvars import Context
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bot import commands
@@ -26,6 +26,7 @@ from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.names import Names
 from bot.outsiders import Outsiders
+from bot.plain_text import PlainText
 from bot.platforms import LogView, Platform
 from bot.retention import KeptDays
 from bot.runs.engine import Engine
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from bot.kind import StandsFor
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
-    from bot.retrieval.embedding import Embedder
     from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
@@ -82,10 +82,6 @@ handled at the next start.
 
 STRAYS_S = 1.0
 """Seconds between two tries to take over the runs that earlier processes left."""
-ASKS_S = 2.0
-"""How many seconds a model may take to decide whether a message asks something: Slack waits three seconds."""
-LISTENER_S = 0.5
-"""How many seconds a message waits for the embedding model to load; until then only its words count."""
 
 FORGET = "forget"
 """The topic of the message between processes that nothing more of a run may be shown."""
@@ -130,6 +126,7 @@ class App:
         self.channel_rules = ChannelRules(resources.settings, resources.records.sessions)
         self.outsiders = Outsiders(resources.settings)
         self.access = Access(resources.settings, resources.platforms)
+        self.plain_text = PlainText(resources, self.channel_rules)
         self.prompts = resources.prompts
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
@@ -137,7 +134,6 @@ class App:
         self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
-        self._listening: asyncio.Task[Embedder | None] | None = None
         self._reporting: set[asyncio.Task[None]] = set()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """Locks by space and by what a button belongs to."""
@@ -708,76 +704,8 @@ class App:
         return child.id
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
-        """The work and verb for a person's plain text in this place: those of its session, otherwise of the default
-        work.
-        """
-        place_key = (place.space, place.platform, place.channel, place.thread)
-        with in_words():
-            session = await self.records.sessions.active(*place_key)
-            work, verb = commands.plain_verb(session.work if session else await self._plain_work(place))
-            kind = commands.KINDS[work]
-            meant = await kind.plain(self.resources, place, author, text) if kind.plain is not None else ""
-        return work, meant or verb
-
-    async def _plain_work(self, place: Place) -> str:
-        """The work for plain text outside a session: the place's own, otherwise the default work, unless the space has
-        only books of another work, such as courses.
-        """
-        if chosen := await self.channel_rules.default_work(place):
-            return chosen
-        kinds = await self.records.documents.kinds(place.space)
-        if "" in kinds:
-            return commands.DEFAULT_WORK
-        works = (name for name, kind in commands.KINDS.items() if kinds & kind.shapes(self.config).keys())
-        return next(works, commands.DEFAULT_WORK)
-
-    async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
-        """Whether a message that does not address the bot asks it something, in a place where it listens to everything.
-
-        The words and the meaning decide, and in doubt the extractor. After ASKS_S the words alone decide.
-        """
-        from bot.asking import Overhearing, asks, asks_with_model, by_words
-
-        models = self.resources.models.with_roles(await self.settings.roles(request))
-        wording = (await self.prompts.wording(request.place.space, "asks_bot")).text
-        run: Any = Overhearing(request)
-        embedder = await self._listener()
-        answer = asks_with_model(
-            models,
-            run,
-            wording,
-            request.text,
-            mentions_people=mentions_people,
-            replies=replies,
-            embedder=embedder,
-        )
-        try:
-            async with asyncio.timeout(ASKS_S):
-                asked = await answer
-        except TimeoutError:
-            verdict = asks(request.text, mentions_people=mentions_people, replies=replies)
-            asked = by_words(verdict, request.text)
-        return asked and (not await self.channel_rules.silent(request.place) or await self._knows(request))
-
-    async def _listener(self) -> Embedder | None:
-        """The embedding model for the meaning of messages; None until it is loaded, or if it is not configured."""
-        if self._listening is None:
-            from bot.asking_head import MODEL
-
-            embedding = self.resources.embedding
-            if MODEL not in (embedding.name, embedding.other_name) or not embedding.configured:
-                return None
-            loading = embedding.get() if embedding.name == MODEL else embedding.other(fetch=True)
-            self._listening = asyncio.create_task(loading)
-        await asyncio.wait({self._listening}, timeout=LISTENER_S)
-        return self._listening.result() if self._listening.done() else None
-
-    async def _knows(self, request: Request) -> bool:
-        """Whether an answer will be found, as far as that can be known before a model is asked."""
-        verb = commands.verb(request.work, request.verb)
-        if (knows := commands.KINDS[request.work].knows) is None:
-            return True
-        return await knows(self.resources, await self.channel_rules.filled(verb, request))
+        """The work and verb for a person's plain text in this place."""
+        return await self.plain_text.verb(place, author, text)
 
     async def idle(self) -> None:
         """Wait until all runs have ended, including their background parts and the runs that they have begun."""
@@ -999,8 +927,7 @@ class App:
             await clips.close()
         for service in self._services:
             await service.close()
-        if self._listening is not None:
-            self._listening.cancel()
+        self.plain_text.close()
         if self._begun:
             await asyncio.wait(set(self._begun), timeout=LEAVE_S)
         if self._guard is not None:

@@ -217,7 +217,7 @@ class Intake:
         work, verb = await self.app.plain(place, author.id, text)
         run = event_id(self._platform, place.space, event)
         request = Request(run, place, author, work, verb, text=text)
-        return await self.app.asks(request, mentions_people=mentions_people, replies=replies)
+        return await self.app.plain_text.asks(request, mentions_people=mentions_people, replies=replies)
 
     async def repetition(self, location: Location, run: str) -> Invocation:
         """A run's request once more, in its present words. Raises UserError if it is deleted or another person's."""

@@ -25,7 +25,7 @@ TO_OTHERS = ("How long did the last session take?", "How long did the last fight
 
 async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "bot.app.ASKS_S", 60.0
+        "bot.plain_text.ASKS_S", 60.0
     )  # the first call imports the client, on a machine that may be busy
 
     def answered(body: dict[str, Any]) -> Reply:
@@ -42,7 +42,7 @@ async def test_a_small_model_decides_in_doubt_alone(tmp_path: Path, monkeypatch:
 
         async def overheard(text: str) -> bool:
             request = ask.request("rules", "ask", text, HERE, ANA)
-            return await ask.app.asks(request, mentions_people=False, replies=False)
+            return await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
         assert await overheard("Does anyone know how long a candle burns?")
         assert not await overheard("Thanks, that helped!")
@@ -62,7 +62,7 @@ async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: P
 
         async def overheard(text: str) -> bool:
             request = ask.request("rules", "ask", text, HERE, ANA)
-            return await ask.app.asks(request, mentions_people=False, replies=False)
+            return await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
         assert [await overheard(text) for text in (answered, unanswered)] == [True, True]
         await ask("set", "unanswered silent", to="channel", author=BIA)
@@ -76,7 +76,7 @@ async def test_it_stays_silent_where_it_finds_nothing_if_that_is_set(tmp_path: P
 async def _overheard(desk: Desk, work: str, *texts: str) -> list[bool]:
     place = Place("terminal", "local", "c", "t")
     requests = (Request(f"{n:032x}", place, ADA, work, "ask", text=text) for n, text in enumerate(texts))
-    return [await desk.app.asks(each, mentions_people=False, replies=False) for each in requests]
+    return [await desk.app.plain_text.asks(each, mentions_people=False, replies=False) for each in requests]
 
 
 async def test_courses_stay_silent_where_they_teach_nothing_of_it(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
         for text in (DOUBTFUL[0], TO_OTHERS[0]):
             request = ask.request("rules", "ask", text, HERE, ANA)
-            assert await ask.app.asks(request, mentions_people=False, replies=False)
+            assert await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
 
 async def test_the_model_of_meanings_is_loaded_once_and_counts(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ async def test_the_model_of_meanings_is_loaded_once_and_counts(tmp_path: Path) -
 
         async def overheard(text: str) -> bool:
             request = ask.request("rules", "ask", text, HERE, ANA)
-            return await ask.app.asks(request, mentions_people=False, replies=False)
+            return await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
         assert [await overheard(text) for text in (UNKNOWN, "https://example.org")] == [True, False]
         assert loaded == ["e5-enpt"]
@@ -147,4 +147,4 @@ async def test_the_model_of_meanings_is_loaded_once_and_counts(tmp_path: Path) -
 async def test_without_a_model_of_meanings_the_words_alone_count(tmp_path: Path) -> None:
     async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "none"\n') as ask:
         request = ask.request("rules", "ask", UNKNOWN, HERE, ANA)
-        assert not await ask.app.asks(request, mentions_people=False, replies=False)
+        assert not await ask.app.plain_text.asks(request, mentions_people=False, replies=False)

@@ -1,0 +1,109 @@
+"""Decides what text without a command means: which verb it is for, and whether an overheard message asks the bot.
+
+Knows no platform.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from bot import commands
+from bot.faults import in_words
+
+if TYPE_CHECKING:
+    from bot.channel_rules import ChannelRules
+    from bot.events import Place, Request
+    from bot.resources import Resources
+    from bot.retrieval.embedding import Embedder
+
+ASKS_S = 2.0
+"""How many seconds a model may take to decide whether a message asks something: Slack waits three seconds."""
+LISTENER_S = 0.5
+"""How many seconds a message waits for the embedding model to load; until then only its words count."""
+
+
+class PlainText:
+    def __init__(self, resources: Resources, channel_rules: ChannelRules) -> None:
+        self._resources = resources
+        self._channel_rules = channel_rules
+        self._listening: asyncio.Task[Embedder | None] | None = None
+
+    async def verb(self, place: Place, author: str, text: str) -> tuple[str, str]:
+        """The work and verb for a person's text in this place: those of its session, otherwise of the default work.
+        Raises UserError.
+        """
+        with in_words():
+            session = await self._resources.records.sessions.active(
+                place.space, place.platform, place.channel, place.thread
+            )
+            work, verb = commands.plain_verb(session.work if session else await self._default_work(place))
+            kind = commands.KINDS[work]
+            meant = await kind.plain(self._resources, place, author, text) if kind.plain is not None else ""
+        return work, meant or verb
+
+    async def _default_work(self, place: Place) -> str:
+        """The work outside a session: the place's own, otherwise the default work, unless the space has only books of
+        another work, such as courses.
+        """
+        if chosen := await self._channel_rules.default_work(place):
+            return chosen
+        kinds = await self._resources.records.documents.kinds(place.space)
+        if "" in kinds:
+            return commands.DEFAULT_WORK
+        config = self._resources.config
+        works = (name for name, kind in commands.KINDS.items() if kinds & kind.shapes(config).keys())
+        return next(works, commands.DEFAULT_WORK)
+
+    async def asks(self, request: Request, *, mentions_people: bool, replies: bool) -> bool:
+        """Whether a message that does not address the bot asks it something, in a place where it listens to everything.
+
+        The words and the meaning decide, and in doubt the extractor. After ASKS_S the words alone decide.
+        """
+        from bot.asking import Overhearing, asks, asks_with_model, by_words
+
+        resources = self._resources
+        models = resources.models.with_roles(await resources.settings.roles(request))
+        wording = (await resources.prompts.wording(request.place.space, "asks_bot")).text
+        run: Any = Overhearing(request)
+        embedder = await self._listener()
+        answer = asks_with_model(
+            models,
+            run,
+            wording,
+            request.text,
+            mentions_people=mentions_people,
+            replies=replies,
+            embedder=embedder,
+        )
+        try:
+            async with asyncio.timeout(ASKS_S):
+                asked = await answer
+        except TimeoutError:
+            verdict = asks(request.text, mentions_people=mentions_people, replies=replies)
+            asked = by_words(verdict, request.text)
+        return asked and (not await self._channel_rules.silent(request.place) or await self._knows(request))
+
+    async def _listener(self) -> Embedder | None:
+        """The embedding model for the meaning of messages; None until it is loaded, or if it is not configured."""
+        if self._listening is None:
+            from bot.asking_head import MODEL
+
+            embedding = self._resources.embedding
+            if MODEL not in (embedding.name, embedding.other_name) or not embedding.configured:
+                return None
+            loading = embedding.get() if embedding.name == MODEL else embedding.other(fetch=True)
+            self._listening = asyncio.create_task(loading)
+        await asyncio.wait({self._listening}, timeout=LISTENER_S)
+        return self._listening.result() if self._listening.done() else None
+
+    async def _knows(self, request: Request) -> bool:
+        """Whether an answer will be found, as far as that can be known before a model is asked."""
+        if (knows := commands.KINDS[request.work].knows) is None:
+            return True
+        verb = commands.verb(request.work, request.verb)
+        return await knows(self._resources, await self._channel_rules.filled(verb, request))
+
+    def close(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
