@@ -51,7 +51,6 @@ from bot.space_file import configured
 from bot.view import VIEW_S
 from bot.waiting import wait_at_most
 from storage.advisory_locks import DatabaseBusy
-from storage.departures import Departures
 from storage.faults import StorageFault
 from storage.inbox import Inbox, Overtaken
 from storage.patience import patient_in_a_run, patient_with_an_event
@@ -129,8 +128,12 @@ class App:
         self.plain_text = PlainText(resources, self.channel_rules)
         self.prompts = resources.prompts
         self.library = resources.library
+        self.files = resources.files
+        self.failing_models: Mapping[str, str] = resources.models.failing
+        """The providers whose last call failed, with the fault."""
         self._inbox: Inbox = resources.records.inbox
-        self._started = False
+        self.started = False
+        """Whether the engine is launched."""
         self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
@@ -145,14 +148,14 @@ class App:
         """The attached platforms by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
         self._lease = lease = resources.lease
-        self._live = (
+        self.runs = (
             LiveRuns(self._inbox)
             if lease is None
             else SharedRuns(
                 self._inbox, resources.records.database, lease, self._start_directly, self._executed
             )
         )
-        self._arrivals = Arrivals(self._inbox, self._live.arrived)
+        self._arrivals = Arrivals(self._inbox, self.runs.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions)
         self.works = works(resources, self)
         self._execution = Execution(
@@ -160,7 +163,7 @@ class App:
             self.works,
             self.platforms,
             self._begin,
-            live=self._live,
+            live=self.runs,
             gate=self._gate,
             past=self._past,
         )
@@ -171,10 +174,9 @@ class App:
             self._execution.body,
             busy_timeout_s=busy_timeout_s,
             lease=lease,
-            earlier=self._live.earlier,
-            answered=self._live.ended,
+            earlier=self.runs.earlier,
+            answered=self.runs.ended,
         )
-        self._departures = Departures(resources.records.database)
         self._kept_days = KeptDays(
             resources.records.database,
             self.config.storage.keep_days,
@@ -332,7 +334,7 @@ class App:
                 continue
             try:
                 request = request_from_json(row.payload)
-                self._live.take_up(request, row)
+                self.runs.take_up(request, row)
             except (KeyError, TypeError, ValueError, UserError):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
@@ -345,7 +347,7 @@ class App:
         )
         for platform in moved:
             await self._engine.move_waiting(platform, self._route_of)
-        self._started = True
+        self.started = True
         if self._lease is not None:
             self._guard = asyncio.create_task(self._keep_lease(self._lease))
         if forgetting:
@@ -360,7 +362,7 @@ class App:
                     await self._engine.start(request.id)
                 case "running":  # the engine continues it by itself
                     pass
-                case ended if (waiting := self._live.get(request.id)) is not None:
+                case ended if (waiting := self.runs.get(request.id)) is not None:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     self._give_up(waiting, often=ended == "given up")
         await self._engine.purge()
@@ -438,7 +440,7 @@ class App:
             if row.state == "received" and row.id not in statuses:
                 await self._engine.start(row.id, self._route(row.platform, row.space), row.line, row.seq)
             elif statuses.get(row.id) == "given up":
-                self._give_up(self._live.take_up(request_from_json(row.payload), row), often=True)
+                self._give_up(self.runs.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
             self._report(self._forget_rest(forgetting))
         await self._take_up_clips(process)
@@ -488,10 +490,6 @@ class App:
         end.
         """
         self._engine.unlisten(part_name(platform, part))
-
-    def runs_in(self, space: str) -> bool:
-        """Whether this process executes a run of the space."""
-        return any(live.request.place.space == space for live in self._live.all())
 
     def hear(self, topic: str, heard: Callable[..., None]) -> None:
         """Call `heard` with the values that other processes `tell` under a topic."""
@@ -577,7 +575,7 @@ class App:
         with in_words():
             if await self._inbox.get(request.id) is not None:  # delivered again
                 return request, None
-            going = await self._live.going(request.place.space)
+            going = await self.runs.going(request.place.space)
             meant = await pressed(self.works[request.work], request, going)
         return meant, None if self._lease is None else {other.id for other in going}
 
@@ -630,7 +628,7 @@ class App:
         has other runs than those `seen`.
         """
         with in_words():
-            await self._live.keep_owed()
+            await self.runs.keep_owed()
             locale = await self.settings.locale(request.ruled_by, request.author.id, request.locale)
             request = composed(replace(request, locale=locale))
             with self._gate.closed() if acknowledge is not None else nullcontext():
@@ -645,7 +643,7 @@ class App:
                 await self._start_run(request, seq)
         if seq is not None and follows is not None:
             await self._perform(follows, None)
-        return Ticket(request.id, seq is not None, self._live.ended)
+        return Ticket(request.id, seq is not None, self.runs.ended)
 
     async def _start_directly(self, request: Request) -> None:
         # In a fresh context, because it is not part of the run that asks for it.
@@ -667,7 +665,7 @@ class App:
                 self._report(self._start_later(request, seq))
                 return
             # The run must neither block its line nor begin at the next start.
-            if (live := self._live.get(request.id)) is not None:
+            if (live := self.runs.get(request.id)) is not None:
                 await self._execution.end(live, "failed")
             raise
 
@@ -709,7 +707,7 @@ class App:
 
     async def idle(self) -> None:
         """Wait until all runs have ended, including their background parts and the runs that they have begun."""
-        while ends := [live.end for live in self._live.all()]:
+        while ends := [live.end for live in self.runs.all()]:
             await asyncio.wait(ends)
 
     async def stop(self, place: Place, author: str = "") -> int:
@@ -717,94 +715,40 @@ class App:
 
         At a channel's root this includes what `author` has begun elsewhere in the channel: in threads or in private.
         """
-        return await self._live.stop(place, author)
+        return await self.runs.stop(place, author)
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the current run in this place, if it is of one of these verbs."""
-        going = await self._live.called(place)
+        going = await self.runs.called(place)
         if going is not None and going.work == work and going.verb in verbs:
-            await self._live.ended(going.id)
+            await self.runs.ended(going.id)
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; returns 0 if it has ended or belongs to another space."""
-        if not self._started:  # nothing runs here, but an earlier process's run would continue at a start
-            return int(await self._live.give_up(space, run))
-        if (live := self._live.of(space, run)) is not None:
-            return int(await self._live.stop_one(live))
+        if not self.started:  # nothing runs here, but an earlier process's run would continue at a start
+            return int(await self.runs.give_up(space, run))
+        if (live := self.runs.of(space, run)) is not None:
+            return int(await self.runs.stop_one(live))
         with in_words():
             request = await self._past.request(space, run)
-            return int(request is not None and await self._live.stop_run(request))
-
-    async def stop_where(self, meant: Callable[[Request], bool]) -> int:
-        """Stop every run whose request `meant` accepts, as when the bot is removed from a space. Returns how many."""
-        return await self._live.stop_where(meant)
-
-    def live(self, space: str, run: str) -> bool:
-        """Whether the run is running or waiting in this process."""
-        live_run = self._live.of(space, run)
-        return live_run is not None and not live_run.quiet
-
-    @property
-    def started(self) -> bool:
-        """Whether the engine is launched."""
-        return self._started
-
-    @property
-    def shares_files(self) -> bool:
-        """Whether other processes reach the stored files, too."""
-        return self.resources.files.shared
-
-    async def reach_files(self) -> None:
-        """Raise StorageFault if the file store cannot be reached."""
-        await self.resources.files.list("health")
-
-    @property
-    def failing_models(self) -> Mapping[str, str]:
-        """The providers whose last call failed, with the fault."""
-        return self.resources.models.failing
-
-    def counts(self) -> tuple[int, int]:
-        """How many runs are in progress in this process, and how many wait in a line."""
-        return self._live.counts()
+            return int(request is not None and await self.runs.stop_run(request))
 
     async def going(self, space: str) -> list[Request]:
         """The requests of the space that wait or run in any process and are not answered yet."""
-        return await self._live.going(space)
+        return await self.runs.going(space)
 
     async def goes_on(self, space: str, run: str) -> bool:
         """Whether the run is running or waiting, here or in another process."""
-        return any(request.id == run for request in await self._live.going(space))
-
-    async def turns(self, request: Request) -> int:
-        """How many other turns of the request's author wait or run in its place."""
-        return await self._live.turns(request)
+        return any(request.id == run for request in await self.runs.going(space))
 
     async def ended(self, run_id: str) -> Ended:
         """Wait until a run's answer is complete, also if it was continued at the start; returns how it ended."""
-        return await self._live.ended(run_id)
-
-    def request_here(self, space: str, run: str) -> Request | None:
-        """The request of a run that continues in this process; this needs no database."""
-        live = self._live.of(space, run)
-        return live.request if live is not None else None
+        return await self.runs.ended(run_id)
 
     async def request_of(self, space: str, run: str) -> Request | None:
         """The request of a run, to repeat it; None if this space has no run of that id."""
         with in_words():
             return await self._past.request(space, run)
-
-    async def left(self, meant: Callable[[Request], bool], *spaces: str) -> int:
-        """Note that the bot was removed from spaces, and stop the runs that `meant` accepts; returns how many. The data
-        of the spaces is deleted after `[storage] grace_days`. Raises StorageFault.
-        """
-        for space in spaces:
-            await self._departures.left(space)
-        return await self.stop_where(meant)
-
-    async def returned(self, *spaces: str) -> None:
-        """Note that the bot is in these spaces, so that their data is not deleted. Raises StorageFault."""
-        for space in spaces:
-            await self._departures.returned(space)
 
     async def forget(self, space: str, *runs: str) -> bool:
         """Stop runs whose author has deleted the request, and erase their words and answers; the ids stay.
@@ -826,8 +770,8 @@ class App:
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
             return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
-        await self._live.stop_run(request)  # first, so that a run that has not begun does not begin
-        live = self._live.of(space, run)
+        await self.runs.stop_run(request)  # first, so that a run that has not begun does not begin
+        live = self.runs.of(space, run)
         # First, because after a crash the next start continues from here and finds the rest by the words or by the
         # parent.
         bare = await self._execution.keep_withdrawn(request)
@@ -839,7 +783,7 @@ class App:
             # Until its end the run still stores what it shows and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
         else:
-            await wait_at_most(self._live.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
+            await wait_at_most(self.runs.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
         self._execution.showings.drop(run)
         if self._lease is not None:
             await self._lease.tell(self.records.database, FORGET, run)
@@ -871,7 +815,7 @@ class App:
         """Delete the stored steps of these runs, except those still running; requests and answers stay."""
         with in_words():
             for run in runs:
-                if await self._past.request(space, run) is not None and self._live.of(space, run) is None:
+                if await self._past.request(space, run) is not None and self.runs.of(space, run) is None:
                     await self._engine.forget(run)
             await self._engine.scrub()
 
@@ -889,13 +833,13 @@ class App:
             follows = kind.reworded if kind is not None and edit and text else ""
             if follows and await self._inbox.get(child_id(request, key)) is not None:
                 return True
-            if (live := self._live.of(space, run)) is not None:
+            if (live := self.runs.of(space, run)) is not None:
                 live.reworded = text
             if not await self._past.reword(space, run, text):
                 return False
             if live is not None and live.task is None:  # it has not begun
                 live.request = replace(live.request, text=text)
-            await self._live.reworded(run)
+            await self.runs.reworded(run)
             if follows:
                 # Check again whether they may, because the rules may have changed since the message was written.
                 author = replace(request.author, admin=False, groups=None)
@@ -933,18 +877,18 @@ class App:
         if self._guard is not None:
             self._guard.cancel()
         # Reports that are not finished by now are repeated at the next start.
-        tasks = [*self._reporting, *(live.task for live in self._live.all() if live.task is not None)]
+        tasks = [*self._reporting, *(live.task for live in self.runs.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=LEAVE_S)
-        if ending := [live.end for live in self._live.all() if live.ending]:
+        if ending := [live.end for live in self.runs.all() if live.ending]:
             await asyncio.wait(ending, timeout=LEAVE_S)
         await self._execution.showings.close()
-        if self._started:
+        if self.started:
             await self._engine.close()
         with suppress(StorageFault):
-            await self._live.keep_owed()
+            await self.runs.keep_owed()
         await self.resources.close()
 
 

@@ -20,7 +20,7 @@ class Departures:
         self._marks = Marks(db)
 
     async def left(self, space: str, now: datetime | None = None) -> None:
-        """Note that the bot has left the space."""
+        """Note that the bot has left the space, whose data is deleted after `[storage] grace_days`."""
         if await self._marks.get(_LEFT + space) is None:
             await self._marks.set(_LEFT + space, (now or datetime.now(UTC)).isoformat())
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from storage.buttons import Feedback, Offers, Votes
 from storage.db import Database
+from storage.departures import Departures
 from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.marks import Marks
@@ -24,6 +25,7 @@ class Records:
     """`database` itself is for a platform's library that keeps tables of its own in it."""
 
     database: Database
+    departures: Departures
     documents: Documents
     feedback: Feedback
     inbox: Inbox
@@ -44,6 +46,7 @@ class Records:
     def of(cls, database: Database) -> Records:
         return cls(
             database,
+            Departures(database),
             Documents(database),
             Feedback(database),
             Inbox(database),

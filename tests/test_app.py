@@ -132,8 +132,8 @@ async def test_at_a_channels_root_a_person_also_stops_what_they_began_elsewhere_
         await (await app.perform(stop)).wait()
         assert recorder.events["stop"][-1] == Text(words("en")("desk.stopped", n=2))
         assert [await app.ended(run.id) for run in mine] == ["stopped", "stopped"]
-        assert app.live("local", others.id)
-        assert app.live("local", there.id)
+        assert app.runs.of("local", others.id)
+        assert app.runs.of("local", there.id)
         assert await app.stop(replace(root, thread="4714"), "b") == 0
 
 
@@ -165,15 +165,15 @@ async def test_one_run_is_stopped_by_its_id_in_its_own_space_only(tmp_path: Path
         first = await app.perform(asked("first", "slow"))
         second = await app.perform(asked("second", "slow", thread="other"))
         await recorder.until("first", Text("begun"))
-        assert app.live("local", "first")
-        assert not app.live("elsewhere", "first")
+        assert app.runs.of("local", "first")
+        assert not app.runs.of("elsewhere", "first")
         assert await app.stop_run("elsewhere", "first") == 0
         assert await app.stop_run("local", "first") == 1
         assert await app.stop_run("local", "first") == 0
         assert await first.wait() == "stopped"
-        assert not app.live("local", "first")
+        assert not app.runs.of("local", "first")
         assert await app.stop_run("local", "first") == 0
-        assert app.live("local", "second")
+        assert app.runs.of("local", "second")
         assert await app.stop_run("local", "second") == 1
         assert await second.wait() == "stopped"
 

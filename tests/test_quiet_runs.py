@@ -90,7 +90,9 @@ async def test_after_its_answer_a_run_holds_up_nobody_and_cannot_be_stopped(
         assert await second.wait() == "done"
         assert not any(isinstance(event, Status) for event in recorder.events["two"]), "nobody is ahead of it"
         assert await app.stop(asked("x", "").place) == 0
-        assert not app.live("local", "one")
+        live = app.runs.of("local", "one")
+        assert live is not None
+        assert live.quiet
         bell.go.set()
         await bell.until("said", "after")
     assert recorder.events["one"] == [Stage("answer", "Answer"), Text("said")]

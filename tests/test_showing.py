@@ -174,8 +174,8 @@ async def test_an_answer_waits_for_that_of_another_process_and_its_run_does_not(
         await free.wait()
 
     async with running(tmp_path, screen, hello=hello) as app:
-        monkeypatch.setattr(app._live, "overtakes", overtakes)
-        monkeypatch.setattr(app._live, "overtakes_none", overtakes_none)
+        monkeypatch.setattr(app.runs, "overtakes", overtakes)
+        monkeypatch.setattr(app.runs, "overtakes_none", overtakes_none)
         ticket = await app.perform(asked("hello", "hello"))
         assert await ticket.wait() == "done"
         assert rows(tmp_path, "SELECT id, state FROM inbox") == [("hello", "done")]

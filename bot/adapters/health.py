@@ -89,7 +89,7 @@ class Health:
                 "database": lambda: _answers(app),
                 "disk": lambda: in_own_thread(self._disk),
             }
-            if app.shares_files:
+            if app.files.shared:
                 looks["files"] = lambda: _reaches_files(app)
             states = await asyncio.gather(*(self._within(name, look) for name, look in looks.items()))
             checks |= {name: _state(state) for name, state in zip(looks, states, strict=True)}
@@ -151,7 +151,7 @@ async def _answers(app: App) -> State:
 
 
 async def _reaches_files(app: App) -> State:
-    await app.reach_files()
+    await app.files.list("health")
     return "ok"
 
 

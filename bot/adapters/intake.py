@@ -162,7 +162,7 @@ class Intake:
     async def keep_pace(self, request: Request) -> None:
         """Raise UserError for a turn while the person already has the allowed number of turns waiting in its place."""
         is_turn = commands.verb(request.work, request.verb).turn
-        if is_turn and await self.app.turns(request) >= self._waiting:
+        if is_turn and await self.app.runs.turns(request) >= self._waiting:
             raise UserError("edge.turns_waiting", n=self._waiting)
 
     def too_many_hints(self, location: Location) -> bool:
@@ -182,7 +182,7 @@ class Intake:
     async def channel_gone(self, space: str, platform: str, channel: str) -> None:
         """After a channel was deleted or the bot has lost it: stop its runs and schedules. Raises UserError."""
         here = (space, platform, channel)
-        await self.app.stop_where(
+        await self.app.runs.stop_where(
             lambda request: (request.place.space, request.place.platform, request.place.channel) == here
         )
         with in_words():
@@ -251,7 +251,8 @@ class Intake:
     async def hidden(self, location: Location, run: str) -> bool:
         """Whether only another person may see the run's request and answer. Raises UserError."""
         # People can stop an answer even if the database is away.
-        past = self.app.request_here(location.space, run) or await self.app.request_of(location.space, run)
+        live = self.app.runs.of(location.space, run)
+        past = live.request if live is not None else await self.app.request_of(location.space, run)
         return past is not None and self._for_another(past, location)
 
     def _for_another(self, past: Request, location: Location) -> bool:

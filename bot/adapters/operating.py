@@ -98,7 +98,7 @@ class Operating:
         """The values read at each scrape. One query counts all runs."""
         gauges: list[Gauge] = []
         if (app := self.health.app) is not None and not self.health.leaving:
-            going, waiting = app.counts()
+            going, waiting = app.runs.counts()
             about = "Runs that go on in this process, and runs that wait in a line."
             gauges.append(("sutradhar_runs", about, ("state",), {("going",): going, ("waiting",): waiting}))
             if (owed := await self._owed(app)) is not None:

@@ -108,6 +108,10 @@ class LiveRuns:
         live = self._runs.get(run)
         return live if live is not None and live.request.place.space == space else None
 
+    def any_in(self, space: str) -> bool:
+        """Whether this process executes a run of the space."""
+        return any(live.request.place.space == space for live in self._runs.values())
+
     async def going(self, space: str = "") -> list[Request]:
         """The requests of the space, or of all spaces, that wait or run and are not answered yet."""
         requests = (live.request for live in self._runs.values() if not live.quiet)

@@ -97,7 +97,7 @@ def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
 async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
     inbox: Any = None
     live, now = LiveRuns(inbox), datetime(2026, 1, 1, tzinfo=UTC)
-    app: Any = SimpleNamespace(turns=live.turns)
+    app: Any = SimpleNamespace(runs=live)
     intake = Intake(app, "discord", lambda _: False, LimitsConfig(waiting=2))
     turns = [asked(f"t{n}", "I dive", work="story", verb="act") for n in range(4)]
     for seq, turn in enumerate(turns[:2]):

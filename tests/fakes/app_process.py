@@ -265,7 +265,7 @@ class Served:
 
     async def live(self) -> dict[str, Any]:
         """The ids of the runs that this process executes."""
-        return {"text": "\n".join(live.request.id for live in self.app._live.all())}
+        return {"text": "\n".join(live.request.id for live in self.app.runs.all())}
 
 
 async def main(config: str, data: str) -> None:

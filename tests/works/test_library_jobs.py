@@ -287,7 +287,7 @@ async def test_whoever_asked_may_stop_a_job_and_admins_but_nobody_else(tmp_path:
         not_theirs = say("library.not_your_job", job=short(job))
         assert await desk.told(BIA, "cancel") == not_theirs
         assert await desk.told(BIA, "cancel", short(job)) == not_theirs
-        assert desk.app.live("local", job)
+        assert desk.app.runs.of("local", job)
         assert "is stopped" in await desk.told(ANA, "cancel", f"`{short(job).upper()}`")
         assert await desk.app.ended(job) == "stopped"
 
@@ -301,7 +301,7 @@ async def test_another_spaces_jobs_do_not_exist(tmp_path: Path) -> None:
         unknown = await desk.told(BOSS, "cancel", short(job), space="other")
         assert unknown == say("library.no_such_job", job=short(job))
         assert await desk.told(BOSS, "jobs", space="other") == say("library.no_jobs")
-        assert desk.app.live("local", job)
+        assert desk.app.runs.of("local", job)
 
 
 async def test_a_job_that_waits_is_listed_and_taken_out_of_the_line(tmp_path: Path) -> None:
@@ -334,8 +334,8 @@ async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
         answer = await desk.told(BOSS, "cancel")
         assert short(here) in answer
         assert short(there) in answer
-        assert desk.app.live("local", here)
-        assert desk.app.live("local", there)
+        assert desk.app.runs.of("local", here)
+        assert desk.app.runs.of("local", there)
         assert await desk.app.complete("job", Typed("local", short(there)[:5])) == [short(there)]
 
 
@@ -353,7 +353,7 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
     assert [job.state for job in await resources.jobs.list("local")] == ["stopped"]
     await app.close()
     async with opened(tmp_path) as desk:
-        assert not desk.app.live("local", job)
+        assert not desk.app.runs.of("local", job)
 
 
 async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:

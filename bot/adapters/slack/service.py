@@ -245,7 +245,10 @@ class Slack:
         self.workspaces.forget(team, enterprise)
         self.intake.later(self._welcome(team, enterprise, user))
         self.intake.later(
-            unattended("a workspace's return was not stored", self.app.returned(team or enterprise))
+            unattended(
+                "a workspace's return was not stored",
+                self.app.records.departures.returned(team or enterprise),
+            )
         )
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:

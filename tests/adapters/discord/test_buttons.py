@@ -103,7 +103,7 @@ async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: 
     run = (await live(at, "another server")).id
     answer = await at.shown(f"stop:{run}")
     await at.ana.click(answer, label="stop")
-    assert at.app.live("another server", run)
+    assert at.app.runs.of("another server", run)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     pressed = await bia.click(copied, label=id(request.id).split(":")[0])
     assert "secret" not in told(pressed)
     assert "no longer kept" in told(pressed)
-    assert at.app.live(at.space, request.id)
+    assert at.app.runs.of(at.space, request.id)
     assert list(at.recorder.events) == [request.id]
     assert len(at.said()) == 1
 

@@ -54,7 +54,7 @@ async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table) -> No
     past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == ""
-    assert at.app.live(at.space, goes_on)
+    assert at.app.runs.of(at.space, goes_on)
 
 
 async def test_messages_deleted_in_bulk_are_forgotten_each(at: Table) -> None:
@@ -83,7 +83,7 @@ async def test_a_deleted_message_of_the_same_id_elsewhere_forgets_nothing_here(a
     message = await at.ana.send(at.channel, "what I asked")
     run = await live(at, message.id, space="another server")
     await at.ana.delete(message)
-    assert at.app.live("another server", run)
+    assert at.app.runs.of("another server", run)
 
 
 async def test_an_edited_message_is_kept_as_it_reads_now(at: Table) -> None:
@@ -165,7 +165,7 @@ async def test_a_server_that_puts_the_bot_out_stops_its_runs_alone_and_keeps_its
     await guild.leave()
     await at.env.settle()
     assert await at.app.ended(run) == "stopped"
-    assert at.app.live("another server", other)
+    assert at.app.runs.of("another server", other)
     past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == "endless"

@@ -368,7 +368,7 @@ async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
         await at.slack.say(at.bia, where, "stop", mention=True)
         other = (await at.begun(2))[-1]
         assert await at.app.ended(other.id) == "done"
-        assert at.app.live(at.space, run.id)
+        assert at.app.runs.of(at.space, run.id)
     message = await at.slack.say(at.ana, where, "stop", mention=not direct)
     assert await at.app.ended(run.id) == "stopped"
     await at.begun(2 if direct else 3)
@@ -430,7 +430,7 @@ async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
     await at.bot.record.until(hers.id, Text("Thinking"))
     await at.slack.say(at.ana, at.team.dm(at.ana), "stop")
     assert await at.app.ended(hers.id) == "stopped"
-    assert at.app.live(at.space, other.id)
+    assert at.app.runs.of(at.space, other.id)
 
 
 async def test_slack_is_waited_for_while_it_listens_to_a_clip_but_not_for_ever(

@@ -60,7 +60,7 @@ async def test_a_run_of_another_workspace_cannot_be_stopped_by_a_copied_button(a
     answer = await shown(at, f"stop:{run}")
     await press(at, at.ana, answer, "stop")
     await told(at, at.ana)
-    assert at.app.live(ELSEWHERE, run)
+    assert at.app.runs.of(ELSEWHERE, run)
 
 
 BUTTONS: list[Callable[[str], str]] = [
@@ -96,7 +96,7 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     text = await told(at, at.bia)
     assert "no longer" in text
     assert "ecret" not in text
-    assert at.app.live(at.space, request.id)
+    assert at.app.runs.of(at.space, request.id)
     assert at.requests == [request]
     assert [view for view in at.slack.views if view.user is at.bia] == []
     assert at.channel.messages[-1].ephemeral_to is at.bia
@@ -121,7 +121,7 @@ async def test_what_another_workspace_keeps_is_out_of_reach(at: Table, button: C
     copied = await shown(at, button(request.id))
     await press(at, at.ana, copied, _label(copied, button(request.id).split(":")[0]))
     assert "ecret" not in await told(at, at.ana)
-    assert at.app.live(ELSEWHERE, request.id)
+    assert at.app.runs.of(ELSEWHERE, request.id)
     assert at.requests == [request]
     assert [view for view in at.slack.views if view.user is at.ana] == []
     for space in (at.space, ELSEWHERE):

@@ -126,13 +126,14 @@ class Listener:
         await self._client.intake.channel_gone(str(channel.guild.id), PLATFORM, str(channel.id))
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        await self._client.app.returned(str(guild.id))
+        await self._client.app.records.departures.returned(str(guild.id))
         await welcome(self._client.app.records.marks, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Stop the runs of a server that has removed the bot."""
         space = str(guild.id)
-        await self._client.app.left(lambda request: request.place.space == space, space)
+        await self._client.app.records.departures.left(space)
+        await self._client.app.runs.stop_where(lambda request: request.place.space == space)
 
     async def _dispatch(self, message: discord.Message, by: ProxiedName | None = None) -> None:
         if message.guild is None:

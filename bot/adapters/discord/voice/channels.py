@@ -121,7 +121,7 @@ class VoiceChannels:
     def busy(self, mine: Callable[[str], bool]) -> bool:
         """Whether something is read aloud, or may soon be, in one of these spaces."""
         return any(
-            room.queue.waiting or self._app.runs_in(room.space)
+            room.queue.waiting or self._app.runs.any_in(room.space)
             for room in self._rooms.values()
             if mine(room.space)
         )

@@ -159,7 +159,8 @@ async def removed_from(
         return
     intake.workspaces.forget(team, enterprise)
     intake.people.forget(team or enterprise)
-    stopped = await intake.app.left(lambda request: _of(request, team, enterprise), team or enterprise)
+    await intake.app.records.departures.left(team or enterprise)
+    stopped = await intake.app.runs.stop_where(lambda request: _of(request, team, enterprise))
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
 
 
