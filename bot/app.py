@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from contextvars import Context
@@ -32,6 +31,7 @@ from bot.retention import KeptDays
 from bot.runs.engine import Engine
 from bot.runs.execution import Execution
 from bot.runs.live import LiveRuns
+from bot.runs.processes import Processes
 from bot.runs.requests import (
     PLAYED,
     WATCH,
@@ -50,11 +50,9 @@ from bot.settings import MODEL
 from bot.space_file import configured
 from bot.view import VIEW_S
 from bot.waiting import wait_at_most
-from storage.advisory_locks import DatabaseBusy
 from storage.faults import StorageFault
 from storage.inbox import Inbox, Overtaken
 from storage.patience import patient_in_a_run, patient_with_an_event
-from storage.shares import Share, agreed, part_name
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
@@ -66,7 +64,6 @@ if TYPE_CHECKING:
     from bot.speech.clips import Clips, Post, Unpost
     from bot.verb import Verb
     from bot.words import Words
-    from storage.lease import Lease
     from storage.unshown import UnshownRow
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -84,9 +81,6 @@ STRAYS_S = 1.0
 
 FORGET = "forget"
 """The topic of the message between processes that nothing more of a run may be shown."""
-
-LOST = 75
-"""The exit code of a process that has lost its lease: its supervisor should restart it."""
 
 _log = logging.getLogger(__name__)
 
@@ -140,14 +134,15 @@ class App:
         self._reporting: set[asyncio.Task[None]] = set()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """Locks by space and by what a button belongs to."""
-        self._guard: asyncio.Task[None] | None = None
         self._taking_over = asyncio.Lock()
-        self._parts: dict[str, int] = {}
-        """Into how many parts each platform is divided, so that several processes can each serve some."""
         self.platforms = resources.platforms
         """The attached platforms by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
-        self._lease = lease = resources.lease
+        lease = resources.lease
+        self.sure = lease.confirmed if lease is not None else None
+        """Returns once this process certainly still owns its runs: if it was frozen or disconnected, other processes
+        that share the database may have taken them over.
+        """
         self.runs = (
             LiveRuns(self._inbox)
             if lease is None
@@ -176,6 +171,11 @@ class App:
             lease=lease,
             earlier=self.runs.earlier,
             answered=self.runs.ended,
+        )
+        self.processes = (
+            Processes(lease, resources.records.database, self._inbox, self._engine, self.platforms)
+            if lease is not None
+            else None
         )
         self._kept_days = KeptDays(
             resources.records.database,
@@ -316,20 +316,15 @@ class App:
             return await self._start()
 
     async def _start(self) -> list[Request]:
-        if self._lease is not None:
-            try:
-                await self._lease.take()
-            except DatabaseBusy as busy:
-                raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
-            # Without a Chroma server each process would have only the vectors of its own books.
-            if self.config.embedding.model != "none" and not self.config.storage.chroma_url:
-                for machine in await self._lease.beside():
-                    raise UserError("storage.several", machine=machine)
+        if (processes := self.processes) is not None:
+            await processes.join(
+                share_vectors=self.config.embedding.model == "none" or bool(self.config.storage.chroma_url)
+            )
         await self.resources.tracing.start()
         await self.resources.ledger.settle_killed()
         unfinished = []
         rows = await self._inbox.unfinished()
-        for row in rows if self._lease is None else ():
+        for row in rows if processes is None else ():
             if row.platform not in self.platforms:
                 continue
             try:
@@ -341,15 +336,16 @@ class App:
             else:
                 unfinished.append(request)
         forgetting = await self._execution.take_up()
-        moved = await self._agree() if self._lease is not None else []
+        alone = await processes.agree() if processes is not None else []
         await self._engine.launch(
             [name for name, platform in self.platforms.items() if platform.part is None], patient=(WATCH,)
         )
-        for platform in moved:
-            await self._engine.move_waiting(platform, self._route_of)
+        if processes is not None:
+            await processes.move_waiting(alone)
         self.started = True
-        if self._lease is not None:
-            self._guard = asyncio.create_task(self._keep_lease(self._lease))
+        if processes is not None:
+            processes.keep(self._take_over)
+            self._report(self._take_up_strays())
         if forgetting:
             self._report(self._forget_rest(forgetting))
         if self.resources.files.shared:  # which may be on another machine
@@ -368,7 +364,7 @@ class App:
         await self._engine.purge()
         self.resources.missing_vectors.start(self._has_jobs)
         self._kept_days.start()
-        if self._lease is None:
+        if processes is None:
             await self._take_up_clips()
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
@@ -385,7 +381,7 @@ class App:
             return {row.id for row in await self._inbox.unfinished()}
 
         try:
-            if self._lease is None:
+            if self.processes is None:
                 await self.resources.intake.clear(grace=timedelta())
             else:  # questions in other processes may still read replaced books
                 await self.resources.intake.clear()
@@ -402,15 +398,6 @@ class App:
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
 
-    async def _keep_lease(self, lease: Lease) -> None:
-        """Keep this process's lease, and watch the others. If the lease is lost, end the process: others continue its
-        runs.
-        """
-        lease.leave = _leave
-        self._report(self._take_up_strays())
-        await lease.keep(self._take_over)
-        _leave()
-
     async def _take_up_strays(self) -> None:
         """Continue the runs that no process executes, as soon as the database allows it."""
         while True:
@@ -426,91 +413,24 @@ class App:
             await self._taken_over(process)
 
     async def _taken_over(self, process: str) -> None:
-        lease, records = self._lease, self.records
-        assert lease is not None
+        processes = self.processes
+        assert processes is not None
         await self.resources.ledger.settle_killed(process)
         going = await self._engine.going()
-        alive = await lease.alive(records.database) - {process}
+        alive = await processes.alive() - {process}
         for cut_off in going:
             if cut_off.process not in alive and (row := await self._inbox.get(cut_off.run)) is not None:
-                await self._engine.take_over(cut_off, self._route(row.platform, row.space))
+                await self._engine.take_over(cut_off, processes.route(row.platform, row.space))
         rows = await self._inbox.unfinished(abandoned=process)
         statuses = await self._engine.statuses(*(row.id for row in rows))
         for row in rows:
             if row.state == "received" and row.id not in statuses:
-                await self._engine.start(row.id, self._route(row.platform, row.space), row.line, row.seq)
+                await self._engine.start(row.id, processes.route(row.platform, row.space), row.line, row.seq)
             elif statuses.get(row.id) == "given up":
                 self._give_up(self.runs.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
             self._report(self._forget_rest(forgetting))
         await self._take_up_clips(process)
-
-    async def _agree(self) -> list[str]:
-        """Agree with other processes on the number of parts of each platform. Returns the platforms that no other
-        process serves.
-        """
-        lease, database = self._lease, self.records.database
-        assert lease is not None
-        alone = []
-        for name, platform in self.platforms.items():
-            if platform.parts is not None:
-                own = platform.parts()
-                self._parts[name], others = await agreed(database, lease, name, own)
-                if not others:
-                    alone.append(name)
-                elif self._parts[name] != own:
-                    _log.warning(
-                        "%s stays in %d parts, as other processes have it: %d would need a stop of all of them",
-                        name,
-                        self._parts[name],
-                        own,
-                    )
-        return alone
-
-    @property
-    def beside_others(self) -> bool:
-        """Whether other processes may share the database."""
-        return self._lease is not None
-
-    def share(self, platform: str, only: Sequence[int] = ()) -> Share | None:
-        """This process's share of a platform, if other processes share the database; None if it has the database alone.
-        `only` limits the share to these numbers.
-        """
-        if self._lease is None:
-            return None
-        return Share(self.records.database, self._lease, platform, self._parts.get(platform, 1), only)
-
-    async def serve(self, platform: str, part: int) -> None:
-        """Execute the runs of a part of a platform from now on."""
-        if self._lease is not None:
-            await self._engine.listen(part_name(platform, part))
-
-    def serve_no_more(self, platform: str, part: int) -> None:
-        """Leave the runs of a part of a platform to another process; runs that this process executes continue to their
-        end.
-        """
-        self._engine.unlisten(part_name(platform, part))
-
-    def hear(self, topic: str, heard: Callable[..., None]) -> None:
-        """Call `heard` with the values that other processes `tell` under a topic."""
-        if self._lease is not None:
-            self._lease.hear(topic, heard)
-
-    async def tell(self, topic: str, *values: str) -> None:
-        """Send values under a topic to the other processes that share the database. Raises StorageFault."""
-        if self._lease is not None:
-            await self._lease.tell(self.records.database, topic, *values)
-
-    def _route(self, platform: str, space: str) -> str:
-        """The route of a space's runs: they are executed by the processes that serve it."""
-        attached = self.platforms.get(platform)
-        if attached is None or attached.part is None:
-            return platform
-        return part_name(platform, attached.part(space, self._parts.get(platform, 1)))
-
-    async def _route_of(self, run: str) -> str | None:
-        row = await self._inbox.get(run)
-        return self._route(row.platform, row.space) if row is not None else None
 
     def _give_up(self, live: LiveRun, *, often: bool) -> None:
         # In a task, because a platform that is slow to show it must not delay the others.
@@ -520,13 +440,6 @@ class App:
         task = asyncio.create_task(reporting)
         self._reporting.add(task)
         task.add_done_callback(self._reporting.discard)
-
-    async def sure(self) -> None:
-        """Return once this process certainly still owns its runs: if it was frozen or disconnected, other processes
-        that share the database may have taken them over.
-        """
-        if self._lease is not None:
-            await self._lease.confirmed()
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Store the request, acknowledge it, then start it. A request that was received before starts nothing.
@@ -577,7 +490,7 @@ class App:
                 return request, None
             going = await self.runs.going(request.place.space)
             meant = await pressed(self.works[request.work], request, going)
-        return meant, None if self._lease is None else {other.id for other in going}
+        return meant, None if self.processes is None else {other.id for other in going}
 
     async def _arrived(
         self,
@@ -646,8 +559,9 @@ class App:
         return Ticket(request.id, seq is not None, self.runs.ended)
 
     async def _start_directly(self, request: Request) -> None:
+        assert self.processes is not None
         # In a fresh context, because it is not part of the run that asks for it.
-        route = self._route(request.place.platform, request.place.space)
+        route = self.processes.route(request.place.platform, request.place.space)
         await asyncio.create_task(self._engine.start(request.id, route), context=Context())
 
     async def _executed(self, run: str) -> bool:
@@ -661,7 +575,7 @@ class App:
         try:
             await self._try_to_start(request, seq)
         except StorageFault as fault:
-            if self._lease is not None and fault.away:
+            if self.processes is not None and fault.away:
                 self._report(self._start_later(request, seq))
                 return
             # The run must neither block its line nor begin at the next start.
@@ -685,12 +599,13 @@ class App:
             # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
             await session_for(self.records.sessions, request, request.text, over=row.holds)
         await self._gate.passed()
-        line = line_name(request)
+        if self.processes is None:
+            await self._engine.start(request.id)
+            return
+        route, line = self.processes.route(request.place.platform, request.place.space), line_name(request)
         # First, because if this process ended before, later runs would start before this one.
-        await self._engine.start(
-            request.id, self._route(request.place.platform, request.place.space), line, seq
-        )
-        if self._lease is not None and line:
+        await self._engine.start(request.id, route, line, seq)
+        if line:
             self._report(self._execution.show_waiting(request, line, seq))
 
     async def _begin(self, child: Request, key: str) -> str:
@@ -785,9 +700,9 @@ class App:
         else:
             await wait_at_most(self.runs.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
         self._execution.showings.drop(run)
-        if self._lease is not None:
-            await self._lease.tell(self.records.database, FORGET, run)
-        if live is not None or self._lease is not None:
+        if self.processes is not None:
+            await self.processes.tell(FORGET, run)
+        if live is not None or self.processes is not None:
             await self._past.withdraw(request)
         await self._engine.forget(run)
         # Its children contain its words, too, and so does the request that played them.
@@ -874,8 +789,8 @@ class App:
         self.plain_text.close()
         if self._begun:
             await asyncio.wait(set(self._begun), timeout=LEAVE_S)
-        if self._guard is not None:
-            self._guard.cancel()
+        if self.processes is not None:
+            self.processes.close()
         # Reports that are not finished by now are repeated at the next start.
         tasks = [*self._reporting, *(live.task for live in self.runs.all() if live.task is not None)]
         for task in tasks:
@@ -890,9 +805,3 @@ class App:
         with suppress(StorageFault):
             await self.runs.keep_owed()
         await self.resources.close()
-
-
-def _leave() -> None:
-    """End the process at once: it must not show anything of runs that other processes continue."""
-    _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
-    os._exit(LOST)

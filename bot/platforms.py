@@ -181,7 +181,7 @@ class Platform:
     `for_one` says whether only the asker reads the answer to a request with this origin; None if that is always so.
     `hides`: it shows a Spoiler hidden until a reader opens it. `part`: of several processes that share a database, only
     the one that receives the events of a space executes its runs. It returns the number of the space's part, given the
-    number of parts; `parts` says how many there should be. See `App.share`.
+    number of parts; `parts` says how many there should be. See `Processes`.
     """
 
     name: str

@@ -42,10 +42,9 @@ def table(world: World) -> Table:
 class NoApplication:
     """Commands are looked at, not performed."""
 
-    async def complete(self, *_: object) -> list[str]:
-        raise NotImplementedError
+    sure = None
 
-    async def sure(self) -> None:
+    async def complete(self, *_: object) -> list[str]:
         raise NotImplementedError
 
 

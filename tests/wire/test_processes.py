@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.app import LOST
+from bot.runs.processes import LOST
 from storage.lease import LEASE_S
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take

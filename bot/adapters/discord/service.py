@@ -66,9 +66,8 @@ class Sutradhar(Client):
         clips = self.app.clips(post, kept=CLIPS, again=False, unpost=partial(unpost_clips, self))
         voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
-        if (
-            not self.app.beside_others
-        ):  # before runs are taken up again, so that what they say is heard in the bot's voice channel
+        if self.app.processes is None:
+            # Before runs are taken up again, so that what they say is heard in the bot's voice channel.
             await voice.take_up(lambda _: True)
         self.app.attach(
             Platform(

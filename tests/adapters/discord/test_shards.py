@@ -126,7 +126,6 @@ async def test_a_shard_starts_although_the_database_failed_just_after_it_was_tak
         started.set()
 
     client = SimpleNamespace(
-        app=SimpleNamespace(hear=lambda *_: None, serve=serve),
         voice=SimpleNamespace(take_up=take_up),
         advice=Plan(URL("ws://gateway.example"), 1, (0,), 1, remaining=10, total=10),
         connected=set[int](),
@@ -134,7 +133,8 @@ async def test_a_shard_starts_although_the_database_failed_just_after_it_was_tak
         launch_shard=launch_shard,
         _connection=SimpleNamespace(),
     )
-    shared = SharedShards(cast("Any", client), cast("Any", _Share()), None)
+    processes = SimpleNamespace(hear=lambda *_: None, serve=serve)
+    shared = SharedShards(cast("Any", client), cast("Any", processes), cast("Any", _Share()), None)
     keeping = asyncio.create_task(shared.keep())
     try:
         async with asyncio.timeout(10):
@@ -169,7 +169,6 @@ async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
     monkeypatch.setattr(shards, "plan", plan)
     monkeypatch.setattr(share, "give", give, raising=False)
     client = SimpleNamespace(
-        app=SimpleNamespace(hear=lambda *_: None, serve=serve, serve_no_more=serve_no_more),
         voice=None,
         advice=None,
         connected={7},
@@ -178,7 +177,8 @@ async def test_runs_of_a_shard_continue_before_discord_says_how_to_connect(
         settings=None,
         _connection=SimpleNamespace(),
     )
-    shared = SharedShards(cast("Any", client), cast("Any", share), None)
+    processes = SimpleNamespace(hear=lambda *_: None, serve=serve, serve_no_more=serve_no_more)
+    shared = SharedShards(cast("Any", client), cast("Any", processes), cast("Any", share), None)
     keeping = asyncio.create_task(shared.keep())
     try:
         async with asyncio.timeout(10):

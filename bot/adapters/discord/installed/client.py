@@ -202,7 +202,7 @@ class Client(commands.AutoShardedBot):
 
     async def ask_advice(self) -> None:
         """Ask Discord how many shards there should be, if several processes share them. Raises UserError."""
-        if self.app.beside_others:
+        if self.app.processes is not None:
             self.advice = await plan(self.http, self.settings, starts=1)
 
     async def on_ready(self) -> None:
@@ -215,9 +215,10 @@ class Client(commands.AutoShardedBot):
         """Start the shards in the background, so that a fault of the first one is noticed at once."""
         if self.is_closed():
             return
-        if (share := self.app.share(PLATFORM, self.settings.shard_ids)) is not None:
+        if (processes := self.app.processes) is not None:
+            share = processes.share(PLATFORM, self.settings.shard_ids)
             self.shard_count = self._connection.shard_count = share.count
-            self._shared = SharedShards(self, share, self._on_standby)
+            self._shared = SharedShards(self, processes, share, self._on_standby)
             self._starting = [asyncio.create_task(self._shared.keep(), name="shards")]
             return
         start = await plan(self.http, self.settings)

@@ -173,11 +173,10 @@ def _shape(command: dict[str, Any]) -> tuple[object, ...]:
 class _Nobody:
     """Replaces the application while the commands are built but not used."""
 
+    sure = None
+
     async def complete(self, *_: object) -> list[str]:
         return []
-
-    async def sure(self) -> None:
-        return
 
 
 async def ours(config: Config) -> list[dict[str, Any]]:

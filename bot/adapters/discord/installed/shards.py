@@ -24,6 +24,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
     from bot.config import DiscordConfig
+    from bot.runs.processes import Processes
     from storage.shares import Share
 
 IDENTIFY_S: Final = 5.0
@@ -140,9 +141,11 @@ class SharedShards:
     between, and the inbox lets only one answer each.
     """
 
-    def __init__(self, client: Client, share: Share, on_standby: Callable[[], None] | None) -> None:
+    def __init__(
+        self, client: Client, processes: Processes, share: Share, on_standby: Callable[[], None] | None
+    ) -> None:
         self._client = client
-        self._app = client.app
+        self._processes = processes
         self._share = share
         self._on_standby = on_standby
         self.standing_by = False
@@ -160,7 +163,7 @@ class SharedShards:
         self._waiting: set[int] = set()
         """The shards that wait for their turn to start."""
         self._starting: set[int] = set()
-        self._app.hear(THERE, self._there)
+        self._processes.hear(THERE, self._there)
 
     @property
     def held(self) -> Collection[int]:
@@ -184,7 +187,7 @@ class SharedShards:
 
     def ready(self, shard: int) -> None:
         """Report that the shard is connected here, so that the previous process may disconnect it."""
-        self._do(self._app.tell(THERE, str(shard)))
+        self._do(self._processes.tell(THERE, str(shard)))
 
     async def leave(self) -> None:
         """Hand over all shards; stay connected until other processes have them, at most `LEAVE_S`."""
@@ -236,7 +239,7 @@ class SharedShards:
         if self._client.voice is not None:  # before its runs: what they say is heard where the bot was
             await self._client.voice.take_up(self._among(gained))
         for shard in gained:
-            await self._app.serve(PLATFORM, shard)
+            await self._processes.serve(PLATFORM, shard)
         new = [shard for shard in sorted(gained) if shard not in self._handing]
         try:
             start = await self._planned(len(new))
@@ -300,7 +303,7 @@ class SharedShards:
 
     async def _let_go(self, shard: int) -> None:
         self._waiting.discard(shard)
-        self._app.serve_no_more(PLATFORM, shard)
+        self._processes.serve_no_more(PLATFORM, shard)
         if self._client.voice is not None:
             await self._client.voice.part(self._among([shard]))
         if shard in self._client.connected:

@@ -1,0 +1,144 @@
+"""The processes that share a database: the lease of this one, which runs each executes, and messages between them.
+
+A platform may have parts, such as Discord's shards. Each part's runs are executed by the process that serves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bot.events import UserError
+from storage.advisory_locks import DatabaseBusy
+from storage.shares import Share, agreed, part_name
+
+if TYPE_CHECKING:
+    from bot.platforms import Platform
+    from bot.runs.engine import Engine
+    from storage.db import Database
+    from storage.inbox import Inbox
+    from storage.lease import Lease
+
+LOST = 75
+"""The exit code of a process that has lost its lease: its supervisor should restart it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Processes:
+    """This process among the others. `join`, `agree` before the engine is launched, then `keep`."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        database: Database,
+        inbox: Inbox,
+        engine: Engine,
+        platforms: Mapping[str, Platform],
+    ) -> None:
+        self._lease = lease
+        self._database = database
+        self._inbox = inbox
+        self._engine = engine
+        self._platforms = platforms
+        self._parts: dict[str, int] = {}
+        """Into how many parts each platform is divided."""
+        self._keeping: asyncio.Task[None] | None = None
+
+    async def join(self, *, share_vectors: bool) -> None:
+        """Take a lease. Raises UserError if another process works alone on the database, or if there is any other one
+        and not all of them `share_vectors`: each would have only the vectors of its own books.
+        """
+        try:
+            await self._lease.take()
+        except DatabaseBusy as busy:
+            raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
+        for machine in [] if share_vectors else await self._lease.beside():
+            raise UserError("storage.several", machine=machine)
+
+    async def agree(self) -> list[str]:
+        """Agree with the others on the number of parts of each platform. Returns the platforms that no other process
+        serves.
+        """
+        alone = []
+        for name, platform in self._platforms.items():
+            if platform.parts is not None:
+                own = platform.parts()
+                self._parts[name], others = await agreed(self._database, self._lease, name, own)
+                if not others:
+                    alone.append(name)
+                elif self._parts[name] != own:
+                    _log.warning(
+                        "%s stays in %d parts, as other processes have it: %d would need a stop of all of them",
+                        name,
+                        self._parts[name],
+                        own,
+                    )
+        return alone
+
+    async def move_waiting(self, platforms: Sequence[str]) -> None:
+        """Move the waiting runs of platforms that no other process serves to their present parts."""
+
+        async def route_of(run: str) -> str | None:
+            row = await self._inbox.get(run)
+            return self.route(row.platform, row.space) if row is not None else None
+
+        for platform in platforms:
+            await self._engine.move_waiting(platform, route_of)
+
+    def keep(self, take_over: Callable[[str], Awaitable[None]]) -> None:
+        """Keep the lease, and `take_over` what each process that has ended left. If the lease is lost, end this
+        process: others continue its runs.
+        """
+        self._lease.leave = _leave
+        self._keeping = asyncio.create_task(self._keep(take_over))
+
+    async def _keep(self, take_over: Callable[[str], Awaitable[None]]) -> None:
+        await self._lease.keep(take_over)
+        _leave()
+
+    async def alive(self) -> set[str]:
+        """The ids of the processes that hold a lease, or did so until a moment ago."""
+        return await self._lease.alive(self._database)
+
+    def route(self, platform: str, space: str) -> str:
+        """The route of a space's runs: they are executed by the processes that serve it."""
+        attached = self._platforms.get(platform)
+        if attached is None or attached.part is None:
+            return platform
+        return part_name(platform, attached.part(space, self._parts.get(platform, 1)))
+
+    def share(self, platform: str, only: Sequence[int] = ()) -> Share:
+        """This process's share of a platform's parts. `only` limits the share to these numbers."""
+        return Share(self._database, self._lease, platform, self._parts.get(platform, 1), only)
+
+    async def serve(self, platform: str, part: int) -> None:
+        """Execute the runs of a part of a platform from now on."""
+        await self._engine.listen(part_name(platform, part))
+
+    def serve_no_more(self, platform: str, part: int) -> None:
+        """Leave the runs of a part of a platform to another process; runs that this process executes continue to their
+        end.
+        """
+        self._engine.unlisten(part_name(platform, part))
+
+    def hear(self, topic: str, heard: Callable[..., None]) -> None:
+        """Call `heard` with the values that other processes `tell` under a topic."""
+        self._lease.hear(topic, heard)
+
+    async def tell(self, topic: str, *values: str) -> None:
+        """Send values under a topic to the others. Raises StorageFault."""
+        await self._lease.tell(self._database, topic, *values)
+
+    def close(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
+
+
+def _leave() -> None:
+    """End the process at once: it must not show anything of runs that other processes continue."""
+    _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
+    os._exit(LOST)
