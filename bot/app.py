@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from contextvars import Context
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 from bot import commands
-from bot.access import MODELS, Access, needs
+from bot.access import Access
 from bot.channel_rules import ChannelRules
-from bot.commands import UNDER
-from bot.conversation import session_for
-from bot.events import Ended, OptionValue, Place, Request, UserError, Work
+from bot.events import Ended, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.names import Names
@@ -28,6 +24,7 @@ from bot.outsiders import Outsiders
 from bot.plain_text import PlainText
 from bot.platforms import LogView, Platform
 from bot.retention import KeptDays
+from bot.runs.dispatcher import Dispatcher
 from bot.runs.engine import Engine
 from bot.runs.execution import Execution
 from bot.runs.live import LiveRuns
@@ -36,41 +33,32 @@ from bot.runs.requests import (
     PLAYED,
     WATCH,
     AcknowledgementGate,
-    Arrivals,
     PastRequests,
     child_id,
-    composed,
-    line_name,
     request_from_json,
-    row_of,
     withdrawn,
 )
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
 from bot.view import VIEW_S
-from bot.waiting import wait_at_most
+from bot.waiting import Background, wait_at_most
 from storage.faults import StorageFault
-from storage.inbox import Inbox, Overtaken
-from storage.patience import patient_in_a_run, patient_with_an_event
+from storage.inbox import Inbox
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
     from bot.config import Config
-    from bot.kind import StandsFor
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
+    from bot.runs.dispatcher import Acknowledge, Ticket
     from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
-    from bot.verb import Verb
     from bot.words import Words
     from storage.unshown import UnshownRow
 
-Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
 """How many seconds to wait for a database that another program has locked before the person gets a message."""
-ACKNOWLEDGE_S = 10.0
-"""How many seconds an acknowledgement may take before the run begins without it; platforms wait three seconds."""
 LEAVE_S = 5.0
 """How many seconds `close` waits for views and for a database that hangs; anything not shown or stored by then is
 handled at the next start.
@@ -83,19 +71,6 @@ FORGET = "forget"
 """The topic of the message between processes that nothing more of a run may be shown."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Ticket:
-    """The adapter's handle of a request's run. `fresh` is False for a request that was received before."""
-
-    run: str
-    fresh: bool
-    _ended: Callable[[str], Awaitable[Ended]]
-
-    async def wait(self) -> Ended:
-        """Wait until the run's answer is complete; returns how it ended."""
-        return await self._ended(self.run)
 
 
 class App:
@@ -130,10 +105,7 @@ class App:
         """Whether the engine is launched."""
         self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
-        self._begun: set[asyncio.Task[Ticket]] = set()
-        self._reporting: set[asyncio.Task[None]] = set()
-        self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
-        """Locks by space and by what a button belongs to."""
+        self._background = Background()
         self._taking_over = asyncio.Lock()
         self.platforms = resources.platforms
         """The attached platforms by their names."""
@@ -147,17 +119,20 @@ class App:
             LiveRuns(self._inbox)
             if lease is None
             else SharedRuns(
-                self._inbox, resources.records.database, lease, self._start_directly, self._executed
+                self._inbox,
+                resources.records.database,
+                lease,
+                lambda request: self.dispatcher.start_stopped(request),
+                self._executed,
             )
         )
-        self._arrivals = Arrivals(self._inbox, self.runs.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions)
         self.works = works(resources, self)
         self._execution = Execution(
             resources,
             self.works,
             self.platforms,
-            self._begin,
+            lambda child, key: self.dispatcher.begin(child, key),
             live=self.runs,
             gate=self._gate,
             past=self._past,
@@ -176,6 +151,20 @@ class App:
             Processes(lease, resources.records.database, self._inbox, self._engine, self.platforms)
             if lease is not None
             else None
+        )
+        self.dispatcher: Dispatcher = Dispatcher(
+            resources,
+            self,
+            self.works,
+            outsiders=self.outsiders,
+            channel_rules=self.channel_rules,
+            access=self.access,
+            live=self.runs,
+            gate=self._gate,
+            execution=self._execution,
+            engine=self._engine,
+            processes=self.processes,
+            background=self._background,
         )
         self._kept_days = KeptDays(
             resources.records.database,
@@ -345,11 +334,11 @@ class App:
         self.started = True
         if processes is not None:
             processes.keep(self._take_over)
-            self._report(self._take_up_strays())
+            self._background.start(self._take_up_strays())
         if forgetting:
-            self._report(self._forget_rest(forgetting))
+            self._background.start(self._forget_rest(forgetting))
         if self.resources.files.shared:  # which may be on another machine
-            self._report(self._clear_away())
+            self._background.start(self._clear_away())
         else:
             await self._clear_away()
         for request in unfinished:
@@ -429,192 +418,20 @@ class App:
             elif statuses.get(row.id) == "given up":
                 self._give_up(self.runs.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
-            self._report(self._forget_rest(forgetting))
+            self._background.start(self._forget_rest(forgetting))
         await self._take_up_clips(process)
 
     def _give_up(self, live: LiveRun, *, often: bool) -> None:
         # In a task, because a platform that is slow to show it must not delay the others.
-        self._report(self._execution.give_up(live, often=often))
-
-    def _report(self, reporting: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(reporting)
-        self._reporting.add(task)
-        task.add_done_callback(self._reporting.discard)
+        self._background.start(self._execution.give_up(live, often=often))
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
-        """Store the request, acknowledge it, then start it. A request that was received before starts nothing.
-
-        `acknowledge` is awaited for a new request only; the run starts whether or not it succeeds. Raises UserError if
-        the request is not allowed or could not be stored; then nothing was started.
-        """
-        patient_with_an_event()
-        verb = commands.verb(request.work, request.verb)
-        # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
-        if verb.inner and not (request.answers or request.parent):
-            raise UserError("commands.unknown_verb_only", name=verb.path)
-        if verb.admin and not request.author.admin:
-            raise UserError("app.admins", verb=verb.path)
-        with in_words():
-            request = await self._allowed(verb, request)
-        if UNDER not in request.options:
-            return await self._arrived(verb, request, acknowledge)
-        # If two people press at once, one comes first.
-        async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
-            known = set[str]()
-            while True:
-                meant, seen = await self._unless_late(request)
-                try:
-                    return await self._arrived(
-                        verb, meant, acknowledge, None if seen is None else {*seen, *known}
-                    )
-                except Overtaken as overtaken:  # in another process
-                    known.update(overtaken.ids)
-
-    async def _allowed(self, verb: Verb, request: Request) -> Request:
-        """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
-        await self.outsiders.check(verb, request)
-        await self.channel_rules.check(verb, request)
-        request = await self.access.check(verb, request)
-        if MODELS in needs(verb, request):
-            await self.resources.budgets.check(request)
-        return await self.channel_rules.filled(verb, request)
-
-    async def _unless_late(self, request: Request) -> tuple[Request, Collection[str] | None]:
-        """What the press of a button means now, and, if other processes share the database, the runs that were seen
-        running or waiting. Raises PressedLate.
-        """
-        if (pressed := commands.KINDS[request.work].pressed) is None:
-            return request, None
-        with in_words():
-            if await self._inbox.get(request.id) is not None:  # delivered again
-                return request, None
-            going = await self.runs.going(request.place.space)
-            meant = await pressed(self.works[request.work], request, going)
-        return meant, None if self.processes is None else {other.id for other in going}
-
-    async def _arrived(
-        self,
-        verb: Verb,
-        request: Request,
-        acknowledge: Acknowledge | None,
-        seen: Collection[str] | None = None,
-    ) -> Ticket:
-        follows: Request | None = None
-        if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
-            request, follows = await self._meant(request, stands_for)
-        # In a separate task, because the caller may be cancelled: a run that is stored but never started would block
-        # its line.
-        begun = asyncio.create_task(self._perform(request, acknowledge, follows, seen))
-        self._begun.add(begun)
-        begun.add_done_callback(self._begun.discard)
-        return await asyncio.shield(begun)
-
-    async def check(self, request: Request) -> None:
-        """Raise UserError if the run of this request would refuse what was typed. Changes nothing."""
-        checks = commands.KINDS[request.work].checks
-        if checks is not None:
-            with in_words():
-                await checks(self.resources, request)
-
-    async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """The request that a request stands for, and the one that follows it. Raises UserError, also if that is not
-        allowed or was received before.
-        """
-        with in_words():
-            meant, follows = await stands_for(self.resources, self, request)
-            if meant is not request and await self._inbox.get(meant.id) is not None:
-                if follows is not None:  # a crash may have come before it
-                    await self._perform(follows, None)
-                raise UserError("edge.sent_before")
-            if meant is not request and not meant.parent:  # spoken words are a request like typed ones
-                meant = await self._allowed(commands.verb(meant.work, meant.verb), meant)
-        return meant, follows
-
-    async def _perform(
-        self,
-        request: Request,
-        acknowledge: Acknowledge | None,
-        follows: Request | None = None,
-        seen: Collection[str] | None = None,
-    ) -> Ticket:
-        """Store and start the request, and then `follows`, unless it was received before. Raises Overtaken if its place
-        has other runs than those `seen`.
-        """
-        with in_words():
-            await self.runs.keep_owed()
-            locale = await self.settings.locale(request.ruled_by, request.author.id, request.locale)
-            request = composed(replace(request, locale=locale))
-            with self._gate.closed() if acknowledge is not None else nullcontext():
-                if seen is None:
-                    seq = await self._arrivals.receive(request)
-                else:
-                    seq = await self._inbox.receive_behind(row_of(request), seen)
-                if seq is not None and acknowledge is not None:
-                    late = f"run {request.id} was not acknowledged"
-                    await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
-            if seq is not None:
-                await self._start_run(request, seq)
-        if seq is not None and follows is not None:
-            await self._perform(follows, None)
-        return Ticket(request.id, seq is not None, self.runs.ended)
-
-    async def _start_directly(self, request: Request) -> None:
-        assert self.processes is not None
-        # In a fresh context, because it is not part of the run that asks for it.
-        route = self.processes.route(request.place.platform, request.place.space)
-        await asyncio.create_task(self._engine.start(request.id, route), context=Context())
+        """Store the request, acknowledge it, then start it: see Dispatcher.perform. Raises UserError."""
+        return await self.dispatcher.perform(request, acknowledge)
 
     async def _executed(self, run: str) -> bool:
         """Whether a process executes the run or will do so."""
         return await self._engine.status(run) == "running"
-
-    async def _start_run(self, request: Request, seq: int) -> None:
-        """Start the run of a stored request; if the database is down and other processes share it, as soon as it is
-        back. Raises StorageFault.
-        """
-        try:
-            await self._try_to_start(request, seq)
-        except StorageFault as fault:
-            if self.processes is not None and fault.away:
-                self._report(self._start_later(request, seq))
-                return
-            # The run must neither block its line nor begin at the next start.
-            if (live := self.runs.get(request.id)) is not None:
-                await self._execution.end(live, "failed")
-            raise
-
-    async def _start_later(self, request: Request, seq: int) -> None:
-        patient_in_a_run()
-        while True:
-            try:
-                return await self._try_to_start(request, seq)
-            except StorageFault as fault:
-                if not fault.away:
-                    raise
-                _log.warning("run %s could not be started yet: %s", request.id, fault)
-
-    async def _try_to_start(self, request: Request, seq: int) -> None:
-        row = commands.verb(request.work, request.verb)
-        if (row.plain or row.holds) and request.text.strip():
-            # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
-            await session_for(self.records.sessions, request, request.text, over=row.holds)
-        await self._gate.passed()
-        if self.processes is None:
-            await self._engine.start(request.id)
-            return
-        route, line = self.processes.route(request.place.platform, request.place.space), line_name(request)
-        # First, because if this process ended before, later runs would start before this one.
-        await self._engine.start(request.id, route, line, seq)
-        if line:
-            self._report(self._execution.show_waiting(request, line, seq))
-
-    async def _begin(self, child: Request, key: str) -> str:
-        """Start a run's child, as durably as a person's request. Calling it again with the same key has no effect."""
-        child = replace(child, id=child_id(replace(child, id=child.parent), key))
-        with in_words():
-            if (seq := await self._arrivals.receive(child)) is not None:
-                await self._start_run(child, seq)
-        return child.id
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
         """The work and verb for a person's plain text in this place."""
@@ -760,11 +577,13 @@ class App:
                 author = replace(request.author, admin=False, groups=None)
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
                 try:
-                    await self._allowed(commands.verb(request.work, follows), replace(more, author=author))
+                    await self.dispatcher.allowed(
+                        commands.verb(request.work, follows), replace(more, author=author)
+                    )
                 except UserError as refusal:
                     _log.info("the edit of run %s changes its words alone: %s", run, refusal.key)
                     return True
-                await self._begin(replace(more, parent=run, answers=run), key)
+                await self.dispatcher.begin(replace(more, parent=run, answers=run), key)
             return True
 
     async def complete(self, kind: str, typed: Typed) -> list[str]:
@@ -787,12 +606,11 @@ class App:
         for service in self._services:
             await service.close()
         self.plain_text.close()
-        if self._begun:
-            await asyncio.wait(set(self._begun), timeout=LEAVE_S)
+        await self.dispatcher.close(LEAVE_S)
         if self.processes is not None:
             self.processes.close()
         # Reports that are not finished by now are repeated at the next start.
-        tasks = [*self._reporting, *(live.task for live in self.runs.all() if live.task is not None)]
+        tasks = [*self._background.tasks, *(live.task for live in self.runs.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:

@@ -1,4 +1,4 @@
-"""Waits for code that may hang or fail: a view, an acknowledgement, a file system.
+"""Waits for code that may hang or fail: a view, an acknowledgement, a file system; and keeps tasks that nobody awaits.
 
 Knows no platform.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -27,3 +30,16 @@ async def wait_at_most(waited: Awaitable[object], seconds: float, what: str) -> 
         _log.warning("%s", what, exc_info=fault)
         return False
     return True
+
+
+class Background:
+    """Tasks that nobody awaits. The loop alone would not keep them until they end."""
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task

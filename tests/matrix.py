@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.access import RULED, setting_of, value_of
-from bot.app import App, Ticket
+from bot.app import App
 from bot.budgets import setting_of as budget_of
 from bot.channel_rules import GOVERNED
 from bot.commands import ROWS
 from bot.events import Ended, Place, Request, UserError
+from bot.runs.dispatcher import Ticket
 from bot.settings import DEFAULT_WORK, EVERYTHING, LISTENS, WORKS
 from bot.verb import Option, Verb
 from bot.works.schedule.calendar import SCHEDULED
@@ -264,11 +265,11 @@ class Door:
         self.seen: list[tuple[Request, str]] = []
         self.touch: Any = lambda: None
         self.app = app
-        self._perform, self._begun = app.perform, app._perform
-        self.app.perform, self.app._perform = self.perform, self.let_in
+        self._perform, self._received = app.perform, app.dispatcher._received
+        self.app.perform, self.app.dispatcher._received = self.perform, self.let_in
 
     def close(self) -> None:
-        self.app.perform, self.app._perform = self._perform, self._begun
+        self.app.perform, self.app.dispatcher._received = self._perform, self._received
 
     async def perform(self, request: Request, acknowledge: Any = None) -> Ticket:
         before = len(self.seen)

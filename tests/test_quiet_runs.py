@@ -345,7 +345,7 @@ async def test_a_question_whose_conversation_could_not_be_opened_holds_up_nobody
 
     async with running(tmp_path, recorder, hello=hello) as app:
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr("bot.app.session_for", full)
+            meanwhile.setattr("bot.runs.dispatcher.session_for", full)
             with pytest.raises(UserError, match=r"storage\.full"):
                 await app.perform(asked("one", "hello"))
         assert await app.ended("one") == "failed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from bot.events import Ended, Place, Request
 from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import ended_as, line_name, line_of, readable
 from bot.view import ORDER_S
-from bot.waiting import wait_at_most
+from bot.waiting import Background, wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 from storage.unshown import Unshown
@@ -56,7 +56,7 @@ class SharedRuns(LiveRuns):
         self._start = start
         self._executed = executed
         self._begun: dict[str, asyncio.Event] = {}
-        self._told: set[asyncio.Task[object]] = set()
+        self._told = Background()
         lease.hear(STOP, self._told_to_stop, self._missed)
         lease.hear(REWORD, self._told_words)
 
@@ -139,16 +139,16 @@ class SharedRuns(LiveRuns):
 
     def _told_to_stop(self, run: str) -> None:
         if (live := self.get(run)) is not None:
-            self._in_task(self.stop_one(live))
+            self._told.start(self.stop_one(live))
 
     def _told_words(self, run: str) -> None:
         if (live := self.get(run)) is not None:
-            self._in_task(self._read_words(live))
+            self._told.start(self._read_words(live))
 
     def _missed(self) -> None:
         """Check the state of the runs, because messages may have been missed while the connection was broken."""
         for live in self.all():
-            self._in_task(self._look_at(live))
+            self._told.start(self._look_at(live))
 
     async def _look_at(self, live: LiveRun) -> None:
         row = await self._inbox.get(live.request.id)
@@ -161,8 +161,3 @@ class SharedRuns(LiveRuns):
         row = await self._inbox.get(live.request.id)
         if row is not None and (request := readable(row)) is not None:
             live.reworded = request.text
-
-    def _in_task(self, told: Coroutine[None, None, object]) -> None:
-        task = asyncio.create_task(told)
-        self._told.add(task)
-        task.add_done_callback(self._told.discard)

@@ -19,9 +19,10 @@ from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
 from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
-from bot.app import Acknowledge, App, Ticket
+from bot.app import App
 from bot.commands import UNDER
 from bot.events import Author, OptionValue, Place, Request
+from bot.runs.dispatcher import Acknowledge, Ticket
 from bot.runs.forms import offer_correction
 from tests.adapters.choices import (
     LONG_REQUESTS,

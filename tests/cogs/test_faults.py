@@ -11,8 +11,8 @@ from simcord.enums import InteractionType
 from simcord.interactions import base_payload
 
 from bot.adapters.discord.installed.traffic import well_formed
-from bot.app import Acknowledge, Ticket
 from bot.events import Request, UserError
+from bot.runs.dispatcher import Acknowledge, Ticket
 from storage.faults import StorageFault
 from tests.cogs.table import Table, command, said
 

@@ -160,7 +160,7 @@ async def shown(
     place = Place("discord", table.space, str(table.general.id), "")
     run = event_id("discord", table.space, new_id())
     request = Request(run, place, Author(str(table.ana.id), "Ana"), row.work, row.name, text="Why?")
-    await table.world.app._arrivals.receive(composed(request))
+    await table.world.app.dispatcher._arrivals.receive(composed(request))
     return request.id, await posted(table, table.general, custom_id.replace("{run}", request.id))
 
 

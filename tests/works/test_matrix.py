@@ -84,7 +84,7 @@ async def spoken(app: App, place: Place, author: Author, work: str) -> Request:
     """The press of the button that plays words which somebody has said, where they are for this work."""
     await app.settings.set(place, "admin", DEFAULT_WORK, work, "channel")
     heard = asked(HEAR, place, author)
-    await app._arrivals.receive(composed(heard))
+    await app.dispatcher._arrivals.receive(composed(heard))
     await app.resources.records.offers.keep(place.space, heard.id, HEARD, ["How far?"], author_id=author.id)
     return asked(ROWS["voice", "play"], place, author, answers=heard.id)
 
@@ -241,12 +241,12 @@ async def test_an_edit_changes_nothing_where_its_author_may_no_longer_do_that(
         return request.id
 
     rules = [rule for rule in matrix.rules(ANA.id, GROUP, CHANNEL) if "work" in rule.of]
-    app_: Any = app
-    real, app_._begin = app_._begin, begin
+    dispatcher: Any = app.dispatcher
+    real, dispatcher.begin = dispatcher.begin, begin
     try:
         for rule in rules:
             turn = asked(ROWS["story", "act"], place, replace(ANA, admin=True, groups=()))
-            await app._arrivals.receive(composed(turn))
+            await dispatcher._arrivals.receive(composed(turn))
             assert await app.reword(place.space, turn.id, "I open the door.", "before")
             assert len(begun) == 1, "a member's edit reaches the story"
             await matrix.put(app, place, ANA.id, rule)
@@ -258,4 +258,4 @@ async def test_an_edit_changes_nothing_where_its_author_may_no_longer_do_that(
             await matrix.lift(app, place, rule)
             begun.clear()
     finally:
-        app_._begin = real
+        dispatcher.begin = real

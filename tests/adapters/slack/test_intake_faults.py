@@ -14,8 +14,8 @@ import pytest_asyncio
 from bot import commands
 from bot.adapters.invocation import Invocation
 from bot.adapters.slack.placing import Location
-from bot.app import Acknowledge, Ticket
 from bot.events import Request, UserError
+from bot.runs.dispatcher import Acknowledge, Ticket
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import EVENT
 

@@ -41,8 +41,11 @@ def door(at: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     monkeypatch.setattr(intake, "count", lambda *asked: None)
     at.channel = at.team.channel("matrix")
     # The table's works are scripts; a button of a story's is checked by the story.
-    monkeypatch.setattr(at.app, "works", {**at.app.works, "story": at.app.works["rules"]})
-    monkeypatch.setattr(at.app, "check", nothing)  # of what is typed into a window; the door comes after it
+    works = {**at.app.works, "story": at.app.works["rules"]}
+    monkeypatch.setattr(at.app.dispatcher, "_works", works)
+    monkeypatch.setattr(
+        at.app.dispatcher, "check", nothing
+    )  # of what is typed into a window; the door comes after it
     door = Door(at.app)
     door.touch = at.slack.touch
     yield door
@@ -128,7 +131,7 @@ async def asked(at: Table, row: Verb, who: User) -> str:
     origin = Origin("here", at.channel.id, who.id, at.space)
     author = Author(who.id, who.name)
     request = Request(run, place(at), author, row.work, row.name, text="Why?", origin=origin.to_json())
-    await at.app._arrivals.receive(composed(request))
+    await at.app.dispatcher._arrivals.receive(composed(request))
     return run
 
 

@@ -112,14 +112,18 @@ async def test_a_window_is_refused_with_the_sentence_of_its_run_and_changes_noth
         before = len(await log(talk))
         for verb, text in [(verb, text) for verb, texts in refused.items() for text in texts]:
             with pytest.raises(UserError) as refusal:
-                await talk.app.check(Request("", HERE, Author("ana", "Ana"), "story", verb, text=text))
+                await talk.app.dispatcher.check(
+                    Request("", HERE, Author("ana", "Ana"), "story", verb, text=text)
+                )
             sentence = words("en")(refusal.value.key, **refusal.value.values)
             assert sentence in await told(talk, verb, text), (verb, text)
         for verb, text in taken.items():
-            await talk.app.check(Request("", HERE, Author("ana", "Ana"), "story", verb, text=text))
+            await talk.app.dispatcher.check(Request("", HERE, Author("ana", "Ana"), "story", verb, text=text))
         assert len(await log(talk)) == before
         with pytest.raises(UserError, match=r"rules\.bad_dice"):
-            await talk.app.check(Request("", HERE, Author("ana", "Ana"), "rules", "roll", text="2x"))
+            await talk.app.dispatcher.check(
+                Request("", HERE, Author("ana", "Ana"), "rules", "roll", text="2x")
+            )
 
 
 @pytest.mark.slow

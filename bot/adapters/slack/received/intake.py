@@ -207,7 +207,7 @@ class Intake(intake.Intake):
         row = invocation.row
         person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
         thread_row = await self.app.records.threads.held(location.space, location.real)
-        await self.app.check(request_of(invocation, location, "", person, thread_row))
+        await self.app.dispatcher.check(request_of(invocation, location, "", person, thread_row))
 
     async def perform(
         self,

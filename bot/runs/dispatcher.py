@@ -1,0 +1,272 @@
+"""Receives requests: checks whether they are allowed, stores and acknowledges them, and starts their runs.
+
+Knows no platform.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import nullcontext
+from contextvars import Context
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from bot import commands
+from bot.access import MODELS, needs
+from bot.commands import UNDER
+from bot.conversation import session_for
+from bot.events import Ended, OptionValue, Request, UserError, Work
+from bot.faults import in_words
+from bot.runs.requests import AcknowledgementGate, Arrivals, child_id, composed, line_name, row_of
+from bot.waiting import Background, wait_at_most
+from storage.faults import StorageFault
+from storage.inbox import Overtaken
+from storage.patience import patient_in_a_run, patient_with_an_event
+
+if TYPE_CHECKING:
+    from bot.access import Access
+    from bot.channel_rules import ChannelRules
+    from bot.kind import Runs, StandsFor
+    from bot.outsiders import Outsiders
+    from bot.resources import Resources
+    from bot.runs.engine import Engine
+    from bot.runs.execution import Execution
+    from bot.runs.live import LiveRuns
+    from bot.runs.processes import Processes
+    from bot.verb import Verb
+
+Acknowledge = Callable[[], Awaitable[object]]
+ACKNOWLEDGE_S = 10.0
+"""How many seconds an acknowledgement may take before the run begins without it; platforms wait three seconds."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Ticket:
+    """The adapter's handle of a request's run. `fresh` is False for a request that was received before."""
+
+    run: str
+    fresh: bool
+    _ended: Callable[[str], Awaitable[Ended]]
+
+    async def wait(self) -> Ended:
+        """Wait until the run's answer is complete; returns how it ended."""
+        return await self._ended(self.run)
+
+
+class Dispatcher:
+    def __init__(
+        self,
+        resources: Resources,
+        runs: Runs,
+        works: Mapping[str, Work],
+        *,
+        outsiders: Outsiders,
+        channel_rules: ChannelRules,
+        access: Access,
+        live: LiveRuns,
+        gate: AcknowledgementGate,
+        execution: Execution,
+        engine: Engine,
+        processes: Processes | None,
+        background: Background,
+    ) -> None:
+        """`runs` is for the works; `processes` is None if no others share the database."""
+        self._resources = resources
+        self._inbox = resources.records.inbox
+        self._runs = runs
+        self._works = works
+        self._outsiders = outsiders
+        self._channel_rules = channel_rules
+        self._access = access
+        self._live = live
+        self._gate = gate
+        self._execution = execution
+        self._engine = engine
+        self._processes = processes
+        self._background = background
+        self._arrivals = Arrivals(self._inbox, live.arrived)
+        self._begun = Background()
+        self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
+        """Locks by space and by what a button belongs to."""
+
+    async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
+        """Store the request, acknowledge it, then start it. A request that was received before starts nothing.
+
+        `acknowledge` is awaited for a new request only; the run starts whether or not it succeeds. Raises UserError if
+        the request is not allowed or could not be stored; then nothing was started.
+        """
+        patient_with_an_event()
+        verb = commands.verb(request.work, request.verb)
+        # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
+        if verb.inner and not (request.answers or request.parent):
+            raise UserError("commands.unknown_verb_only", name=verb.path)
+        if verb.admin and not request.author.admin:
+            raise UserError("app.admins", verb=verb.path)
+        with in_words():
+            request = await self.allowed(verb, request)
+        if UNDER not in request.options:
+            return await self._arrived(verb, request, acknowledge)
+        # If two people press at once, one comes first.
+        async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
+            known = set[str]()
+            while True:
+                meant, seen = await self._unless_late(request)
+                try:
+                    return await self._arrived(
+                        verb, meant, acknowledge, None if seen is None else {*seen, *known}
+                    )
+                except Overtaken as overtaken:  # in another process
+                    known.update(overtaken.ids)
+
+    async def allowed(self, verb: Verb, request: Request) -> Request:
+        """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
+        await self._outsiders.check(verb, request)
+        await self._channel_rules.check(verb, request)
+        request = await self._access.check(verb, request)
+        if MODELS in needs(verb, request):
+            await self._resources.budgets.check(request)
+        return await self._channel_rules.filled(verb, request)
+
+    async def check(self, request: Request) -> None:
+        """Raise UserError if the run of this request would refuse what was typed. Changes nothing."""
+        checks = commands.KINDS[request.work].checks
+        if checks is not None:
+            with in_words():
+                await checks(self._resources, request)
+
+    async def begin(self, child: Request, key: str) -> str:
+        """Start a run's child, as durably as a person's request. Calling it again with the same key has no effect."""
+        child = replace(child, id=child_id(replace(child, id=child.parent), key))
+        with in_words():
+            if (seq := await self._arrivals.receive(child)) is not None:
+                await self._start(child, seq)
+        return child.id
+
+    async def start_stopped(self, request: Request) -> None:
+        """Start a stopped run that no process has begun, so that its end is shown."""
+        assert self._processes is not None
+        route = self._processes.route(request.place.platform, request.place.space)
+        # In a fresh context, because it is not part of the run that asks for it.
+        await asyncio.create_task(self._engine.start(request.id, route), context=Context())
+
+    async def close(self, timeout_s: float) -> None:
+        """Wait for the requests that are being stored and started."""
+        if self._begun.tasks:
+            await asyncio.wait(self._begun.tasks, timeout=timeout_s)
+
+    async def _unless_late(self, request: Request) -> tuple[Request, Collection[str] | None]:
+        """What the press of a button means now, and, if other processes share the database, the runs that were seen
+        running or waiting. Raises PressedLate.
+        """
+        if (pressed := commands.KINDS[request.work].pressed) is None:
+            return request, None
+        with in_words():
+            if await self._inbox.get(request.id) is not None:  # delivered again
+                return request, None
+            going = await self._live.going(request.place.space)
+            meant = await pressed(self._works[request.work], request, going)
+        return meant, None if self._processes is None else {other.id for other in going}
+
+    async def _arrived(
+        self,
+        verb: Verb,
+        request: Request,
+        acknowledge: Acknowledge | None,
+        seen: Collection[str] | None = None,
+    ) -> Ticket:
+        follows: Request | None = None
+        if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
+            request, follows = await self._meant(request, stands_for)
+        # In a separate task, because the caller may be cancelled: a run that is stored but never started would block
+        # its line.
+        return await asyncio.shield(self._begun.start(self._received(request, acknowledge, follows, seen)))
+
+    async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
+        """The request that a request stands for, and the one that follows it. Raises UserError, also if that is not
+        allowed or was received before.
+        """
+        with in_words():
+            meant, follows = await stands_for(self._resources, self._runs, request)
+            if meant is not request and await self._inbox.get(meant.id) is not None:
+                if follows is not None:  # a crash may have come before it
+                    await self._received(follows, None)
+                raise UserError("edge.sent_before")
+            if meant is not request and not meant.parent:  # spoken words are a request like typed ones
+                meant = await self.allowed(commands.verb(meant.work, meant.verb), meant)
+        return meant, follows
+
+    async def _received(
+        self,
+        request: Request,
+        acknowledge: Acknowledge | None,
+        follows: Request | None = None,
+        seen: Collection[str] | None = None,
+    ) -> Ticket:
+        """Store and start the request, and then `follows`, unless it was received before. Raises Overtaken if its place
+        has other runs than those `seen`.
+        """
+        with in_words():
+            await self._live.keep_owed()
+            locale = await self._resources.settings.locale(
+                request.ruled_by, request.author.id, request.locale
+            )
+            request = composed(replace(request, locale=locale))
+            with self._gate.closed() if acknowledge is not None else nullcontext():
+                if seen is None:
+                    seq = await self._arrivals.receive(request)
+                else:
+                    seq = await self._inbox.receive_behind(row_of(request), seen)
+                if seq is not None and acknowledge is not None:
+                    late = f"run {request.id} was not acknowledged"
+                    await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
+            if seq is not None:
+                await self._start(request, seq)
+        if seq is not None and follows is not None:
+            await self._received(follows, None)
+        return Ticket(request.id, seq is not None, self._live.ended)
+
+    async def _start(self, request: Request, seq: int) -> None:
+        """Start the run of a stored request; if the database is down and other processes share it, as soon as it is
+        back. Raises StorageFault.
+        """
+        try:
+            await self._try_to_start(request, seq)
+        except StorageFault as fault:
+            if self._processes is not None and fault.away:
+                self._background.start(self._start_later(request, seq))
+                return
+            # The run must neither block its line nor begin at the next start.
+            if (live := self._live.get(request.id)) is not None:
+                await self._execution.end(live, "failed")
+            raise
+
+    async def _start_later(self, request: Request, seq: int) -> None:
+        patient_in_a_run()
+        while True:
+            try:
+                return await self._try_to_start(request, seq)
+            except StorageFault as fault:
+                if not fault.away:
+                    raise
+                _log.warning("run %s could not be started yet: %s", request.id, fault)
+
+    async def _try_to_start(self, request: Request, seq: int) -> None:
+        row = commands.verb(request.work, request.verb)
+        if (row.plain or row.holds) and request.text.strip():
+            # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
+            sessions = self._resources.records.sessions
+            await session_for(sessions, request, request.text, over=row.holds)
+        await self._gate.passed()
+        if self._processes is None:
+            await self._engine.start(request.id)
+            return
+        route, line = self._processes.route(request.place.platform, request.place.space), line_name(request)
+        # First, because if this process ended before, later runs would start before this one.
+        await self._engine.start(request.id, route, line, seq)
+        if line:
+            self._background.start(self._execution.show_waiting(request, line, seq))
