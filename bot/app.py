@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -30,19 +29,16 @@ from bot.runs.execution import Execution
 from bot.runs.live import LiveRuns
 from bot.runs.processes import Processes
 from bot.runs.requests import (
-    PLAYED,
     WATCH,
     AcknowledgementGate,
     PastRequests,
-    child_id,
     request_from_json,
-    withdrawn,
 )
+from bot.runs.revisions import Revisions
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
-from bot.view import VIEW_S
-from bot.waiting import Background, wait_at_most
+from bot.waiting import Background
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
@@ -55,7 +51,6 @@ if TYPE_CHECKING:
     from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
-    from storage.unshown import UnshownRow
 
 BUSY_TIMEOUT_S = 10.0
 """How many seconds to wait for a database that another program has locked before the person gets a message."""
@@ -66,9 +61,6 @@ handled at the next start.
 
 STRAYS_S = 1.0
 """Seconds between two tries to take over the runs that earlier processes left."""
-
-FORGET = "forget"
-"""The topic of the message between processes that nothing more of a run may be shown."""
 
 _log = logging.getLogger(__name__)
 
@@ -137,8 +129,6 @@ class App:
             gate=self._gate,
             past=self._past,
         )
-        if lease is not None:
-            lease.hear(FORGET, self._execution.showings.drop)
         self._engine = Engine(
             engine_url,
             self._execution.body,
@@ -165,6 +155,15 @@ class App:
             engine=self._engine,
             processes=self.processes,
             background=self._background,
+        )
+        self._revisions = Revisions(
+            resources,
+            self._past,
+            self.runs,
+            execution=self._execution,
+            engine=self._engine,
+            dispatcher=self.dispatcher,
+            processes=self.processes,
         )
         self._kept_days = KeptDays(
             resources.records.database,
@@ -336,7 +335,7 @@ class App:
             processes.keep(self._take_over)
             self._background.start(self._take_up_strays())
         if forgetting:
-            self._background.start(self._forget_rest(forgetting))
+            self._background.start(self._revisions.forget_rest(forgetting))
         if self.resources.files.shared:  # which may be on another machine
             self._background.start(self._clear_away())
         else:
@@ -418,7 +417,7 @@ class App:
             elif statuses.get(row.id) == "given up":
                 self._give_up(self.runs.take_up(request_from_json(row.payload), row), often=True)
         if forgetting := await self._execution.take_up(process):
-            self._background.start(self._forget_rest(forgetting))
+            self._background.start(self._revisions.forget_rest(forgetting))
         await self._take_up_clips(process)
 
     def _give_up(self, live: LiveRun, *, often: bool) -> None:
@@ -487,104 +486,17 @@ class App:
 
         Returns whether this space had such runs.
         """
-        with in_words():
-            had = [run for run in runs if await self._forgotten(space, run)]
-            if had:
-                await self.drop_cached(space)
-                await self._engine.scrub()
-                await self.records.database.scrub()
-        return bool(had)
-
-    async def drop_cached(self, space: str) -> None:
-        """Drop everything of the space from memory in every process, because a person's words were erased."""
-        await self.resources.caches.drop(space)
-
-    async def _forgotten(self, space: str, run: str) -> bool:
-        if (request := await self._past.request(space, run)) is None:
-            return await self._inbox.withdraw(space, run, "")  # its request is older than what is kept
-        await self.runs.stop_run(request)  # first, so that a run that has not begun does not begin
-        live = self.runs.of(space, run)
-        # First, because after a crash the next start continues from here and finds the rest by the words or by the
-        # parent.
-        bare = await self._execution.keep_withdrawn(request)
-        for other in await self._past.repeating(request) if request.text else ():
-            await self._forgotten(space, other)
-        await self._past.withdraw(request)
-        await self._execution.hush(request)
-        if live is not None:
-            # Until its end the run still stores what it shows and what its buttons offer: erase that, too.
-            await asyncio.wait({live.end}, timeout=2 * VIEW_S)
-        else:
-            await wait_at_most(self.runs.over_everywhere(run), 2 * VIEW_S, f"run {run} has not ended")
-        self._execution.showings.drop(run)
-        if self.processes is not None:
-            await self.processes.tell(FORGET, run)
-        if live is not None or self.processes is not None:
-            await self._past.withdraw(request)
-        await self._engine.forget(run)
-        # Its children contain its words, too, and so does the request that played them.
-        children = [row.id for row in await self._inbox.children(space, run)]
-        for other in (*children, child_id(request, PLAYED)):
-            await self._forgotten(space, other)
-        if bare is not None:
-            self._execution.take_back(bare)
-        return True
-
-    async def _forget_rest(self, rows: Sequence[UnshownRow]) -> None:
-        """Finish forgetting the runs that an earlier process began to forget, and take back their messages."""
-        for row in rows:
-            try:
-                past = await self._past.request(row.space, row.run_id)
-                await self._forgotten(row.space, row.run_id)
-                if past is None or withdrawn(past):  # otherwise `_forgotten` has taken them back
-                    self._execution.take_back(request_from_json(row.request))
-            except Exception:  # the next start tries again
-                _log.exception("run %s could not be forgotten", row.run_id)
-        await self._engine.scrub()
-        await self.records.database.scrub()
+        return await self._revisions.forget(space, *runs)
 
     async def forget_steps(self, space: str, *runs: str) -> None:
         """Delete the stored steps of these runs, except those still running; requests and answers stay."""
-        with in_words():
-            for run in runs:
-                if await self._past.request(space, run) is not None and self.runs.of(space, run) is None:
-                    await self._engine.forget(run)
-            await self._engine.scrub()
+        await self._revisions.forget_steps(space, *runs)
 
     async def reword(self, space: str, run: str, text: str, edit: str = "") -> bool:
-        """Store the new words of a request that a person has edited; its answer stays. Returns whether this space has
-        the run.
-
-        `edit` identifies the edit of the message, "" if there was none: a redelivered edit has no effect. If the work
-        reacts to edits (`Kind.reworded`), that is a separate run.
+        """Store the new words of a request that a person has edited: see Revisions.reword. Returns whether this space
+        has the run.
         """
-        with in_words():
-            if (request := await self._past.request(space, run)) is None:
-                return False
-            kind, key = commands.KINDS.get(request.work), f"edit/{edit}"
-            follows = kind.reworded if kind is not None and edit and text else ""
-            if follows and await self._inbox.get(child_id(request, key)) is not None:
-                return True
-            if (live := self.runs.of(space, run)) is not None:
-                live.reworded = text
-            if not await self._past.reword(space, run, text):
-                return False
-            if live is not None and live.task is None:  # it has not begun
-                live.request = replace(live.request, text=text)
-            await self.runs.reworded(run)
-            if follows:
-                # Check again whether they may, because the rules may have changed since the message was written.
-                author = replace(request.author, admin=False, groups=None)
-                more = replace(request, verb=follows, text=text, options={}, files=(), line="", quoted=())
-                try:
-                    await self.dispatcher.allowed(
-                        commands.verb(request.work, follows), replace(more, author=author)
-                    )
-                except UserError as refusal:
-                    _log.info("the edit of run %s changes its words alone: %s", run, refusal.key)
-                    return True
-                await self.dispatcher.begin(replace(more, parent=run, answers=run), key)
-            return True
+        return await self._revisions.reword(space, run, text, edit)
 
     async def complete(self, kind: str, typed: Typed) -> list[str]:
         """Names of this kind (`Option.completes`) that begin with what was typed; [] for an unknown kind.

@@ -113,7 +113,7 @@ class Privacy:
             # Runs are stopped first, since they would store more.
             await self._runs.forget(space, *about.runs)
             await self._people.delete(space, person, run.id, without_words)
-            await self._runs.drop_cached(space)
+            await self._resources.caches.drop(space)
             await self._runs.forget_steps(space, *about.beside)
             return True
 

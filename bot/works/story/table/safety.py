@@ -96,13 +96,22 @@ def agreed_lines(story: Story, say: Words) -> list[str]:
 
 class Safety:
     def __init__(
-        self, logs: Logs, runs: Runs, adults: Adults, *, checks: Callable[[Request], Awaitable[bool]]
+        self,
+        logs: Logs,
+        runs: Runs,
+        adults: Adults,
+        *,
+        checks: Callable[[Request], Awaitable[bool]],
+        drop_cached: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`checks`: whether scenes are checked in a request's place."""
+        """`checks`: whether scenes are checked in a request's place. `drop_cached` drops everything of a space from
+        memory, in every process.
+        """
         self._logs = logs
         self._runs = runs
         self._adults = adults
         self._checks = checks
+        self._drop_cached = drop_cached
         self._playing_card = asyncio.Lock()
 
     async def agree(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -259,7 +268,7 @@ class Safety:
                 )
                 runs.add(row.run_id)
         await stories.erase(space, bodies)
-        await self._runs.drop_cached(space)
+        await self._drop_cached(space)
         await self._runs.forget_steps(space, *runs)
         return len(bodies)
 
