@@ -6,16 +6,14 @@ Knows no platform: adapters bring a factory of views, keyed by the platform's na
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.access import Access
 from bot.channel_rules import ChannelRules
-from bot.events import Ended, Place, Request, UserError, Work
+from bot.events import Ended, Place, Request, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.names import Names
@@ -28,19 +26,14 @@ from bot.runs.engine import Engine
 from bot.runs.execution import Execution
 from bot.runs.live import LiveRuns
 from bot.runs.processes import Processes
-from bot.runs.requests import (
-    WATCH,
-    AcknowledgementGate,
-    PastRequests,
-    request_from_json,
-)
+from bot.runs.recovery import Recovery
+from bot.runs.requests import WATCH, AcknowledgementGate, PastRequests
 from bot.runs.revisions import Revisions
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
 from bot.waiting import Background
 from storage.faults import StorageFault
-from storage.inbox import Inbox
 
 if TYPE_CHECKING:
     from bot.accounts import Accounts
@@ -48,7 +41,6 @@ if TYPE_CHECKING:
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
     from bot.runs.dispatcher import Acknowledge, Ticket
-    from bot.runs.live import LiveRun
     from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
 
@@ -58,11 +50,6 @@ LEAVE_S = 5.0
 """How many seconds `close` waits for views and for a database that hangs; anything not shown or stored by then is
 handled at the next start.
 """
-
-STRAYS_S = 1.0
-"""Seconds between two tries to take over the runs that earlier processes left."""
-
-_log = logging.getLogger(__name__)
 
 
 class App:
@@ -92,33 +79,26 @@ class App:
         self.files = resources.files
         self.failing_models: Mapping[str, str] = resources.models.failing
         """The providers whose last call failed, with the fault."""
-        self._inbox: Inbox = resources.records.inbox
         self.started = False
         """Whether the engine is launched."""
         self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
         self._background = Background()
-        self._taking_over = asyncio.Lock()
         self.platforms = resources.platforms
         """The attached platforms by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
-        lease = resources.lease
+        inbox, database, lease = self.records.inbox, self.records.database, resources.lease
         self.sure = lease.confirmed if lease is not None else None
         """Returns once this process certainly still owns its runs: if it was frozen or disconnected, other processes
         that share the database may have taken them over.
         """
-        self.runs = (
-            LiveRuns(self._inbox)
-            if lease is None
-            else SharedRuns(
-                self._inbox,
-                resources.records.database,
-                lease,
-                lambda request: self.dispatcher.start_stopped(request),
-                self._executed,
+        if lease is None:
+            self.runs = LiveRuns(inbox)
+        else:
+            self.runs = SharedRuns(
+                inbox, database, lease, lambda request: self.dispatcher.start_stopped(request), self._executed
             )
-        )
-        self._past = PastRequests(self._inbox, resources.records.sessions)
+        self._past = PastRequests(inbox, self.records.sessions)
         self.works = works(resources, self)
         self._execution = Execution(
             resources,
@@ -138,9 +118,7 @@ class App:
             answered=self.runs.ended,
         )
         self.processes = (
-            Processes(lease, resources.records.database, self._inbox, self._engine, self.platforms)
-            if lease is not None
-            else None
+            Processes(lease, database, inbox, self._engine, self.platforms) if lease is not None else None
         )
         self.dispatcher: Dispatcher = Dispatcher(
             resources,
@@ -165,8 +143,19 @@ class App:
             dispatcher=self.dispatcher,
             processes=self.processes,
         )
+        self._recovery = Recovery(
+            resources,
+            self.runs,
+            self._past,
+            self._clips,
+            execution=self._execution,
+            engine=self._engine,
+            revisions=self._revisions,
+            processes=self.processes,
+            background=self._background,
+        )
         self._kept_days = KeptDays(
-            resources.records.database,
+            database,
             self.config.storage.keep_days,
             self._forget_steps_of,
             grace_days=self.config.storage.grace_days,
@@ -234,7 +223,7 @@ class App:
             self.config,
             self.ended,
             post,
-            stands=self._stands,
+            stands=self._past.stands,
             suffix=suffix,
             readings=self.records.readings if kept else None,
             kept=kept,
@@ -244,12 +233,6 @@ class App:
         )
         self._clips.append(clips)
         return clips
-
-    async def _stands(self, request: Request) -> bool:
-        """Whether the request still has its words: a withdrawn one has no words and no answer."""
-        past = await self.request_of(request.place.space, request.id)
-        words_of = (request.text, request.options, request.origin)
-        return past is not None and (any((past.text, past.options, past.origin)) or not any(words_of))
 
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
         """The locale set for the person in this place; `otherwise` if none is set or it cannot be read."""
@@ -300,129 +283,31 @@ class App:
         """Launch the engine. Returns the requests that now run by themselves: interrupted ones, and those of the works'
         services. Raises UserError.
         """
+        config, processes = self.config, self.processes
         with in_words():
-            return await self._start()
-
-    async def _start(self) -> list[Request]:
-        if (processes := self.processes) is not None:
-            await processes.join(
-                share_vectors=self.config.embedding.model == "none" or bool(self.config.storage.chroma_url)
-            )
-        await self.resources.tracing.start()
-        await self.resources.ledger.settle_killed()
-        unfinished = []
-        rows = await self._inbox.unfinished()
-        for row in rows if processes is None else ():
-            if row.platform not in self.platforms:
-                continue
-            try:
-                request = request_from_json(row.payload)
-                self.runs.take_up(request, row)
-            except (KeyError, TypeError, ValueError, UserError):  # written by another release
-                _log.exception("run %s cannot be read", row.id)
-                await self._inbox.set_states({row.id: "failed"})
-            else:
-                unfinished.append(request)
-        forgetting = await self._execution.take_up()
-        alone = await processes.agree() if processes is not None else []
-        await self._engine.launch(
-            [name for name, platform in self.platforms.items() if platform.part is None], patient=(WATCH,)
-        )
-        if processes is not None:
-            await processes.move_waiting(alone)
-        self.started = True
-        if processes is not None:
-            processes.keep(self._take_over)
-            self._background.start(self._take_up_strays())
-        if forgetting:
-            self._background.start(self._revisions.forget_rest(forgetting))
-        if self.resources.files.shared:  # which may be on another machine
-            self._background.start(self._clear_away())
-        else:
-            await self._clear_away()
-        for request in unfinished:
-            match await self._engine.status(request.id):
-                case None:
-                    await self._engine.start(request.id)
-                case "running":  # the engine continues it by itself
-                    pass
-                case ended if (waiting := self.runs.get(request.id)) is not None:
-                    _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    self._give_up(waiting, often=ended == "given up")
-        await self._engine.purge()
-        self.resources.missing_vectors.start(self._has_jobs)
-        self._kept_days.start()
-        if processes is None:
-            await self._take_up_clips()
-        begun = [await service.start(unfinished) for service in self._services]
+            if processes is not None:
+                shared = config.embedding.model == "none" or bool(config.storage.chroma_url)
+                await processes.join(share_vectors=shared)
+            await self.resources.tracing.start()
+            unfinished = await self._recovery.take_up()
+            alone = await processes.agree() if processes is not None else []
+            whole = [name for name, platform in self.platforms.items() if platform.part is None]
+            await self._engine.launch(whole, patient=(WATCH,))
+            if processes is not None:
+                await processes.move_waiting(alone)
+            self.started = True
+            await self._recovery.resume(unfinished)
+            await self._engine.purge()
+            self.resources.missing_vectors.start(self._has_jobs)
+            self._kept_days.start()
+            begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
-
-    async def _take_up_clips(self, process: str = "") -> None:
-        for clips in self._clips:
-            await clips.take_up(self.request_of, process)
-
-    async def _clear_away(self) -> None:
-        """Remove what is left of removed books, and the files of requests that have ended."""
-
-        async def unfinished() -> set[str]:
-            # Includes runs of other platforms, which wait with their files for a process that serves those.
-            return {row.id for row in await self._inbox.unfinished()}
-
-        try:
-            if self.processes is None:
-                await self.resources.intake.clear(grace=timedelta())
-            else:  # questions in other processes may still read replaced books
-                await self.resources.intake.clear()
-        except StorageFault as fault:  # tried again at the next start, and after the next job
-            _log.warning("what is left of removed books could not be cleared away: %s", fault)
-        try:
-            await self.resources.incoming.keep_only(unfinished)
-        except StorageFault as fault:  # tried again at the next start
-            _log.warning("the files of earlier requests could not be cleared away: %s", fault)
 
     async def _forget_steps_of(self, runs: Sequence[str]) -> None:
         await self._engine.forget(*runs)
 
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
-
-    async def _take_up_strays(self) -> None:
-        """Continue the runs that no process executes, as soon as the database allows it."""
-        while True:
-            try:
-                return await self._take_over("")
-            except StorageFault as fault:
-                _log.warning("what earlier processes left could not be taken up yet: %s", fault)
-                await asyncio.sleep(STRAYS_S)
-
-    async def _take_over(self, process: str) -> None:
-        """Continue the runs of a process that has ended, and all runs that no process executes."""
-        async with self._taking_over:
-            await self._taken_over(process)
-
-    async def _taken_over(self, process: str) -> None:
-        processes = self.processes
-        assert processes is not None
-        await self.resources.ledger.settle_killed(process)
-        going = await self._engine.going()
-        alive = await processes.alive() - {process}
-        for cut_off in going:
-            if cut_off.process not in alive and (row := await self._inbox.get(cut_off.run)) is not None:
-                await self._engine.take_over(cut_off, processes.route(row.platform, row.space))
-        rows = await self._inbox.unfinished(abandoned=process)
-        statuses = await self._engine.statuses(*(row.id for row in rows))
-        for row in rows:
-            if row.state == "received" and row.id not in statuses:
-                await self._engine.start(row.id, processes.route(row.platform, row.space), row.line, row.seq)
-            elif statuses.get(row.id) == "given up":
-                self._give_up(self.runs.take_up(request_from_json(row.payload), row), often=True)
-        if forgetting := await self._execution.take_up(process):
-            self._background.start(self._revisions.forget_rest(forgetting))
-        await self._take_up_clips(process)
-
-    def _give_up(self, live: LiveRun, *, often: bool) -> None:
-        # In a task, because a platform that is slow to show it must not delay the others.
-        self._background.start(self._execution.give_up(live, often=often))
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Store the request, acknowledge it, then start it: see Dispatcher.perform. Raises UserError."""

@@ -238,6 +238,12 @@ class PastRequests:
         row = await self._inbox.get(run)
         return readable(row) if row is not None and row.space == space else None
 
+    async def stands(self, request: Request) -> bool:
+        """Whether the request still has its words: a withdrawn one has no words and no answer."""
+        past = await self.request(request.place.space, request.id)
+        words_of = (request.text, request.options, request.origin)
+        return past is not None and (any((past.text, past.options, past.origin)) or not any(words_of))
+
     async def repeating(self, request: Request) -> list[str]:
         """The later runs that repeat this request's words, because somebody asked again or a reminder was sent."""
         runs = []
