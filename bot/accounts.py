@@ -24,6 +24,7 @@ from storage.ledger import Totals
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from bot.llm.cache_times import CacheCosts, CacheTimes
+    from bot.resources import Resources
     from storage.buttons import Feedback
     from storage.ledger import Conversation, Group, Ledger, Share
 
@@ -109,6 +110,11 @@ class Accounts:
         self._feedback = feedback
         self._names = names
         self._settings = settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> Accounts:
+        ledger, feedback = resources.ledger, resources.records.feedback
+        return cls(ledger, feedback, Names(resources), resources.config.budget, resources.models.cache_times)
 
     async def answer(self, request: Request) -> str:
         """The answer to `usage`, as Markdown."""

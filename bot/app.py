@@ -6,7 +6,7 @@ Knows no platform: adapters bring a factory of views, keyed by the platform's na
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from bot.channel_rules import ChannelRules
 from bot.events import Ended, Place, Request, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
-from bot.names import Names
 from bot.outsiders import Outsiders
 from bot.plain_text import PlainText
 from bot.platforms import LogView, Platform
@@ -157,7 +156,7 @@ class App:
         self._kept_days = KeptDays(
             database,
             self.config.storage.keep_days,
-            self._forget_steps_of,
+            self._engine.forget,
             grace_days=self.config.storage.grace_days,
             delete_documents=resources.intake.remove,
         )
@@ -191,13 +190,7 @@ class App:
     def accounts(self) -> Accounts:
         from bot.accounts import Accounts
 
-        return Accounts(
-            self.resources.ledger,
-            self.records.feedback,
-            Names(self.resources),
-            self.config.budget,
-            self.resources.models.cache_times,
-        )
+        return Accounts.of(self.resources)
 
     def clips(
         self,
@@ -302,9 +295,6 @@ class App:
             self._kept_days.start()
             begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
-
-    async def _forget_steps_of(self, runs: Sequence[str]) -> None:
-        await self._engine.forget(*runs)
 
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))

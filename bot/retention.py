@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -25,8 +24,11 @@ PAUSE_S = 0.05
 
 _log = logging.getLogger(__name__)
 
-Forget = Callable[[Sequence[str]], Awaitable[None]]
-"""Deletes what the engine has stored of runs."""
+
+class Forget(Protocol):
+    """Deletes what the engine has stored of runs, by their ids."""
+
+    async def __call__(self, *run_ids: str) -> None: ...
 
 
 class DeleteDocuments(Protocol):
@@ -89,7 +91,7 @@ class KeptDays:
             after, runs = await self._retention.forget_runs(before, after)
             if not runs:
                 break
-            await self._forget(runs)
+            await self._forget(*runs)
             forgotten += len(runs)
             await asyncio.sleep(PAUSE_S)
         while conversations := await self._retention.forget_conversations(before):
@@ -114,7 +116,7 @@ class KeptDays:
                 await self._delete_documents(space, *documents)
             runs = await self._departures.runs(space)
             for first in range(0, len(runs), BATCH):
-                await self._forget(runs[first : first + BATCH])
+                await self._forget(*runs[first : first + BATCH])
                 await asyncio.sleep(PAUSE_S)
             rows = await self._departures.delete(space)
             _log.info("deleted %d rows of a space that the bot left %d days ago", rows, self._grace_days)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ async def no_document(space: str, *document_ids: str) -> None:
     raise AssertionError("these spaces have none")
 
 
-async def nothing(runs: Sequence[str]) -> None:
+async def nothing(*runs: str) -> None:
     return
 
 
@@ -67,7 +66,7 @@ async def test_all_of_it_goes_and_others_keep_theirs(tmp_path: Path) -> None:
         kept, departures = await rows(db, "stays"), Departures(db)
         await departures.left("gone", OLD + timedelta(hours=1))
 
-        async def forget(runs: Sequence[str]) -> None:
+        async def forget(*runs: str) -> None:
             forgotten.extend(runs)
 
         days = KeptDays(db, 0, forget, grace_days=30, delete_documents=resources.intake.remove)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -44,7 +43,7 @@ class Engine:
     def __init__(self) -> None:
         self.forgotten: list[str] = []
 
-    async def forget(self, runs: Sequence[str]) -> None:
+    async def forget(self, *runs: str) -> None:
         self.forgotten += runs
 
 

@@ -52,18 +52,11 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.accounts import Accounts
-    from bot.names import Names
     from bot.works.house.models import ModelChoice
     from bot.works.house.work import ConversationWork
 
-    accounts = Accounts(
-        resources.ledger,
-        resources.records.feedback,
-        Names(resources),
-        resources.config.budget,
-        resources.models.cache_times,
-    )
-    return ConversationWork(resources.records.sessions, runs.stop, accounts, ModelChoice(resources))
+    sessions, accounts = resources.records.sessions, Accounts.of(resources)
+    return ConversationWork(sessions, runs.stop, accounts, ModelChoice(resources))
 
 
 async def _models(resources: Resources, typed: Typed) -> list[str]:
