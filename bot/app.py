@@ -80,9 +80,8 @@ class App:
         """The providers whose last call failed, with the fault."""
         self.started = False
         """Whether the engine is launched."""
-        self._gate = AcknowledgementGate()
         self._clips: list[Clips] = []
-        self._background = Background()
+        background = self._background = Background()
         self.platforms = resources.platforms
         """The attached platforms by their names."""
         self.platforms[WATCH] = Platform(WATCH, LogView)
@@ -91,72 +90,47 @@ class App:
         """Returns once this process certainly still owns its runs: if it was frozen or disconnected, other processes
         that share the database may have taken them over.
         """
+        gate, past = AcknowledgementGate(), PastRequests(inbox, self.records.sessions)
         if lease is None:
-            self.runs = LiveRuns(inbox)
+            live = LiveRuns(inbox)
         else:
-            self.runs = SharedRuns(
+            live = SharedRuns(
                 inbox, database, lease, lambda request: self.dispatcher.start_stopped(request), self._executed
             )
-        self._past = PastRequests(inbox, self.records.sessions)
+        self.runs, self._past = live, past
         self.works = works(resources, self)
-        self._execution = Execution(
+        execution = self._execution = Execution(
             resources,
             self.works,
             self.platforms,
             lambda child, key: self.dispatcher.begin(child, key),
-            live=self.runs,
-            gate=self._gate,
-            past=self._past,
+            live=live,
+            gate=gate,
+            past=past,
         )
-        self._engine = Engine(
+        engine = self._engine = Engine(
             engine_url,
-            self._execution.body,
+            execution.body,
             busy_timeout_s=busy_timeout_s,
             lease=lease,
-            earlier=self.runs.earlier,
-            answered=self.runs.ended,
+            earlier=live.earlier,
+            answered=live.ended,
         )
-        self.processes = (
-            Processes(lease, database, inbox, self._engine, self.platforms) if lease is not None else None
+        processes = self.processes = (
+            Processes(lease, database, inbox, engine, self.platforms) if lease is not None else None
         )
+        rules = self.outsiders, self.channel_rules, self.access
         self.dispatcher: Dispatcher = Dispatcher(
-            resources,
-            self,
-            self.works,
-            outsiders=self.outsiders,
-            channel_rules=self.channel_rules,
-            access=self.access,
-            live=self.runs,
-            gate=self._gate,
-            execution=self._execution,
-            engine=self._engine,
-            processes=self.processes,
-            background=self._background,
+            resources, self, self.works, *rules, live, gate, execution, engine, processes, background
         )
-        self._revisions = Revisions(
-            resources,
-            self._past,
-            self.runs,
-            execution=self._execution,
-            engine=self._engine,
-            dispatcher=self.dispatcher,
-            processes=self.processes,
-        )
+        self._revisions = Revisions(resources, past, live, execution, engine, self.dispatcher, processes)
         self._recovery = Recovery(
-            resources,
-            self.runs,
-            self._past,
-            self._clips,
-            execution=self._execution,
-            engine=self._engine,
-            revisions=self._revisions,
-            processes=self.processes,
-            background=self._background,
+            resources, past, live, execution, engine, self._revisions, processes, self._clips, background
         )
         self._kept_days = KeptDays(
             database,
             self.config.storage.keep_days,
-            self._engine.forget,
+            engine.forget,
             grace_days=self.config.storage.grace_days,
             delete_documents=resources.intake.remove,
         )

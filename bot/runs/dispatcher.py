@@ -58,38 +58,26 @@ class Ticket:
         return await self._ended(self.run)
 
 
+@dataclass
 class Dispatcher:
-    def __init__(
-        self,
-        resources: Resources,
-        runs: Runs,
-        works: Mapping[str, Work],
-        *,
-        outsiders: Outsiders,
-        channel_rules: ChannelRules,
-        access: Access,
-        live: LiveRuns,
-        gate: AcknowledgementGate,
-        execution: Execution,
-        engine: Engine,
-        processes: Processes | None,
-        background: Background,
-    ) -> None:
-        """`runs` is for the works; `processes` is None if no others share the database."""
-        self._resources = resources
-        self._inbox = resources.records.inbox
-        self._runs = runs
-        self._works = works
-        self._outsiders = outsiders
-        self._channel_rules = channel_rules
-        self._access = access
-        self._live = live
-        self._gate = gate
-        self._execution = execution
-        self._engine = engine
-        self._processes = processes
-        self._background = background
-        self._arrivals = Arrivals(self._inbox, live.arrived)
+    """`_runs` is for the works. `_processes` is None if no others share the database."""
+
+    _resources: Resources
+    _runs: Runs
+    _works: Mapping[str, Work]
+    _outsiders: Outsiders
+    _channel_rules: ChannelRules
+    _access: Access
+    _live: LiveRuns
+    _gate: AcknowledgementGate
+    _execution: Execution
+    _engine: Engine
+    _processes: Processes | None
+    _background: Background
+
+    def __post_init__(self) -> None:
+        self._inbox = self._resources.records.inbox
+        self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._begun = Background()
         self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
         """Locks by space and by what a button belongs to."""

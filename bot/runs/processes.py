@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
@@ -28,25 +29,18 @@ LOST = 75
 _log = logging.getLogger(__name__)
 
 
+@dataclass
 class Processes:
     """This process among the others. `join`, `agree` before the engine is launched, then `keep`."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        database: Database,
-        inbox: Inbox,
-        engine: Engine,
-        platforms: Mapping[str, Platform],
-    ) -> None:
-        self._lease = lease
-        self._database = database
-        self._inbox = inbox
-        self._engine = engine
-        self._platforms = platforms
-        self._parts: dict[str, int] = {}
-        """Into how many parts each platform is divided."""
-        self._keeping: asyncio.Task[None] | None = None
+    _lease: Lease
+    _database: Database
+    _inbox: Inbox
+    _engine: Engine
+    _platforms: Mapping[str, Platform]
+    _parts: dict[str, int] = field(default_factory=dict)
+    """Into how many parts each platform is divided."""
+    _keeping: asyncio.Task[None] | None = None
 
     async def join(self, *, share_vectors: bool) -> None:
         """Take a lease. Raises UserError if another process works alone on the database, or if there is any other one

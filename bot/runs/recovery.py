@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -33,33 +34,24 @@ STRAYS_S = 1.0
 _log = logging.getLogger(__name__)
 
 
+@dataclass
 class Recovery:
-    """`take_up` before the engine is launched, `resume` after it."""
+    """`take_up` before the engine is launched, `resume` after it. `_processes` is None if no others share the
+    database.
+    """
 
-    def __init__(
-        self,
-        resources: Resources,
-        live: LiveRuns,
-        past: PastRequests,
-        clips: Sequence[Clips],
-        *,
-        execution: Execution,
-        engine: Engine,
-        revisions: Revisions,
-        processes: Processes | None,
-        background: Background,
-    ) -> None:
-        """`processes` is None if no others share the database."""
-        self._resources = resources
-        self._inbox = resources.records.inbox
-        self._live = live
-        self._past = past
-        self._clips = clips
-        self._execution = execution
-        self._engine = engine
-        self._revisions = revisions
-        self._processes = processes
-        self._background = background
+    _resources: Resources
+    _past: PastRequests
+    _live: LiveRuns
+    _execution: Execution
+    _engine: Engine
+    _revisions: Revisions
+    _processes: Processes | None
+    _clips: Sequence[Clips]
+    _background: Background
+
+    def __post_init__(self) -> None:
+        self._inbox = self._resources.records.inbox
         self._forgetting: list[UnshownRow] = []
         self._taking_over = asyncio.Lock()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot import commands
@@ -34,30 +34,22 @@ FORGET = "forget"
 _log = logging.getLogger(__name__)
 
 
+@dataclass
 class Revisions:
-    def __init__(
-        self,
-        resources: Resources,
-        past: PastRequests,
-        live: LiveRuns,
-        *,
-        execution: Execution,
-        engine: Engine,
-        dispatcher: Dispatcher,
-        processes: Processes | None,
-    ) -> None:
-        """`processes` is None if no others share the database."""
-        self._inbox = resources.records.inbox
-        self._database = resources.records.database
-        self._caches = resources.caches
-        self._past = past
-        self._live = live
-        self._execution = execution
-        self._engine = engine
-        self._dispatcher = dispatcher
-        self._processes = processes
-        if processes is not None:
-            processes.hear(FORGET, execution.showings.drop)
+    """`_processes` is None if no others share the database."""
+
+    _resources: Resources
+    _past: PastRequests
+    _live: LiveRuns
+    _execution: Execution
+    _engine: Engine
+    _dispatcher: Dispatcher
+    _processes: Processes | None
+
+    def __post_init__(self) -> None:
+        self._inbox = self._resources.records.inbox
+        if self._processes is not None:
+            self._processes.hear(FORGET, self._execution.showings.drop)
 
     async def forget(self, space: str, *runs: str) -> bool:
         """Stop runs whose author has deleted the request, and erase their words and answers; the ids stay.
@@ -67,7 +59,7 @@ class Revisions:
         with in_words():
             had = [run for run in runs if await self._forgotten(space, run)]
             if had:
-                await self._caches.drop(space)
+                await self._resources.caches.drop(space)
                 await self._scrub()
         return bool(had)
 
@@ -158,4 +150,4 @@ class Revisions:
 
     async def _scrub(self) -> None:
         await self._engine.scrub()
-        await self._database.scrub()
+        await self._resources.records.database.scrub()
