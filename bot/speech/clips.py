@@ -22,6 +22,7 @@ from bot.llm.completion import Usage
 from bot.speech import sound
 from bot.speech.engines.base import Unspoken
 from bot.speech.voices import manner_of
+from bot.waiting import Background
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -117,7 +118,7 @@ class Clips:
         self._again = again
         self._database = database
         self._unpost = unpost
-        self._looking: set[asyncio.Task[None]] = set()
+        self._looking = Background()
         if readings is not None and database is not None and database.lease is not None:
             database.lease.hear(f"{DROP} {kept}", self._told, self._told)
         self._going: dict[asyncio.Task[None], _Making] = {}
@@ -225,9 +226,7 @@ class Clips:
             await self._database.lease.tell(self._database, f"{DROP} {self._name}")
 
     def _told(self) -> None:
-        looking = asyncio.create_task(self._look_as_told())
-        self._looking.add(looking)
-        looking.add_done_callback(self._looking.discard)
+        self._looking.start(self._look_as_told())
 
     async def _look_as_told(self) -> None:
         with suppress(StorageFault):  # checked again before each is posted
@@ -262,7 +261,7 @@ class Clips:
         return len(ended)
 
     async def close(self) -> None:
-        for task in [*self._going, *self._looking]:
+        for task in [*self._going, *self._looking.tasks]:
             task.cancel()
         if self._going:
             await asyncio.wait(self._going)

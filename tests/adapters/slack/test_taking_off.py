@@ -49,7 +49,7 @@ async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
     at.slack.fail("conversations.replies", delay=0.05)
     await press(at, at.ana, answer, "stop")
     await at.slack.delete(answer)
-    await at.slack.until(lambda: not at.bot.intake._tasks)
+    await at.slack.until(lambda: not at.bot.intake._background.tasks)
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 

@@ -33,6 +33,7 @@ from bot.command_line import parse
 from bot.events import Author, Place, UserError
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
+from bot.waiting import Background
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Listener:
         self._client = client
         self._turns = KeyedLocks()
         self._proxied = Proxied(client)
-        self._typing: set[asyncio.Task[None]] = set()
+        self._typing = Background()
         self._typed: dict[int, float] = {}
 
     def listen(self) -> None:
@@ -247,9 +248,7 @@ class Listener:
         self._typed = {channel_id: at for channel_id, at in self._typed.items() if now - at < TYPING_S} | {
             channel: now
         }
-        typing = asyncio.create_task(_type(message))
-        self._typing.add(typing)
-        typing.add_done_callback(self._typing.discard)
+        self._typing.start(_type(message))
 
     async def _explain(self, message: discord.Message) -> None:
         """Without the Message Content intent, explain once in each thread how to address the bot."""

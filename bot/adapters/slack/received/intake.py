@@ -41,6 +41,7 @@ from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
 from bot.runs.requests import event_id
 from bot.verb import SHARE, TYPED
+from bot.waiting import Background
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -94,7 +95,7 @@ class Intake(intake.Intake):
         It holds only events of this process; the inbox knows earlier ones. Without it a refusal would be shown twice,
         and a mention, which arrives as two events, would count twice against the limit.
         """
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._background = Background()
 
     async def line(
         self,
@@ -187,15 +188,12 @@ class Intake(intake.Intake):
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run something in a task that no acknowledgement waits for."""
-        task = asyncio.create_task(doing)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return self._background.start(doing)
 
     async def close(self) -> None:
         """Wait for the remaining tasks, for a limited time."""
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=LEAVE_S)
+        if self._background.tasks:
+            _, late = await asyncio.wait(self._background.tasks, timeout=LEAVE_S)
             for task in late:
                 task.cancel()
             if late:
