@@ -56,13 +56,13 @@ def document() -> str:
         "Generated from `bot/commands.py` by `python -m bot.manual > docs/commands.md`: "
         "edit the table, not this page.",
         "",
-        "In the terminal a command begins with `/`. Anything else is plain text and goes to the session's work:",
-        f"a new session is one of `{DEFAULT_WORK}`, where plain text means `/{' '.join(plain_verb(DEFAULT_WORK))}`.",
-        "A verb may be typed without its work where only one work has it (`/roll 4d6kh3`), or where one is that of",
+        "In the terminal, commands begin with `/`. Everything else is plain text and goes to the work of the session.",
+        f"A new session belongs to `{DEFAULT_WORK}`, where plain text means `/{' '.join(plain_verb(DEFAULT_WORK))}`.",
+        "You may leave out the work if only one work has the verb (`/roll 4d6kh3`), or if you mean the verb of",
         f"`{DEFAULT_WORK}` (`/ask`).",
-        "Behind the text an option's free words need no quotation marks (`… --title The door in the sea`): they go on",
-        "up to the next option. Before the text they are one word, or stand in quotation marks.",
-        "*Ordered* verbs of one thread run strictly one after another; *free* ones start at once.",
+        "After the text, the value of an option needs no quotation marks (`… --title The door in the sea`): it ends at",
+        "the next option. Before the text it is one word, or several in quotation marks.",
+        "*Ordered* verbs of a thread run one after another; *free* verbs start at once.",
     ]
     for work in KINDS:
         parts += ["", f"## {work}", ""]

@@ -28,7 +28,9 @@ def main(*options: str) -> int:
     new = f"{before}{BEGIN}{''.join(lines())}{END}{after}"
     if "--check" in options:
         if new != page:
-            print("docs/architecture.md: python -m scripts.module_list writes its list of modules anew")
+            print(
+                "docs/architecture.md: the list of modules is out of date; run python -m scripts.module_list"
+            )
         return int(new != page)
     PAGE.write_text(new, encoding="utf-8")
     return 0

@@ -90,11 +90,12 @@ class RecallConfig:
     come before all others. `events`: what the extractor found in a scene (summary, events, memories), for the whole of
     it.
 
-    The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one; `age`:
-    scenes more than `age_scenes` back must reach `age_score` of the best. If the extractor is another model than the
-    writer, and splits a turn into at most `sub_queries` within `seconds`: `decomposition`, by reciprocal ranks with
-    `rrf_k`; `phrases` with `phrase_boost` and `phrase_cap`; `anchors`, close to where the requested event happened
-    last. Names in more than `name_share` of the scenes and terms in more than `term_share` are too common to count.
+    Added to the scores of whole scenes: `keywords`, up to `keyword_cap`; `chapter`, for scenes of the current one.
+    `age`: scenes more than `age_scenes` back must reach `age_score` of the best. If the extractor is another model
+    than the writer, and splits a turn into at most `sub_queries` within `seconds`: `decomposition`, by reciprocal
+    ranks with `rrf_k`; `phrases` with `phrase_boost` and `phrase_cap`; `anchors`, close to where the requested
+    event happened last. Names in more than `name_share` of the scenes and terms in more than `term_share` are too
+    common to count.
     """
 
     strategy: Literal["hybrid", "linear"] = choice("hybrid", "linear")

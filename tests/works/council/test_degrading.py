@@ -34,7 +34,7 @@ async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path)
         fails(made, "synthesis", "chair", *MEMBERS)
         answer = await made.ask()
         assert answer.text("ballots").startswith("No answer is ahead of the others.")
-        assert answer.titles[-1] == "An answer, unchanged, by m1"
+        assert answer.titles[-1] == "One of the answers, unchanged, by m1"
         assert verdict_title(await made.kept(), words("en")) == "One of the answers, unchanged"
 
 
@@ -106,7 +106,7 @@ async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one
     fails(four, "ballot", *MEMBERS)
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
     answer = await four.ask()
-    assert answer.titles[-1] == "An answer, unchanged, by m1"
+    assert answer.titles[-1] == "One of the answers, unchanged, by m1"
     assert answer.notices("best")[0] == "The synthesis is incomplete, so here is one of the answers."
 
 
