@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +20,6 @@ from bot.access import MODELS, needs
 from bot.commands import KINDS, verb
 from bot.events import (
     Answered,
-    Author,
     Changed,
     Ended,
     Failed,
@@ -51,10 +48,10 @@ from bot.runs.requests import (
     PastRequests,
     child_id,
     request_from_json,
-    request_to_json,
     withdrawn,
 )
 from bot.runs.showing import InOrder, Showings, note, show_again
+from bot.runs.withdrawals import Withdrawals
 from bot.view import VIEW_S, View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
@@ -72,9 +69,6 @@ NOTICED_S = 5.0
 SEEN_S = 20.0
 """The same if another process posts that message, which may take as long as a platform that hangs."""
 LOOK_S = 0.25
-
-TAKING_BACK = 4
-"""How many runs' messages are taken back at the same time on a platform."""
 
 _log = logging.getLogger(__name__)
 
@@ -102,13 +96,9 @@ class Execution:
         self._live = live
         self._gate = gate
         self._past = past
-        self._narration = Narration(platforms, resources.records.outbox)
-        self.hush = self._narration.hush
+        self.narration = Narration(platforms, resources.records.outbox)
         self.showings = Showings(resources.records.unshown)
-        self._taking_back: defaultdict[str, asyncio.Semaphore] = defaultdict(
-            lambda: asyncio.Semaphore(TAKING_BACK)
-        )
-        """By platform, so that one that is down does not delay another."""
+        self.withdrawals = Withdrawals(resources.records, platforms, self.showings, self._view)
         self.leaving = False
         """Whether the process is closing: a run that has not begun yet then begins at the next start."""
 
@@ -133,7 +123,7 @@ class Execution:
                         await self.showings.show(
                             request, partial(view.flush, "stopped"), (), status="stopped"
                         )
-                    await self._narration.hush(request)
+                    await self.narration.hush(request)
                 return row.state
             live = self._live.take_up(request, row)
         await self._gate.passed()
@@ -166,7 +156,7 @@ class Execution:
         if live.quiet or (live.request.parent and not live.shown):
             view = None  # everything has been shown
         if status == "stopped":
-            await self._narration.hush(live.request)
+            await self.narration.hush(live.request)
         try:
             # In this order: after a crash before the end is stored the run is shown again, after a later crash it is
             # not.
@@ -249,49 +239,12 @@ class Execution:
             elif row.status == row.stage == WITHDRAWN:
                 forgetting.append(row)
             elif row.status == WITHDRAWN:
-                self.take_back(request, row.stage)
+                self.withdrawals.take_back(request, row.stage)
             else:
                 if not row.stage:
                     view = await self._in_order(request, view)
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
         return forgetting
-
-    async def keep_withdrawn(self, request: Request, how: str = WITHDRAWN) -> Request | None:
-        """Store that the run's messages are to be taken back, or only those that quote its request (QUOTED).
-
-        Returns its request without words, for `take_back`; None if the platform cannot take messages back.
-        """
-        platform = self._platforms.get(request.place.platform)
-        if platform is None or platform.without_words is None or not request.origin:
-            return None
-        origin, nobody = platform.without_words(request.origin), Author("", "")
-        bare = replace(
-            request, author=nobody, text="", options={}, files=(), origin=origin, answers="", quoted=()
-        )
-        stored = request_to_json(bare)
-        await self._resources.records.unshown.keep(
-            request.place.space, request.id, how, status=WITHDRAWN, request=stored
-        )
-        return bare
-
-    def take_back(self, bare: Request, how: str = WITHDRAWN) -> None:
-        """Take back the messages that `keep_withdrawn` has stored, after everything of the run that is still being
-        shown.
-        """
-        self.showings.take_up(bare, how, partial(self._taken_back, bare, how))
-
-    async def _taken_back(self, request: Request, how: str) -> None:
-        platform = self._platforms[request.place.platform]
-        async with self._taking_back[request.place.platform]:
-            sent = await self._resources.records.outbox.all(request.place.space, request.id)
-            finished = {row.message_id for row in sent if row.shown is not None}
-            unfinished = {row.message_id for row in sent} - finished - {None}
-            if how == WITHDRAWN and unfinished and (view := self._view(request)) is not None:
-                await view.flush("stopped")
-            kind = KINDS.get(request.work)
-            stays = kind.stays if kind is not None else ()
-            if platform.take_back is not None:
-                await platform.take_back(request, None if how == QUOTED else stays)
 
     def _view(self, request: Request) -> View | None:
         """The run's view; None if it cannot be made, as for a request of an earlier release, so that others are not
@@ -342,12 +295,12 @@ class Execution:
                         case Speaking():
                             if aloud is not None:
                                 aloud.end()
-                            aloud = await self._narration.along(request, event)
+                            aloud = await self.narration.along(request, event)
                         case Speak() if aloud is not None and aloud.key == event.key:
                             aloud.end()
                             aloud = None
                         case Speak():
-                            await self._narration.speak(request, event)
+                            await self.narration.speak(request, event)
                         case _ if not live.quiet:
                             status = "failed" if isinstance(event, Failed) else status
                             # A child run shows nothing before it opens a stage.
@@ -452,7 +405,7 @@ class Execution:
                     change = partial(view.change, event)
                     await self.showings.show(earlier, change, (event,), stage=event.stage)
             case Hush():
-                await self._narration.hush(earlier, event.stage)
+                await self.narration.hush(earlier, event.stage)
             case Unquoted():
-                if (bare := await self.keep_withdrawn(earlier, QUOTED)) is not None:
-                    self.take_back(bare, QUOTED)
+                if (bare := await self.withdrawals.keep(earlier, QUOTED)) is not None:
+                    self.withdrawals.take_back(bare, QUOTED)

@@ -70,7 +70,7 @@ class Revisions:
                 past = await self._past.request(row.space, row.run_id)
                 await self._forgotten(row.space, row.run_id)
                 if past is None or withdrawn(past):  # otherwise `_forgotten` has taken them back
-                    self._execution.take_back(request_from_json(row.request))
+                    self._execution.withdrawals.take_back(request_from_json(row.request))
             except Exception:  # the next start tries again
                 _log.exception("run %s could not be forgotten", row.run_id)
         await self._scrub()
@@ -124,11 +124,11 @@ class Revisions:
         live = self._live.of(space, run)
         # First, because after a crash the next start continues from here and finds the rest by the words or by the
         # parent.
-        bare = await self._execution.keep_withdrawn(request)
+        bare = await self._execution.withdrawals.keep(request)
         for other in await self._past.repeating(request) if request.text else ():
             await self._forgotten(space, other)
         await self._past.withdraw(request)
-        await self._execution.hush(request)
+        await self._execution.narration.hush(request)
         if live is not None:
             # Until its end the run still stores what it shows and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
@@ -145,7 +145,7 @@ class Revisions:
         for other in (*children, child_id(request, PLAYED)):
             await self._forgotten(space, other)
         if bare is not None:
-            self._execution.take_back(bare)
+            self._execution.withdrawals.take_back(bare)
         return True
 
     async def _scrub(self) -> None:
