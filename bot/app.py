@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bot import commands
 from bot.access import Access
 from bot.channel_rules import ChannelRules
-from bot.events import Ended, Place, Request, Work
+from bot.events import Ended, Place, Request
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.outsiders import Outsiders
@@ -32,6 +32,7 @@ from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
 from bot.waiting import Background
+from bot.work import Work
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

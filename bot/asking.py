@@ -16,11 +16,12 @@ from bot.asking_words import plain
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from bot.events import Request, Run
+    from bot.events import Request
     from bot.llm.completion import Completion
     from bot.llm.registry import Models
     from bot.prompts import PromptText
     from bot.retrieval.embedding import Embedder
+    from bot.work import Run
 
 Verdict = Literal["yes", "likely", "unsure", "no"]
 """Whether a message asks the bot. "likely": it has the shape of a question, but may be meant for other people."""

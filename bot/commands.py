@@ -16,8 +16,8 @@ from bot.verb import Verb
 from bot.works import ALL
 
 if TYPE_CHECKING:
-    from bot.events import Work
     from bot.resources import Resources
+    from bot.work import Work
 
 FOLLOW_UP = "follow_up"
 """The option that marks plain text, which may refer to what was said before, unlike a typed verb."""

@@ -18,9 +18,10 @@ from bot.waiting import wait_at_most
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bot.events import Quoted, Request, Run
+    from bot.events import Quoted, Request
     from bot.platforms import Platform, ThreadMessage
     from bot.words import Words
+    from bot.work import Run
     from storage.sessions import SessionRow, Sessions
 
 TITLE_CHARS = 100

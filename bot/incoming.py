@@ -14,10 +14,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Request, Run, UserError
+from bot.events import File, Request, UserError
 from bot.platforms import Platform
 from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
+from bot.work import Run
 from storage.faults import StorageFault, fault_of
 from storage.files import stored
 

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from bot.check import Check
     from bot.config import Config
-    from bot.events import Ended, Place, Request, Work
+    from bot.events import Ended, Place, Request
     from bot.resources import Resources
     from bot.retrieval.intake import Shape
     from bot.verb import Verb
     from bot.words import Words
+    from bot.work import Work
     from storage.settings import Scope
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, Failed, Run, Stage, Status, Text, UserError
+from bot.events import Author, Event, Failed, Stage, Status, Text, UserError
 from bot.resources import Resources
 from bot.words import words
+from bot.work import Run
 from tests.fakes.scripted_app import Recorder, Script, asked, config, open_scripted
 
 

@@ -13,8 +13,9 @@ from unicodedata import normalize
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, File, Request, Run, Text, UserError
+from bot.events import Author, Event, File, Request, Text, UserError
 from bot.runs.requests import GATE_S, AcknowledgementGate, Arrivals, composed, event_id
+from bot.work import Run
 from storage.db import Database
 from storage.inbox import Inbox
 from tests.fakes import migrated

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Changed, Ended, Event, Failed, Request, Run, Shown, Text
+from bot.events import Author, Changed, Ended, Event, Failed, Request, Shown, Text
 from bot.platforms import Platform
 from bot.runs.engine import RECOVERIES
 from bot.runs.requests import PastRequests, row_of
 from bot.view import VIEW_S, View
 from bot.waiting import wait_at_most
 from bot.words import words
+from bot.work import Run
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 

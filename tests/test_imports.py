@@ -63,6 +63,7 @@ LAYERS = (
         "bot.words",
         "bot.events",
         "bot.view",
+        "bot.work",
         "bot.llm.completion",
         "bot.dates",
         "bot.encoding",

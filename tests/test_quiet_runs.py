@@ -12,9 +12,10 @@ import pytest
 
 from bot import commands
 from bot.app import App
-from bot.events import Answered, Changed, Event, Place, Request, Run, Speak, Stage, Status, Text, UserError
+from bot.events import Answered, Changed, Event, Place, Request, Speak, Stage, Status, Text, UserError
 from bot.verb import Verb
 from bot.view import View
+from bot.work import Run
 from storage.faults import StorageFault
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import RecordedView, Recorder, Script, asked, open_scripted

@@ -29,7 +29,6 @@ from bot.events import (
     Picture,
     Place,
     Request,
-    Run,
     Shown,
     Speaker,
     Spoiler,
@@ -41,6 +40,7 @@ from bot.platforms import Platform
 from bot.runs.requests import row_of
 from bot.runs.showing import events_from_json, events_to_json
 from bot.view import View
+from bot.work import Run
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 

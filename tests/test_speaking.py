@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.app import App
-from bot.events import Changed, Event, Hush, Request, Run, Speak, Speaking, Stage, Text
+from bot.events import Changed, Event, Hush, Request, Speak, Speaking, Stage, Text
 from bot.platforms import Platform
+from bot.work import Run
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from bot import metrics, tracing, untrusted
 from bot.budget import Budget, most_usage
 from bot.config import model_spec
-from bot.events import Request, Run, UserError
+from bot.events import Request, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
 from bot.llm.cache_times import CacheTimes
 from bot.llm.completion import Completion, Usage
 from bot.llm.faults import RESTS_S, RETRIED, Cooldowns
 from bot.llm.prices import CacheWatch
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig

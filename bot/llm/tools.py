@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from bot import untrusted
 from bot.budget import prompt_tokens
 from bot.config import model_spec
-from bot.events import Run, Status, UserError
+from bot.events import Status, UserError
 from bot.llm.base import Message, Prompt, ToolOutput, ToolResult
 from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.fields import characters
 from bot.llm.tool_arguments import ARGUMENTS_CHARS, ArgumentsError, checked
 from bot.words import words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models

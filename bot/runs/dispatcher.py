@@ -18,10 +18,11 @@ from bot import commands
 from bot.access import MODELS, needs
 from bot.commands import UNDER
 from bot.conversation import session_for
-from bot.events import Ended, OptionValue, Request, UserError, Work
+from bot.events import Ended, OptionValue, Request, UserError
 from bot.faults import in_words
 from bot.runs.requests import AcknowledgementGate, Arrivals, child_id, composed, line_name, row_of
 from bot.waiting import Background, wait_at_most
+from bot.work import Work
 from storage.faults import StorageFault
 from storage.inbox import Overtaken
 from storage.patience import patient_in_a_run, patient_with_an_event

@@ -34,7 +34,7 @@ Origin: TypeAlias = Callable[[Place], str]
 
 
 class DurableRun:
-    """Implements `bot.events.Run` with the engine; created in the engine's body, once per execution."""
+    """Implements `bot.work.Run` with the engine; created in the engine's body, once per execution."""
 
     def __init__(
         self,

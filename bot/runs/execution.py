@@ -35,7 +35,6 @@ from bot.events import (
     Text,
     Unquoted,
     UserError,
-    Work,
 )
 from bot.faults import failure
 from bot.runs.budget_notes import tell_admins
@@ -55,6 +54,7 @@ from bot.runs.withdrawals import Withdrawals
 from bot.view import VIEW_S, View, Waiting
 from bot.waiting import wait_at_most
 from bot.words import words
+from bot.work import Work
 from storage.faults import StorageFault
 from storage.patience import patient_in_a_run
 from storage.unshown import QUOTED, WITHDRAWN, UnshownRow

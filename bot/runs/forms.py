@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator
 
 from bot.command_line import escaped, line_for
 from bot.commands import UNDER, verb
-from bot.events import Choice, Choices, Event, Request, Run, Stage, Text
+from bot.events import Choice, Choices, Event, Request, Stage, Text
 from bot.words import words
+from bot.work import Run
 
 
 async def offer_form(run: Run) -> AsyncGenerator[Event, None]:

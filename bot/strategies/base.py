@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from bot.events import Notice, Run, Status, UserError
+from bot.events import Notice, Status, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
 from bot.retrieval.results import Passage, SearchResult
 from bot.words import words
+from bot.work import Run
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from bot import untrusted
-from bot.events import Run, Status, UserError
+from bot.events import Status, UserError
 from bot.retrieval.results import SearchResult
 from bot.strategies.base import (
     Asks,
@@ -21,6 +21,7 @@ from bot.strategies.base import (
     search_all,
 )
 from bot.words import words
+from bot.work import Run
 
 PARTS = 4
 """The most sub-questions to search for."""

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from bot import untrusted
-from bot.events import Run, Status, UserError
+from bot.events import Status, UserError
 from bot.retrieval.results import SearchResult
 from bot.strategies import HELPED, SINGLE
 from bot.strategies.base import (
@@ -32,6 +32,7 @@ from bot.strategies.base import (
 )
 from bot.strategies.following import borne_out, foremost, leans
 from bot.words import words
+from bot.work import Run
 
 TONGUES = 2
 """The most languages of a shelf into which a question is translated."""

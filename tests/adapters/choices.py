@@ -17,8 +17,9 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.outputs import JsonLines
 from bot.adapters.writer import Pace, Writers
 from bot.app import App
-from bot.events import Changed, Choice, Choices, Event, Link, Request, Run, Stage, Text, UserError
+from bot.events import Changed, Choice, Choices, Event, Link, Request, Stage, Text, UserError
 from bot.runs.requests import request_from_json
+from bot.work import Run
 from tests.adapters.discord.line import Line, line
 from tests.adapters.slack.table import Scripts, Table, table
 from tests.fakes.discord import Message

@@ -20,8 +20,9 @@ from bot.adapters.health import Health
 from bot.adapters.operating import Operating
 from bot.config import Config, OperateConfig, SlackConfig, load
 from bot.doctor import live
-from bot.events import Event, Run, Text, UserError
+from bot.events import Event, Text, UserError
 from bot.words import words
+from bot.work import Run
 from tests.adapters.slack.serving import Served, served
 from tests.fakes import migrated
 from tests.fakes.slack import FakeSlack, Team

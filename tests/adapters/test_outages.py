@@ -18,7 +18,8 @@ import pytest
 from bot.adapters.discord.shown.links import THREAD
 from bot.adapters.discord.text.page import CURSOR
 from bot.app import App
-from bot.events import Choice, Choices, Citation, Event, Notice, Run, Stage, Status, Text, UserError
+from bot.events import Choice, Choices, Citation, Event, Notice, Stage, Status, Text, UserError
+from bot.work import Run
 from storage.faults import StorageFault
 from storage.outbox import Outbox
 from tests.adapters.discord.wire import bot

@@ -10,13 +10,14 @@ from pathlib import Path
 from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
-from bot.events import Author, Changed, Event, Place, Request, Run, Speak, Work
+from bot.events import Author, Changed, Event, Place, Request, Speak
 from bot.kind import Runs
 from bot.names import Names
 from bot.platforms import Platform
 from bot.resources import Resources
 from bot.settings import Settings
 from bot.view import View
+from bot.work import Run, Work
 from bot.works.house.models import ModelChoice
 from bot.works.house.work import ConversationWork
 from bot.works.privacy.work import Privacy

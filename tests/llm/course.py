@@ -7,11 +7,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from bot.events import Run, Status
+from bot.events import Status
 from bot.llm.base import Message, Prompt, Tool, ToolOutput
 from bot.llm.registry import Models
 from bot.llm.tools import ToolLoop
 from bot.retrieval.results import Passage
+from bot.work import Run
 from tests.fakes.reply import Body, Reply
 
 QUESTION = Prompt(

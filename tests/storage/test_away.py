@@ -14,9 +14,10 @@ from sqlalchemy.engine import make_url
 
 from bot.app import App
 from bot.config import load
-from bot.events import Event, Run, Status, Text
+from bot.events import Event, Status, Text
 from bot.llm.completion import Completion
 from bot.runs.engine import wait_for_answer
+from bot.work import Run
 from storage import patience
 from storage.db import Database
 from storage.faults import StorageFault

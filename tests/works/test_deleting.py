@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.conversation import session_for
-from bot.events import Event, Run, Text
+from bot.events import Event, Text
+from bot.work import Run
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 SECRETS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial")

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from bot.events import Event, Run, Text
+from bot.events import Event, Text
+from bot.work import Run
 from bot.works.library.emptiness import why_no_books
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 from tests.storage.books import book

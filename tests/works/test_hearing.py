@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 
 from bot.config import Config, ProviderConfig
-from bot.events import Choices, Event, File, Run, Text, UserError
+from bot.events import Choices, Event, File, Text, UserError
 from bot.runs.requests import child_id
+from bot.work import Run
 from tests.fakes.ear import Ear
 from tests.fakes.ears import model, with_package
 from tests.fakes.scripted_app import Recorder, asked, config, open_scripted

@@ -11,7 +11,8 @@ from typing import Any
 
 from bot.app import App
 from bot.conversation import session_for
-from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Run, Text
+from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Text
+from bot.work import Run
 from bot.works.privacy.work import FILE, without_words
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 from tests.works.test_deleting import words_in

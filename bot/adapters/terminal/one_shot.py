@@ -53,7 +53,7 @@ NAMED = 20
 
 
 class Direct:
-    """A bot.events.Run without the engine, for verbs that only read or make one change, so that there is nothing to
+    """A bot.work.Run without the engine, for verbs that only read or make one change, so that there is nothing to
     continue.
     """
 

@@ -12,9 +12,9 @@ from bot.verb import LAST, PRIVATE, Argument, Option, Verb
 from bot.works.council.config import CouncilConfig
 
 if TYPE_CHECKING:
-    from bot.events import Work
     from bot.resources import Resources
     from bot.words import Words
+    from bot.work import Work
     from bot.works.council.settings import Settings
 
 LEVELS = ("single", "mini", "full")

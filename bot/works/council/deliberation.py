@@ -15,9 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.config.model_spec import ModelSpec, model_of
-from bot.events import Event, Notice, Run, Stage, Status, Text, UserError
+from bot.events import Event, Notice, Stage, Status, Text, UserError
 from bot.llm.base import ModelError, Prompt
 from bot.words import Words
+from bot.work import Run
 from bot.works.council import ballot as ballots_
 from bot.works.council import formatting, rotation, tally
 from bot.works.council.prompts import CouncilPrompts

@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from bot.events import Attachment, Event, Link, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Event, Link, Request, Stage, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.council import markdown, page
 
 if TYPE_CHECKING:

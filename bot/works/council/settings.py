@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from bot import models
 from bot.config import model_spec
 from bot.config.model_spec import ModelSpec, model_of
-from bot.events import Event, Run, Stage, Text, UserError
+from bot.events import Event, Stage, Text, UserError
 from bot.llm.completion import Usage
 from bot.markdown import table_row
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.council import formatting
 from bot.works.council.config import CouncilConfig
 from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS

@@ -14,9 +14,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.config.model_spec import ModelSpec, parse
-from bot.events import Event, Picture, Request, Run, Stage, Text, UserError
+from bot.events import Event, Picture, Request, Stage, Text, UserError
 from bot.markdown import table_row
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.council import chart, formatting
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Notice, Run, Speak, Speaking, Stage, Status, Text, UserError
+from bot.events import Event, Notice, Speak, Speaking, Stage, Status, Text, UserError
 from bot.llm.completion import Completion
 from bot.words import Words
+from bot.work import Run
 from bot.works.council import formatting
 
 if TYPE_CHECKING:

@@ -15,21 +15,10 @@ from typing import TYPE_CHECKING
 
 from bot.budget import dollars
 from bot.conversation import read_along
-from bot.events import (
-    Changed,
-    Choice,
-    Choices,
-    Event,
-    Notice,
-    OptionValue,
-    Request,
-    Run,
-    Stage,
-    Text,
-    Work,
-)
+from bot.events import Changed, Choice, Choices, Event, Notice, OptionValue, Request, Stage, Text
 from bot.verb import LAST
 from bot.words import Words, words
+from bot.work import Run, Work
 from bot.works.council import estimate, formatting, records
 from bot.works.council.deliberation import Deliberation
 from bot.works.council.estimate import Estimate, Estimates

@@ -16,10 +16,11 @@ from bot.verb import LAST, PRIVATE, SHARE, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.events import Place, Request, Work
+    from bot.events import Place, Request
     from bot.resources import Resources
     from bot.retrieval.intake import Shape
     from bot.words import Words
+    from bot.work import Work
     from bot.works.library.watch import Watch
 
 MEMORY: Final = "course.memory"

@@ -20,7 +20,7 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import Note, question_of, read_along
-from bot.events import Choice, Choices, Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
+from bot.events import Choice, Choices, Citation, Event, Notice, Request, Stage, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.llm.completion import ToolCall
 from bot.llm.tools import Limits, ToolLoop
@@ -34,6 +34,7 @@ from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.course.course_names import course_named
 from bot.works.course.lookup_plan import LookupPlan, lookup_plan
 from bot.works.course.moments import at_moment

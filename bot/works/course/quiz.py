@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.conversation import session_for
-from bot.events import (
-    Choice,
-    Choices,
-    Event,
-    Notice,
-    Request,
-    Run,
-    Stage,
-    Status,
-    Text,
-    UserError,
-)
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
 from bot.prompts import PromptText
@@ -37,6 +26,7 @@ from bot.readers.lines import flowing
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.course.course_names import course_named
 from bot.works.course.outline import shown
 from bot.works.course.questions import WRONG, SupportedQuestion, Written, gap_question, supported

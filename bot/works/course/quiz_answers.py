@@ -15,9 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP, OPENLY
-from bot.events import Changed, Citation, Event, Notice, Place, Request, Run, Stage, Text, UserError
+from bot.events import Changed, Citation, Event, Notice, Place, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.course.questions import option_meant, option_named
 from bot.works.course.quiz import END, LETTERS, choices_of, stage_of, text_of
 from storage.quizzes import QuizQuestion

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
+from bot.events import Attachment, Event, Failed, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
 from bot.readers.archive import Archive
 from bot.readers.bundle import CONFIGS
@@ -25,6 +25,7 @@ from bot.retrieval.files import Candidate, Refused
 from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.runs.requests import ONLY
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.course.catalogue import BOOK, COURSE, FOLDER, SHELF
 from bot.works.course.course_document import read_book, read_course, read_folder
 from bot.works.course.course_fields import names_course

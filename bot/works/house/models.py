@@ -20,9 +20,10 @@ from bot.words import words
 from bot.works.settings import checks
 
 if TYPE_CHECKING:
-    from bot.events import Request, Run
+    from bot.events import Request
     from bot.resources import Resources
     from bot.words import Words
+    from bot.work import Run
 
 LISTED: Final = 20
 """The maximum number of one server's models that are listed."""

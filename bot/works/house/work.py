@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.accounts import Accounts, Breakdown
-from bot.events import Attachment, Choice, Choices, Event, Notice, Picture, Place, Run, Stage, Text
+from bot.events import Attachment, Choice, Choices, Event, Notice, Picture, Place, Stage, Text
 from bot.manual import help_text
 from bot.words import words
+from bot.work import Run
 from bot.works.house.bars import Bars, bars_of, mark
 from bot.works.house.chart import draw
 

@@ -16,9 +16,9 @@ from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.events import Work
     from bot.resources import Resources
     from bot.words import Words
+    from bot.work import Work
     from bot.works.library.watch import Watch
 
 

@@ -15,12 +15,13 @@ from dataclasses import replace as changed
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from bot.events import Ended, Event, Failed, Notice, Request, Run, Status, Text, UserError
+from bot.events import Ended, Event, Failed, Notice, Request, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES, shown_name, suffix_of
 from bot.retrieval.files import Candidate, Refused, gather, passed_over
 from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.unread import unread_notices
 from storage.faults import StorageFault
 

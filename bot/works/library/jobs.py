@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot.commands import JOBS
-from bot.events import Event, OptionValue, Request, Run, Stage, Text, UserError
+from bot.events import Event, OptionValue, Request, Stage, Text, UserError
 from bot.runs.requests import request_from_json
 from bot.words import Words, words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from storage.jobs import JobRow, JobRunRow, Jobs

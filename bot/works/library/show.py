@@ -7,11 +7,12 @@ import base64
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Attachment, Event, Notice, Picture, Run, Stage, Text, UserError
+from bot.events import Attachment, Event, Notice, Picture, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.readers.kinds import suffix_of
 from bot.readers.sandbox import Sandbox
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.unread import unread_notices
 
 if TYPE_CHECKING:

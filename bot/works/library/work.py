@@ -10,12 +10,13 @@ from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Failed, Request, Run, Stage, Status, Text, UserError
+from bot.events import Event, Failed, Request, Stage, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.intake import Item
 from bot.retrieval.results import Book, recognized
 from bot.verb import DEFAULT_SHELF
 from bot.words import words
+from bot.work import Run
 from bot.works.library.intake_job import IntakeJob, files_of, left_out, named_paths
 from bot.works.library.jobs import JobBoard, Stop
 from bot.works.rules.work import book_table

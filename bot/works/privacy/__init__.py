@@ -8,8 +8,8 @@ from bot.kind import Kind, Runs
 from bot.verb import Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Work
     from bot.resources import Resources
+    from bot.work import Work
 
 VERBS: tuple[Verb, ...] = (
     Verb("privacy", "export", personal=True, outside="always"),

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Author, Choice, Choices, Event, Place, Request, Run, Stage, Status, Text
+from bot.events import Attachment, Author, Choice, Choices, Event, Place, Request, Stage, Status, Text
 from bot.runs.engine import KEEP_DAYS
 from bot.runs.requests import request_from_json, request_to_json
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.privacy import policy
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.resources import Resources
     from bot.words import Words
+    from bot.work import Work
 
 
 VERBS: tuple[Verb, ...] = (

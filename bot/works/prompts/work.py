@@ -8,9 +8,10 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.events import Event, Request, Stage, Text, UserError
 from bot.prompts import LONGEST, as_yaml
 from bot.words import words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming

@@ -10,8 +10,9 @@ from bot.kind import Kind, Runs, of_channel, one_line
 from bot.verb import DEFAULT_SHELF, LAST, PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.resources import Resources
+    from bot.work import Work
 
 STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
-from bot.events import Choice, Choices, Citation, Event, Notice, Run, Status, Text, UserError
+from bot.events import Choice, Choices, Citation, Event, Notice, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.llm.completion import Completion
 from bot.readers.lines import flowing
@@ -22,6 +22,7 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import ATTACHED, Passage, SearchResult
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
+from bot.work import Run
 from bot.works.rules.house_rules import overrules
 from bot.works.rules.question_files import Pictures
 from bot.works.rules.snapshot import Snapshot

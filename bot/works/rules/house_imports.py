@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Choice, Choices, Event, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Stage, Text, UserError
 from bot.platforms import ThreadMessage
 from bot.readers.decode import decode
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.rules.house_rules import FILE_BYTES, ITEM, KINDS, RULE_CHARS, Rule
 from bot.works.rules.question_files import brought_by
 

@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.events import Event, Request, Stage, Text, UserError
 from bot.retrieval.attached import Attached
 from bot.retrieval.intake import Item
 from bot.retrieval.results import ATTACHED, Passage, SearchResult, SectionText
 from bot.words import words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake

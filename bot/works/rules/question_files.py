@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Request, Run, UserError
+from bot.events import File, Request, UserError
 from bot.incoming import safe
 from bot.llm.base import IMAGE_BYTES, IMAGE_SIDE, IMAGES_BYTES, Image, MediaType
 from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
@@ -20,6 +20,7 @@ from bot.readers.pictures import PictureKind, picture_of
 from bot.retrieval.attached import Attached
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.conversation import read_along
-from bot.events import Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
+from bot.events import Citation, Event, Notice, Request, Stage, Status, Text, UserError
 from bot.readers.lines import flowing
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies.base import Searchable
 from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.unread import unread_notices
 from bot.works.rules.answer import Answer, look_ups, unseen
 from bot.works.rules.house_rules import CHUNK

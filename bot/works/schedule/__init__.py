@@ -8,9 +8,10 @@ from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.kind import Service
     from bot.resources import Resources
+    from bot.work import Work
 
 WHEN = Option("when", "verbs.option_when", required=True, most=100)
 EVERY = Option("every", "verbs.option_every", choices=("day", "weekday", "week", "fortnight", "month"))

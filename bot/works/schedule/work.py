@@ -9,9 +9,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.settings import zone_of
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.schedule.calendar import SCHEDULED
 from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read
 from storage.schedules import ScheduleRow

@@ -11,8 +11,9 @@ from bot.verb import LAST, PRIVATE, Argument, Option, Verb
 from bot.works.script.config import ScriptConfig
 
 if TYPE_CHECKING:
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.resources import Resources
+    from bot.work import Work
 
 COMPLETIONS: Final = 25
 """The maximum number of suggestions in one autocomplete: Discord's limit."""

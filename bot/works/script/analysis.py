@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
-from bot.events import Answered, Event, OptionValue, Request, Run, UserError
+from bot.events import Answered, Event, OptionValue, Request, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.strategies.base import LANGUAGES
+from bot.work import Run
 from bot.works.script.catalogue import Catalogue, OpenScript, reader
 from bot.works.script.model import Scene, Script
 from bot.works.script.report import report

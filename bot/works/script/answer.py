@@ -18,7 +18,7 @@ from bot import untrusted
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import question_of, read_along
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Status, Text, UserError
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Status, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.llm.completion import Completion, ToolCall
 from bot.llm.tools import Limits, ToolLoop
@@ -27,6 +27,7 @@ from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
 from bot.strategies.following import leans
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from bot.works.script.prompts import ScriptPrompts
 from bot.works.script.question import INTENTS, Intent, Snapshot, by_keywords, scene_named, with_tools

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Iterator
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Attachment, Event, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Event, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from bot.works.script.changes import Changes, changes
 from bot.works.script.export import page

@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Final
 
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from storage.scripts import IdeaRow, ScriptRow
 

@@ -15,12 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Event, Request, Run, Stage, Status, Text, UserError
+from bot.events import Event, Request, Stage, Status, Text, UserError
 from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay.elements import Screenplay
 from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library import LibraryConfig
 from bot.works.library.intake_job import failures, files_of, left_out, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility

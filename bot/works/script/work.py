@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader, visibility
 from bot.works.script.export import fountain, markdown, page, scenes_csv
 from bot.works.script.length import page_of, pages

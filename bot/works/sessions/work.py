@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from bot.commands import TABLE
 from bot.conversation import TITLE_CHARS, title_of
-from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Stage, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from storage.owned import OwnedSessions

@@ -43,8 +43,9 @@ from bot.works.settings import checks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.resources import Resources
+    from bot.work import Work
 
 OFFERED = 25
 """The maximum number of names or values in one autocomplete: Discord's limit."""

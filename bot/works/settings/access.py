@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from bot.access import MOST, RULED, Access, setting_of, value_of
-from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.events import Event, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.words import words
+from bot.work import Run
 from bot.works.settings.checks import choice
 from bot.works.settings.whom import called, whom
 

@@ -7,10 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
 from bot.budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amount_of, setting_of, shown
-from bot.events import Event, Place, Request, Run, Stage, Text, UserError
+from bot.events import Event, Place, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.settings.whom import whom
 
 if TYPE_CHECKING:

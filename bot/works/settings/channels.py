@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
 from bot.commands import SETTINGS
-from bot.events import Choice, Choices, Event, Place, Request, Run, Stage, Text
+from bot.events import Choice, Choices, Event, Place, Request, Stage, Text
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.settings import LANGUAGE, MODEL, ROLES
 from bot.words import Words, words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.kind import Setting

@@ -18,13 +18,14 @@ from bot.budgets import budget_of
 from bot.command_line import escaped
 from bot.commands import SETTINGS
 from bot.config.text import line_of
-from bot.events import Attachment, Choice, Choices, Event, File, Place, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, File, Place, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.readers.decode import decode
 from bot.settings import ACCESS, BUDGETS
 from bot.space_file import Entry, Fault
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.intake_job import named_paths
 from bot.works.rules import house_rules
 from bot.works.settings.whom import called

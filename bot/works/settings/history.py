@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Place, Request, Run, Stage, Text
+from bot.events import Event, Place, Request, Stage, Text
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.words import Words, words
+from bot.work import Run
 
 if TYPE_CHECKING:
     from bot.resources import Resources

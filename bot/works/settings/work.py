@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from bot.channel_rules import check_listening
 from bot.commands import SETTINGS
-from bot.events import Event, Request, Run, Stage, Text, UserError
+from bot.events import Event, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names
 from bot.settings import TIMEZONE
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.settings.access import AccessRules
 from bot.works.settings.budgets import BudgetTable
 from bot.works.settings.channels import OF_CHANNELS, ChannelTable

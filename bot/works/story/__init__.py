@@ -13,8 +13,9 @@ from bot.works.story.verbs import VERBS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.events import Place, Request, Work
+    from bot.events import Place, Request
     from bot.resources import Resources
+    from bot.work import Work
 
 
 OWN_NAMES: Final = "story.own_names"

@@ -9,19 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.commands import UNDER
-from bot.events import (
-    Answered,
-    Changed,
-    Choice,
-    Choices,
-    Event,
-    Request,
-    Run,
-    Stage,
-    Text,
-    UserError,
-)
+from bot.events import Answered, Changed, Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.words import words
+from bot.work import Run
 from bot.works.story.log.logs import TAKEN_AWAY, WRITTEN
 from bot.works.story.scene.buttons import AT_HEAD, LATE
 from bot.works.story.scene.choices import played_elsewhere, under

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.config import Config
-    from bot.events import Request, Work
+    from bot.events import Request
     from bot.resources import Resources
     from bot.words import Words
+    from bot.work import Work
 
 FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", "everyone"))
 WORK = Option("work", "verbs.option_voice_work", completes="work")

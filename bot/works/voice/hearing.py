@@ -13,26 +13,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import FOLLOW_UP
-from bot.events import (
-    Changed,
-    Choice,
-    Choices,
-    Event,
-    File,
-    Notice,
-    Request,
-    Run,
-    Stage,
-    Status,
-    Text,
-    UserError,
-)
+from bot.events import Changed, Choice, Choices, Event, File, Notice, Request, Stage, Status, Text, UserError
 from bot.platforms import Transcript
 from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
 from bot.speech.transcriber import Transcriber
 from bot.verb import PRIVATE
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.intake_job import Pump, named_paths
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Request, Run, Speak, Stage, Text, UserError
+from bot.events import Event, Request, Speak, Stage, Text, UserError
 from bot.platforms import VoiceChannels
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
@@ -18,6 +18,7 @@ from bot.speech.engines.base import Unspoken
 from bot.speech.engines.service import Service
 from bot.speech.voices import Voice, as_name, manner_of
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.voice import checks
 from bot.works.voice.hearing import Hearing
 

@@ -18,9 +18,10 @@ from bot.adapters.discord.received.history import linked_thread
 from bot.adapters.discord.received.placing import origin_of
 from bot.config import DiscordConfig
 from bot.conversation import read_along
-from bot.events import Event, Request, Run, Text, UserError
+from bot.events import Event, Request, Text, UserError
 from bot.runs.requests import event_id
 from bot.words import words
+from bot.work import Run
 from tests.adapters.discord.line import line
 from tests.adapters.discord.table import Table, table
 from tests.adapters.discord.test_last import overwrite_of

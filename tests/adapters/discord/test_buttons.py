@@ -15,8 +15,9 @@ import simcord
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.received.presses import message_text
 from bot.adapters.home import ANSWERS
-from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
+from bot.events import Author, Choice, Citation, Event, Place, Request, Text
 from bot.runs.requests import event_id
+from bot.work import Run
 from storage.faults import StorageFault
 from tests.adapters.discord.table import Table, labels, table, told
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.events import Author, Event, Place, Request, Run, Text
+from bot.events import Author, Event, Place, Request, Text
 from bot.runs.requests import event_id
+from bot.work import Run
 from tests.adapters.discord.table import Table, table
 from tests.fakes.scripted_app import reminder
 

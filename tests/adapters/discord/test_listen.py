@@ -15,7 +15,8 @@ from simcord.enums import MessageType
 from bot.adapters.discord.received.messages import Listener
 from bot.adapters.intake import HINTS
 from bot.config import DiscordConfig
-from bot.events import Event, Place, Run, Text
+from bot.events import Event, Place, Text
+from bot.work import Run
 from tests.adapters.discord.table import Table, table
 from tests.fakes.images import png
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.events import Choice, Choices, Citation, Event, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Citation, Event, Stage, Text, UserError
 from bot.runs.requests import event_id
+from bot.work import Run
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.table import answer
 from tests.fakes.discord import Channel, Message

@@ -15,8 +15,9 @@ from bot.adapters.discord.shown.response import EARLY_S, Response
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle, Unavailable
-from bot.events import Attachment, Event, Run, Stage, Text
+from bot.events import Attachment, Event, Stage, Text
 from bot.words import words
+from bot.work import Run
 from tests.adapters.discord.wire import Bench, bot
 from tests.fakes.discord import Channel, FakeDiscord, User
 from tests.fakes.outage import Outage

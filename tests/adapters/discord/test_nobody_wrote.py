@@ -11,7 +11,8 @@ import pytest
 
 from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.service import Sutradhar
-from bot.events import Author, Event, Place, Request, Run, Stage, Text
+from bot.events import Author, Event, Place, Request, Stage, Text
+from bot.work import Run
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User
 from tests.fakes.scripted_app import reminder

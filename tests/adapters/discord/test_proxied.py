@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from bot.adapters.discord.received import proxied
-from bot.events import Event, Run, Stage, Text
+from bot.events import Event, Stage, Text
+from bot.work import Run
 from storage.tables import inbox
 from tests.adapters.discord.line import Line, line
 from tests.fakes.discord.channels import Thread

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from bot.adapters.intake import _Count
 from bot.adapters.writer import Writer
-from bot.events import Event, Run, Stage, Status, Text
+from bot.events import Event, Stage, Status, Text
 from bot.tracing import OpenSpan, TracedRun
+from bot.work import Run
 from storage.sqlite_connection import Connection
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Changed, Citation, Event, Run, Stage, Status, Text, Unquoted
+from bot.events import Changed, Citation, Event, Stage, Status, Text, Unquoted
+from bot.work import Run
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import FakeDiscord
 

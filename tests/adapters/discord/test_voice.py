@@ -17,9 +17,10 @@ from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.text.page import MARK, marked
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.channels import Room
-from bot.events import Event, Run, Speak, Stage, Text
+from bot.events import Event, Speak, Stage, Text
 from bot.speech import sound
 from bot.speech.speech import SpokenSentence
+from bot.work import Run
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.discord.voice_heard import Listener, likeness, pcm

@@ -14,8 +14,9 @@ from bot.adapters.slack.installed.http import EVENTS
 from bot.adapters.slack.service import Slack
 from bot.app import App
 from bot.config import Config, SlackConfig, load
-from bot.events import Event, Run, Text
+from bot.events import Event, Text
 from bot.words import words
+from bot.work import Run
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder, Script, open_scripted
 from tests.fakes.slack import FakeSlack

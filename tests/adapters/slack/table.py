@@ -28,10 +28,11 @@ from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Pace, Writers
 from bot.app import App
 from bot.config import SlackConfig, load
-from bot.events import Changed, Event, Request, Run, Shown, Text
+from bot.events import Changed, Event, Request, Shown, Text
 from bot.platforms import Platform
 from bot.view import View
 from bot.words import words
+from bot.work import Run
 from storage.outbox import Outbox
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder, Script, open_scripted

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters.slack.placing import PLATFORM
-from bot.events import Event, Request, Run, Text
+from bot.events import Event, Request, Text
 from bot.runs.requests import request_from_json
+from bot.work import Run
 from tests.adapters.slack.table import Table
 from tests.fakes.scripted_app import reminder
 from tests.fakes.slack import Message

@@ -14,8 +14,9 @@ from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received.fetched import ThreadReader
 from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
-from bot.events import Event, Failed, Place, Run, Text
+from bot.events import Event, Failed, Place, Text
 from bot.verb import TYPED
+from bot.work import Run
 from bot.works.voice import hearing
 from tests.adapters.slack.table import Table
 from tests.fakes.images import png

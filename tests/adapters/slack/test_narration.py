@@ -15,10 +15,11 @@ from aiohttp import web
 
 from bot.adapters.slack.shown import narration
 from bot.config import Config, ProviderConfig, SpeechConfig
-from bot.events import Changed, Event, Hush, Place, Run, Speak, Stage, Text
+from bot.events import Changed, Event, Hush, Place, Speak, Stage, Text
 from bot.runs.requests import event_id
 from bot.settings import NARRATE, ON
 from bot.speech.clips import Clip
+from bot.work import Run
 from storage.tables import outbox
 from tests.adapters.slack.serving import served
 from tests.fakes.scripted_app import config

@@ -10,7 +10,8 @@ import pytest
 
 from bot.adapters.slack.placing import PLATFORM
 from bot.app import App
-from bot.events import Author, Event, Place, Request, Run, Stage, Text
+from bot.events import Author, Event, Place, Request, Stage, Text
+from bot.work import Run
 from tests.adapters.slack.serving import served
 from tests.fakes.scripted_app import reminder
 from tests.fakes.slack import Channel, FakeSlack, User

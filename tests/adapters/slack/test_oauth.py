@@ -14,7 +14,8 @@ from bot.adapters.slack.installed.http import install_page
 from bot.adapters.slack.manifest import ASKED_SCOPES
 from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import PlaceClosed
-from bot.events import Event, Run, Text
+from bot.events import Event, Text
+from bot.work import Run
 from tests.adapters.slack.serving import Served, credentials, hello, served
 from tests.fakes.slack import Channel, FakeSlack, Team, User
 

@@ -13,8 +13,9 @@ import pytest_asyncio
 
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, location_of_interaction
 from bot.adapters.slack.received.presses import Press
-from bot.events import Choice, Citation, Event, Request, Run, Text
+from bot.events import Choice, Citation, Event, Request, Text
 from bot.runs.requests import event_id
+from bot.work import Run
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told
 from tests.adapters.slack.table import Table, table
 from tests.fakes.slack import Message

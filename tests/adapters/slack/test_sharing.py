@@ -21,9 +21,10 @@ from bot.adapters.slack.shown.thread import metadata
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import actions_of
 from bot.adapters.surface import MessageRef
-from bot.events import Author, Event, Place, Request, Run, Stage, Text
+from bot.events import Author, Event, Place, Request, Stage, Text
 from bot.runs.requests import event_id
 from bot.words import words
+from bot.work import Run
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
 

@@ -11,11 +11,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.incoming import safe
 from bot.markdown import harmless
 from bot.verb import PRIVATE
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, epub, markdown
 from bot.works.story.exchange.json_export import exported

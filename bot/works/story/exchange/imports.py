@@ -16,10 +16,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from bot.events import Choice, Choices, Event, File, Notice, Run, Stage, Status, Text, UserError
+from bot.events import Choice, Choices, Event, File, Notice, Stage, Status, Text, UserError
 from bot.markdown import harmless
 from bot.retrieval.files import Refused
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.json_import import Imported

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Event, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Event, Request, Stage, Text, UserError
 from bot.incoming import safe
 from bot.words import words
+from bot.work import Run
 from bot.works.story.exchange import card
 from bot.works.story.exchange.imports import CARDS_MB
 from bot.works.story.log.logs import Logs, PlayedStory, node

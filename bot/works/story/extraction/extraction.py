@@ -13,9 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import untrusted
-from bot.events import Event, Run, UserError
+from bot.events import Event, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.extraction import continuity
 from bot.works.story.extraction.findings import Findings
 from bot.works.story.extraction.stretches import as_scene, is_line, lines_back, stretches

@@ -9,8 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
-from bot.events import Run, UserError
+from bot.events import UserError
 from bot.llm.base import Message, Prompt, room
+from bot.work import Run
 from bot.works.story.log.logs import node
 from bot.works.story.world.so_far import Part, Tiers, most_chars
 

@@ -9,8 +9,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Choice, Choices, Event, Link, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Link, Request, Stage, Text, UserError
 from bot.words import words
+from bot.work import Run
 from bot.works.story import limits
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query

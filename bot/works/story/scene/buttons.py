@@ -12,20 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import RUN, UNDER
-from bot.events import (
-    Choice,
-    Choices,
-    Event,
-    Link,
-    OptionValue,
-    PressedLate,
-    Request,
-    Run,
-    Stage,
-    Text,
-    UserError,
-)
+from bot.events import Choice, Choices, Event, Link, OptionValue, PressedLate, Request, Stage, Text, UserError
 from bot.words import words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory
 from bot.works.story.scene.choices import fork_here, under
 

@@ -10,21 +10,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import (
-    Attachment,
-    Choice,
-    Choices,
-    Event,
-    OptionValue,
-    Place,
-    Request,
-    Run,
-    Stage,
-    Text,
-    UserError,
-)
+from bot.events import Attachment, Choice, Choices, Event, OptionValue, Place, Request, Stage, Text, UserError
 from bot.verb import TYPED
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.screen.entries import (
     TOLD_CHARS,

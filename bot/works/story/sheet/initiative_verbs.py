@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import Initiative
 from bot.works.story.sheet import initiative

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.command_line import escaped
-from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Changed, Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import Change
 from bot.works.story.scene.choices import open_proposals, scene_changed, words_of

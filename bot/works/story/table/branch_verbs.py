@@ -17,12 +17,12 @@ from bot.events import (
     Picture,
     Place,
     Request,
-    Run,
     Stage,
     Text,
     UserError,
 )
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import WRITTEN, Logs, PlayedStory, node, spot
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import below_dice, ways, words_of

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.runs.requests import child_id
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.table.party_verbs import Outcome, PartyVerbs
 from bot.works.story.world.order import (

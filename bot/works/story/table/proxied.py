@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import Choice, Choices, Event, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
 from bot.words import words
+from bot.work import Run
 from bot.works.story.table.party_verbs import Outcome, named
 from bot.works.story.world.cast import NAME_CHARS
 

@@ -22,13 +22,13 @@ from bot.events import (
     Link,
     Notice,
     Request,
-    Run,
     Stage,
     Text,
     Unquoted,
     UserError,
 )
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.stop_card import goes, gone

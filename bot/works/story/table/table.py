@@ -11,20 +11,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import (
-    Changed,
-    Choice,
-    Choices,
-    Event,
-    Link,
-    Request,
-    Run,
-    Stage,
-    Status,
-    Text,
-    UserError,
-)
+from bot.events import Changed, Choice, Choices, Event, Link, Request, Stage, Status, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.extraction.stretches import is_line
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.nodes import MODES

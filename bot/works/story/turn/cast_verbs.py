@@ -11,9 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import untrusted
-from bot.events import Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Event, Notice, Request, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
+from bot.work import Run
 from bot.works.story.log.logs import node
 from bot.works.story.log.turn import SCENE
 from bot.works.story.turn import context

@@ -12,8 +12,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Author, Changed, Choice, Choices, Event, Request, Run, Speaker, Stage, Text, UserError
+from bot.events import Author, Changed, Choice, Choices, Event, Request, Speaker, Stage, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.turn import SAID
 from bot.works.story.turn.scene_verbs import SceneVerbs

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from bot import untrusted
 from bot.budget import text_tokens
 from bot.command_line import escaped
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
+from bot.work import Run
 from bot.works.story.log.logs import node
 from bot.works.story.turn import context
 from bot.works.story.turn.turn_plan import TurnPlan

@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Event, Notice, Request, Run, Speaker, Stage, Status, Text, UserError
+from bot.events import Event, Notice, Request, Speaker, Stage, Status, Text, UserError
 from bot.words import words
+from bot.work import Run
 from bot.works.story.extraction.attribution import WatchedScene
 from bot.works.story.log.logs import node
 from bot.works.story.log.turn import SCENE

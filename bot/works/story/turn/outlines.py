@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import untrusted
-from bot.events import Choices, Event, Notice, Run, Stage, Text, UserError
+from bot.events import Choices, Event, Notice, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
+from bot.work import Run
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.turn import context

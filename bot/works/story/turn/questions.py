@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import untrusted
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
+from bot.work import Run
 from bot.works.story.extraction.extraction import Version, before, events_for, threads_for
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Final
 from bot import untrusted
 from bot.budget import text_tokens
 from bot.dates import read_date
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
+from bot.work import Run
 from bot.works.story.turn.turn_plan import TurnPlan
 from bot.works.story.world.order import whose
 from bot.works.story.world.so_far import LATEST, STRETCH, Tiers, most_chars, size

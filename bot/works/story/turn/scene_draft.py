@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
-from bot.events import Event, Run, Status, Text, UserError
+from bot.events import Event, Status, Text, UserError
 from bot.llm.completion import Completion
 from bot.words import Words
+from bot.work import Run
 from bot.works.story.extraction.attribution import Players, WatchedScene
 from bot.works.story.turn import context
 from bot.works.story.turn.refusal import is_refusal, may_become_refusal

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversation import session_for, title_of
-from bot.events import Author, Event, Request, Run, Stage, Text, UserError
+from bot.events import Author, Event, Request, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
+from bot.work import Run
 from bot.works.story.extraction import continuity
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.story import Story

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from bot import untrusted
 from bot.budget import text_tokens
-from bot.events import Choices, Event, Hush, Notice, Run, Speak, Speaking, Stage, Text, UserError
+from bot.events import Choices, Event, Hush, Notice, Speak, Speaking, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, node
 from bot.works.story.log.turn import SAID, SCENE, Excerpt
 from bot.works.story.memory.excerpts import as_prompt, excerpts, query_of

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bot.conversation import session_for, title_of
-from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
+from bot.events import Changed, Choice, Choices, Event, Place, Request, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.log.logs import Logs, PlayedStory, node, spot
 from bot.works.story.log.nodes import MODES, RATINGS, Kind

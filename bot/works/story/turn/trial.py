@@ -22,12 +22,12 @@ from bot.events import (
     OptionValue,
     Place,
     Request,
-    Run,
     Stage,
     Text,
     UserError,
 )
 from bot.words import words
+from bot.work import Run
 from bot.works.story.log.logs import Logs, PlayedStory, node
 from bot.works.story.log.turn import SCENE
 from bot.works.story.scene.choices import scene_changed, words_of

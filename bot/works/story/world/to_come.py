@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Spoiler, Text
+from bot.events import Choice, Choices, Event, Notice, Request, Spoiler, Text
 from bot.verb import PRIVATE
 from bot.words import Words
+from bot.work import Run
 from bot.works.story.world.order import leader, masters, names_of
 
 if TYPE_CHECKING:

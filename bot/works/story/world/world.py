@@ -10,8 +10,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.commands import UNDER
-from bot.events import Choices, Event, Link, Request, Run, Stage, Text, UserError
+from bot.events import Choices, Event, Link, Request, Stage, Text, UserError
 from bot.words import Words, words
+from bot.work import Run
 from bot.works.story import limits
 from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
