@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ASK = """
 import asyncio, importlib, importlib.abc, json, sys, threading, types
-from bot.llm.base import Completion, Message, ModelError, Prompt
+from bot.llm.base import Message, ModelError, Prompt
+from bot.llm.completion import Completion
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import KEY, provider
