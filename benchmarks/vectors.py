@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from storage.vectors import SHARD, Vectors
+from storage.chroma_vectors import SHARD, ChromaVectors
 
 DIMENSIONS = 384
 CHUNK_CHARS = 800
@@ -34,7 +34,7 @@ def drawn(random: np.random.Generator, n: int) -> NDArray[np.float32]:
 async def measure(n: int, folder: Path) -> dict[str, float]:
     """Growth in MB per MB of text (least squares, over all batches and over peaks), seconds, milliseconds."""
     random, process = np.random.default_rng(0), psutil.Process()
-    vectors = Vectors.embedded(folder)
+    vectors = ChromaVectors.embedded(folder)
     await vectors.count(*SHELF)
     start, rss = time.perf_counter(), []
     for first in range(0, n, BATCH):

@@ -31,6 +31,7 @@ from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
 from storage import permissions
+from storage.chroma_vectors import ChromaVectors
 from storage.copying import MOVED, STAGING
 from storage.councils import Councils
 from storage.db import Database
@@ -113,7 +114,9 @@ class Resources:
         records = Records.of(database)
         documents, passages = records.documents, Passages(database)
         remote = config.storage.chroma_url
-        vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
+        vectors = (
+            ChromaVectors.remote(remote) if remote else ChromaVectors.embedded(config.data_dir / "chroma")
+        )
         embedding, ledger = Embedding(config), Ledger(database)
         damage, jobs, kept_settings = (
             DamagedVectors(documents, vectors),

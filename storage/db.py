@@ -156,6 +156,10 @@ class Database:
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
             yield connection
 
+    def outside(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A connection to a server for statements that cannot be part of a transaction, such as a concurrent index."""
+        return self._connected(self._engine.execution_options(isolation_level="AUTOCOMMIT").connect)
+
     @asynccontextmanager
     async def _connected(
         self, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]]

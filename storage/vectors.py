@@ -1,19 +1,12 @@
-"""The vectors of chunks: which of Chroma's collections they lie in, and what is loaded of them.
+"""The store of the vectors of chunks, wherever they are.
 
 Knows no model: vectors are made elsewhere.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
 from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from storage.chroma import Chroma, Shard
-from storage.faults import StorageFault
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -22,38 +15,16 @@ if TYPE_CHECKING:
 Key = tuple[str, str, str]
 """Space, shelf, embedder."""
 
-SHARD = 2048
-"""How many vectors an embedded collection takes before the next one is begun.
 
-Chroma's HNSW graph lives in memory as long as its client, so one collection would make the process grow by
-about 4 MB for each MB of text. Full collections are let go instead (see benchmarks/vectors.py). A query asks
-each of them, at 1.3 ms apiece.
-"""
+class Vectors(Protocol):
+    """The vectors of all shelves. Those of a space, shelf and embedder are apart from all others."""
 
-_BATCH = 512
+    folders: int
+    """How often this process has set damaged vectors aside."""
 
-
-class Vectors:
-    """The vectors of all shelves. Each space, shelf and embedder has separate collections, so that no filter is
-    needed.
-    """
-
-    def __init__(self, chroma: Chroma) -> None:
-        self._chroma = chroma
-        self._shards: dict[Key, list[Shard]] = {}
-        self._looked: set[Key] = set()
-        self.folders = 0
-        """How many folders were set aside by this process."""
-
-    @classmethod
-    def embedded(cls, folder: Path) -> Vectors:
-        """Vectors in `folder`. Nothing is opened, made or imported before the first call."""
-        return cls(Chroma(folder))
-
-    @classmethod
-    def remote(cls, url: str) -> Vectors:
-        """Vectors on the Chroma server at `url` (http or https)."""
-        return cls(Chroma(url))
+    @property
+    def shared(self) -> bool:
+        """Whether several processes can use them."""
 
     async def add(
         self,
@@ -69,7 +40,6 @@ class Vectors:
         In an embedded store that holds for ids of the newest collection, and for the first batch of a process;
         a search never returns an id twice.
         """
-        await self._chroma.run(lambda: self._add((space, shelf, embedder), list(ids), vectors, document_id))
 
     async def search(
         self,
@@ -85,137 +55,27 @@ class Vectors:
         """The `k` nearest chunks, nearest first, each with its cosine similarity (-1 … 1).
 
         None of the documents `without` takes a place among them, nor one that is not `among` those named, if any are.
-        Raises StorageFault, "missing" if there is no such collection at all.
+        Raises StorageFault, "missing" if there are no such vectors at all.
         """
-        return await self._chroma.run(
-            lambda: self._search((space, shelf, embedder), vector, k, without, among)
-        )
 
     async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
         """Delete the vectors of documents, of every embedder."""
-        if document_ids and not await asyncio.to_thread(self._chroma.untouched):
-            await self._chroma.run(lambda: self._remove(space, shelf, document_ids))
 
-    async def count(self, space: str, shelf: str, embedder: str) -> int:
-        key = (space, shelf, embedder)
-        return await self._chroma.run(lambda: sum(shard.count() for shard in self._all(key)))
+    async def count(self, space: str, shelf: str, embedder: str) -> int: ...
 
     async def any(self) -> bool:
-        """Whether any collection exists."""
-        return await self._chroma.run(lambda: bool(self._chroma.shards()))
+        """Whether there are any vectors, or a place that was begun for some."""
 
     def untouched(self) -> bool:
-        """Whether there is no folder, and so no vectors; blocking."""
-        return self._chroma.untouched()
+        """Whether it is known, without opening the store, that it contains no vectors; blocking."""
 
-    async def set_aside(self) -> Path:
-        """Rename a damaged folder, and begin an empty one; returns the new name.
+    async def set_aside(self) -> str:
+        """Put damaged vectors out of the way, and begin an empty store; returns what was put aside.
 
-        Raises StorageFault if it cannot be moved, or if the vectors are on a server.
+        Raises StorageFault if that is not possible.
         """
-        if not self._chroma.embedded:
-            raise StorageFault("other", "the vectors lie on a server")
-        aside = await self._chroma.run(self._set_aside)
-        self.folders += 1
-        return aside
 
     async def release_memory(self) -> None:
-        """Free the embedded client's memory; the next call opens it again (40 ms).
+        """Free what adding has taken. Call it when a library job ends."""
 
-        Worth calling when a library job ends.
-        """
-        await self._chroma.run(self._let_go)
-
-    async def close(self) -> None:
-        await self.release_memory()
-        self._chroma.close()
-
-    def _set_aside(self) -> Path:
-        self._shards.clear()
-        self._looked.clear()
-        return self._chroma.set_aside()
-
-    def _let_go(self) -> None:
-        self._shards.clear()
-        self._chroma.release_memory()
-
-    def _all(self, key: Key) -> list[Shard]:
-        """The shards of a key in the order they were filled; a server has one."""
-        shards = self._shards.setdefault(key, [])
-        if self._chroma.embedded and shards:
-            return shards
-        shards.clear()
-        while self._chroma.embedded or not shards:
-            shard = self._chroma.shard(_name(key, len(shards)))
-            if shard is None:
-                break
-            shards.append(shard)
-        return shards
-
-    def _with_room(self, key: Key) -> list[Shard]:
-        """The same, the last of them begun now if there is none, or none with room."""
-        shards = self._all(key)
-        full = self._chroma.embedded and bool(shards) and shards[-1].count() >= SHARD
-        if full:
-            # What is full is not written again: let its graph go before the next one grows.
-            self._let_go()
-            shards = self._all(key)
-        if full or not shards:
-            shard = len(shards)
-            about = dict[str, str | int](zip(("space", "shelf", "embedder"), key, strict=True), shard=shard)
-            shards.append(self._chroma.begin(_name(key, shard), about))
-        return shards
-
-    def _add(self, key: Key, ids: list[str], vectors: NDArray[float32], document_id: str) -> None:
-        for first in range(0, len(ids), _BATCH):
-            batch, batch_vectors = ids[first : first + _BATCH], vectors[first : first + _BATCH]
-            shards = self._with_room(key)
-            # A job that goes on after a crash repeats its last batch first, and that may lie in an older
-            # collection. Looking there loads its graph, so it is done once and then let go.
-            if key not in self._looked:
-                self._looked.add(key)
-                stored = _renewed(shards[:-1], batch, batch_vectors, document_id)
-                if len(shards) > 1:
-                    self._let_go()
-                    shards = self._all(key)
-                missing = [n for n, id in enumerate(batch) if id not in stored]
-                batch, batch_vectors = [batch[n] for n in missing], batch_vectors[missing]
-            shards[-1].put(batch, batch_vectors, document_id)
-
-    def _search(
-        self,
-        key: Key,
-        vector: NDArray[float32],
-        k: int,
-        without: Collection[str],
-        among: Collection[str],
-    ) -> list[tuple[str, float]]:
-        shards = self._all(key)
-        if not shards:
-            raise StorageFault("missing", f"no vectors of {key[2]} for the shelf {key[1]}")
-        cosines: dict[str, float] = {}
-        for shard in shards:
-            cosines.update(shard.nearest(vector, k, sorted(without), sorted(among)))
-        return sorted(cosines.items(), key=lambda item: (-item[1], item[0]))[:k]
-
-    def _remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
-        for shard in self._chroma.shards():
-            if (shard.about.get("space"), shard.about.get("shelf")) == (space, shelf):
-                shard.forget(sorted(document_ids))
-
-
-def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], document_id: str) -> set[str]:
-    """Give those of `ids` that lie in `older` shards their new vectors there; those ids."""
-    renewed: set[str] = set()
-    for shard in older:
-        stored = shard.present(ids)
-        positions = [n for n, id in enumerate(ids) if id in stored]
-        shard.put([ids[n] for n in positions], vectors[positions], document_id)
-        renewed |= stored
-    return renewed
-
-
-def _name(key: Key, shard: int) -> str:
-    """Spaces and shelves are called anything, collections are not (see `Chroma.begin`)."""
-    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:40]
-    return f"chunks-{digest}-{shard}"
+    async def close(self) -> None: ...

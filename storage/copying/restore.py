@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from storage.chroma_vectors import ChromaVectors
 from storage.copying import STAGING, vectors
 from storage.copying.archive import Archive, Progress
 from storage.copying.backup import BESIDE
@@ -20,7 +21,6 @@ from storage.copying.databases import Addresses, Databases, at_one_moment, file_
 from storage.copying.fill import fill
 from storage.faults import StorageFault, fault_of
 from storage.files import FOLDERS
-from storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -166,7 +166,7 @@ async def _restore_vectors(
 ) -> None:
     if not archive.vectors:
         return
-    store = Vectors.remote(chroma) if chroma else Vectors.embedded(staging / "data" / "chroma")
+    store = ChromaVectors.remote(chroma) if chroma else ChromaVectors.embedded(staging / "data" / "chroma")
     try:
         # Replaces what an interrupted restore has put there.
         if chroma and not cut_off and await store.any():

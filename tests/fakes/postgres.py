@@ -68,6 +68,7 @@ BEGIN
     WHERE nspname NOT LIKE 'pg\\_%%' AND nspname NOT IN ('public', 'information_schema') LOOP
     EXECUTE format('DROP SCHEMA %%I CASCADE', one.nspname);
   END LOOP;
+  DROP TABLE IF EXISTS chunk_vectors;  -- a migrated database has none
   SET LOCAL session_replication_role = replica;  -- in any order, whichever rows refer to them
   FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
     EXECUTE format('DELETE FROM %%I', one.tablename);

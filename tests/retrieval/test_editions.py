@@ -25,6 +25,7 @@ from storage.documents import Documents
 from storage.faults import StorageFault
 from storage.query_vectors import QueryVectors
 from storage.shelves import Shelves
+from storage.chroma_vectors import ChromaVectors
 from storage.vectors import Vectors
 from tests.fakes.embedder import Letters
 from tests.retrieval.editions import (
@@ -287,7 +288,7 @@ class Full(Documents):
         raise StorageFault("full", "no room")
 
 
-class Stuck(Vectors):
+class Stuck(ChromaVectors):
     """Loses nothing any more."""
 
     async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from bot.runs.engine_database import prepare
 from storage.advisory_locks import DatabaseBusy
+from storage.chroma_vectors import ChromaVectors
 from storage.copying import STAGING, backup
 from storage.copying.archive import Manifest, opened
 from storage.copying.databases import Addresses, at_one_moment
@@ -30,7 +31,6 @@ from storage.db import Database, new_id
 from storage.faults import StorageFault
 from storage.lease import Lease
 from storage.migrations.migrate import HEAD
-from storage.vectors import Vectors
 from tests.fakes import migrated
 from tests.storage import filled
 from tests.storage.test_migrations import upgraded_to
@@ -88,7 +88,7 @@ def assert_same(one: Addresses, other: Addresses) -> None:
 
 
 async def some_vectors(folder: Path, *documents: str) -> None:
-    vectors = Vectors.embedded(folder)
+    vectors = ChromaVectors.embedded(folder)
     for n, document in enumerate(documents):
         made = np.eye(8, dtype=np.float32)[: n + 2]
         await vectors.add("s", "rules", "tiny", [f"{document}-{i}" for i in range(n + 2)], made, document)
@@ -120,7 +120,7 @@ async def test_a_backup_of_either_kind_restores_into_either(
         assert (there / "originals/one.md").exists()
         assert not (there / "sutradhar.log").exists()
         assert not list(there.glob(f"{STAGING}*"))
-        vectors = Vectors.embedded(there / "chroma")
+        vectors = ChromaVectors.embedded(there / "chroma")
         assert await vectors.count("s", "rules", "tiny") == 5
         ((nearest, cosine), *_) = await vectors.search(
             "s", "rules", "tiny", np.eye(8, dtype=np.float32)[2], 3

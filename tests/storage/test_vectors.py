@@ -1,20 +1,28 @@
-"""Vectors on a real Chroma in a folder: near ones come first, nothing is doubled, damage has a name."""
+"""Vectors on a real Chroma in a folder, and in a real Postgres: near ones come first, nothing is doubled, damage has a
+name.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from storage import vectors as module
-from storage.db import StorageFault
+from storage import chroma_vectors, postgres_vectors
+from storage.chroma_vectors import ChromaVectors
+from storage.db import Database, StorageFault
+from storage.postgres_vectors import PostgresVectors
 from storage.vectors import Vectors
 
 SHELF = ("local", "rules", "bge")
+
+HALF = 1e-3
+"""What half precision, in Postgres, may change of a cosine."""
 
 
 def unit_vectors(n: int, seed: int = 0) -> NDArray[np.float32]:
@@ -23,9 +31,36 @@ def unit_vectors(n: int, seed: int = 0) -> NDArray[np.float32]:
     return unit
 
 
+Again = Callable[[], Awaitable[Vectors]]
+"""Opens the same store as another process would."""
+
+
+@pytest.fixture(params=["chroma", "postgres"])
+async def again(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Again]:
+    async with AsyncExitStack() as stack:
+
+        async def opened() -> Vectors:
+            vectors: Vectors = ChromaVectors.embedded(tmp_path / "chroma")
+            if request.param == "postgres":
+                database = await Database.open(request.getfixturevalue("server"))
+                stack.push_async_callback(database.close)
+                assert await postgres_vectors.usable(database)
+                await postgres_vectors.settle(database)
+                vectors = PostgresVectors(database)
+            stack.push_async_callback(vectors.close)
+            return vectors
+
+        yield opened
+
+
 @pytest.fixture
-async def vectors(tmp_path: Path) -> AsyncIterator[Vectors]:
-    opened = Vectors.embedded(tmp_path / "chroma")
+async def vectors(again: Again) -> Vectors:
+    return await again()
+
+
+@pytest.fixture
+async def embedded(tmp_path: Path) -> AsyncIterator[ChromaVectors]:
+    opened = ChromaVectors.embedded(tmp_path / "chroma")
     yield opened
     await opened.close()
 
@@ -36,22 +71,21 @@ async def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> Non
     nearest = await vectors.search(*SHELF, made[7] * 3, 5)
     expected = np.sort(made @ made[7])[::-1][:5]
     assert nearest[0][0] == "d:7"
-    assert [near for _, near in nearest] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [near for _, near in nearest] == pytest.approx(expected.tolist(), abs=HALF)
 
 
 async def test_a_batch_repeated_after_a_crash_doubles_nothing_even_over_several_collections(
-    tmp_path: Path,
+    again: Again,
 ) -> None:
-    before, vectors = (Vectors.embedded(tmp_path / "chroma") for _ in range(2))
-    n = module.SHARD + 600
+    before, vectors = await again(), await again()
+    n = chroma_vectors.SHARD + 600
     ids, made = [f"d:{i}" for i in range(n)], unit_vectors(n)
     await before.add(*SHELF, ids, made, "d")
-    await before.close()
+    await before.release_memory()
     await vectors.add(*SHELF, ids[3900:4400], made[3900:4400], "d")
     assert await vectors.count(*SHELF) == n
     assert (await vectors.search(*SHELF, made[10], 1))[0][0] == "d:10"
     assert (await vectors.search(*SHELF, made[n - 1], 1))[0][0] == f"d:{n - 1}"
-    await vectors.close()
 
 
 async def test_a_removed_document_is_not_found_any_more(vectors: Vectors) -> None:
@@ -70,27 +104,26 @@ async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: V
     assert await vectors.count("two", "rules", "bge") == 0
     ((id, near),) = await vectors.search("one", "rules", "bge", made[0], 5)
     assert id == "d:0"
-    assert near == pytest.approx(1.0, abs=1e-5)
+    assert near == pytest.approx(1.0, abs=HALF)
 
 
-async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vectors, tmp_path: Path) -> None:
+async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vectors, again: Again) -> None:
     made = unit_vectors(3)
     await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
     await vectors.release_memory()
     assert await vectors.count(*SHELF) == 3
     await vectors.release_memory()
-    later = Vectors.embedded(tmp_path / "chroma")
+    later = await again()
     assert (await later.search(*SHELF, made[2], 1))[0][0] == "d:2"
-    await later.close()
 
 
 @pytest.mark.parametrize("harm", ["garbage", "truncated", "missing"])
 async def test_a_harmed_folder_is_told_and_can_be_made_anew(
-    vectors: Vectors, tmp_path: Path, harm: str
+    embedded: ChromaVectors, tmp_path: Path, harm: str
 ) -> None:
     folder, made = tmp_path / "chroma", unit_vectors(3)
-    await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
-    await vectors.release_memory()
+    await embedded.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
+    await embedded.release_memory()
     database = folder / "chroma.sqlite3"
     whole = database.read_bytes()
     if harm == "missing":
@@ -100,17 +133,17 @@ async def test_a_harmed_folder_is_told_and_can_be_made_anew(
 
     for _ in range(3):
         with pytest.raises(StorageFault) as caught:
-            await vectors.search(*SHELF, made[0], 1)
+            await embedded.search(*SHELF, made[0], 1)
         assert caught.value.kind == ("missing" if harm == "missing" else "damaged")
 
-    await vectors.release_memory()
+    await embedded.release_memory()
     shutil.rmtree(folder)
-    await vectors.add(*SHELF, ["d:0"], made[:1], "d")
-    assert await vectors.count(*SHELF) == 1
+    await embedded.add(*SHELF, ["d:0"], made[:1], "d")
+    assert await embedded.count(*SHELF) == 1
 
 
 async def test_a_server_that_is_not_there_is_a_fault() -> None:
-    remote = Vectors.remote("http://127.0.0.1:9")
+    remote = ChromaVectors.remote("http://127.0.0.1:9")
     with pytest.raises(StorageFault) as caught:
         await remote.count(*SHELF)
     assert caught.value.kind == "other"
