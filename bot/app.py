@@ -31,6 +31,7 @@ from bot.runs.revisions import Revisions
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
+from bot.vector_store import settle, why_alone
 from bot.waiting import Background
 from bot.work import Work
 from storage.faults import StorageFault
@@ -251,11 +252,12 @@ class App:
         """Launch the engine. Returns the requests that now run by themselves: interrupted ones, and those of the works'
         services. Raises UserError.
         """
-        config, processes = self.config, self.processes
+        processes = self.processes
+        database, vectors = self.resources.records.database, self.resources.vectors
         with in_words():
             if processes is not None:
-                shared = config.embedding.model == "none" or bool(config.storage.chroma_url)
-                await processes.join(share_vectors=shared)
+                await processes.join(await why_alone(self.config, database, vectors))
+            await settle(database, self.resources.records.documents, vectors)
             await self.resources.tracing.start()
             unfinished = await self._recovery.take_up()
             alone = await processes.agree() if processes is not None else []

@@ -30,8 +30,8 @@ from bot.settings import INSTRUCTION, Settings
 from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
+from bot.vector_store import vector_store
 from storage import permissions
-from storage.chroma_vectors import ChromaVectors
 from storage.copying import MOVED, STAGING
 from storage.councils import Councils
 from storage.db import Database
@@ -50,11 +50,11 @@ from storage.settings import SettingsStore
 from storage.shelves import Outlines, Shelves
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
-from storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from bot.config import Config
     from storage.files import Files
+    from storage.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,11 @@ class Resources:
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
             lease = Lease(url) if url.startswith("postgresql") else None
             database = await Database.open(url, busy_timeout_s=busy_timeout_s, lease=lease)
+            try:
+                vectors = await vector_store(config, database)
+            except BaseException:
+                await database.close()
+                raise
         except StorageFault as fault:
             lock.release()
             raise UserError(f"storage.{fault.kind}") from fault
@@ -113,10 +118,6 @@ class Resources:
             raise
         records = Records.of(database)
         documents, passages = records.documents, Passages(database)
-        remote = config.storage.chroma_url
-        vectors = (
-            ChromaVectors.remote(remote) if remote else ChromaVectors.embedded(config.data_dir / "chroma")
-        )
         embedding, ledger = Embedding(config), Ledger(database)
         damage, jobs, kept_settings = (
             DamagedVectors(documents, vectors),

@@ -91,6 +91,11 @@ class Database:
         return self._writes
 
     @property
+    def shared(self) -> bool:
+        """Whether the database is on a server, where other processes can use it, too."""
+        return not self._sqlite
+
+    @property
     def process(self) -> str:
         """The id of this process among those that share the database; "" if it has it alone."""
         return self.lease.id if self.lease is not None else ""

@@ -228,8 +228,8 @@ class PostgresVectors:
 
 
 async def settle(db: Database) -> int:
-    """Make the table if there is none, and note that documents have none of the vectors that are not all in it; returns
-    how many documents. Their vectors are made again.
+    """Note which documents lack vectors in the table, so that all of theirs are made again; returns how many
+    documents.
     """
     from sqlalchemy import text
 
@@ -238,8 +238,6 @@ async def settle(db: Database) -> int:
     visible = ", ".join(f"'{state}'" for state in VISIBLE)
     lexical = f", embedder = NULL, state = CASE WHEN state IN ({visible}) THEN 'lexical' ELSE state END"
     async with db.write(alone=TABLE) as connection:
-        if not (await connection.run_sync(extension)).used:
-            await connection.run_sync(created)
         await connection.execute(
             text(_DOCUMENTS.format(column="other_embedded", maker="other_embedder", rest=""))
         )
@@ -249,34 +247,48 @@ async def settle(db: Database) -> int:
         return changed.rowcount
 
 
-async def usable(db: Database) -> bool:
-    """Whether vectors can be in this database; creates the extension if it is there to be created."""
-    from sqlalchemy import text
-
+async def prepared(db: Database) -> bool:
+    """Whether vectors can be in this database; makes the table, and the extension if it is there to be created."""
     async with db.read() as connection:
         there = await connection.run_sync(extension)
-    if not there.creatable:
-        return there.usable
+    if there.used or not (there.usable or there.creatable):
+        return there.used
     try:
         async with db.write(alone=TABLE) as connection:
-            await connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
-            return (await connection.run_sync(extension)).usable
+            return await connection.run_sync(prepare)
     except StorageFault as fault:
         if fault.away:
             raise
-        _log.info("this Postgres has pgvector, but the bot's user may not create it: %s", fault.detail)
+        _log.info("vectors cannot be in this Postgres: %s", fault.detail)
         return False
 
 
-async def dropped(db: Database) -> bool:
-    """Drop the table, after the vectors have got another place; whether there was one."""
+def prepare(connection: Connection) -> bool:
+    """Make the table if there is none, and the extension; False if it is too old or not found by its name. Raises
+    what the driver does if the user may not create it.
+    """
+    from sqlalchemy import text
+
+    if extension(connection).creatable:
+        connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
+    there = extension(connection)
+    if there.usable and not there.used:
+        created(connection)
+    return there.usable
+
+
+async def used(db: Database) -> bool:
+    """Whether the table exists."""
+    async with db.read() as connection:
+        return (await connection.run_sync(extension)).used
+
+
+async def drop(db: Database) -> None:
+    """Drop the table, after the vectors have got another place."""
     from sqlalchemy import text
 
     async with db.write(alone=TABLE) as connection:
-        if not (await connection.run_sync(extension)).used:
-            return False
-        await connection.execute(text(f"DROP TABLE {TABLE}"))
-        return True
+        await connection.execute(text(f"DROP TABLE IF EXISTS {TABLE}"))
 
 
 def extension(connection: Connection) -> Extension:

@@ -55,7 +55,7 @@ LAYERS = (
         "bot.platforms",
         "bot.tracing",
     ),
-    ("bot.check", "bot.file_store", "bot.waiting", "storage"),
+    ("bot.check", "bot.file_store", "bot.vector_store", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
     (

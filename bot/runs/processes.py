@@ -42,16 +42,16 @@ class Processes:
     """Into how many parts each platform is divided."""
     _keeping: asyncio.Task[None] | None = None
 
-    async def join(self, *, share_vectors: bool) -> None:
+    async def join(self, why_alone: str = "") -> None:
         """Take a lease. Raises UserError if another process works alone on the database, or if there is any other one
-        and not all of them `share_vectors`: each would have only the vectors of its own books.
+        and this one must be alone: then `why_alone` is the key of the message.
         """
         try:
             await self._lease.take()
         except DatabaseBusy as busy:
             raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
-        for machine in [] if share_vectors else await self._lease.beside():
-            raise UserError("storage.several", machine=machine)
+        for machine in await self._lease.beside() if why_alone else ():
+            raise UserError(why_alone, machine=machine)
 
     async def agree(self) -> list[str]:
         """Agree with the others on the number of parts of each platform. Returns the platforms that no other process

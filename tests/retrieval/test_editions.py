@@ -20,13 +20,12 @@ from bot.retrieval.nearest import Nearest
 from bot.retrieval.results import SearchResult
 from bot.words import words
 from storage.chroma import Chroma
+from storage.chroma_vectors import ChromaVectors
 from storage.document_rows import NewDocument
 from storage.documents import Documents
 from storage.faults import StorageFault
 from storage.query_vectors import QueryVectors
 from storage.shelves import Shelves
-from storage.chroma_vectors import ChromaVectors
-from storage.vectors import Vectors
 from tests.fakes.embedder import Letters
 from tests.retrieval.editions import (
     ONE,

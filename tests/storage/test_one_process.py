@@ -9,17 +9,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, Place, Request, UserError
 from bot.platforms import Platform
 from bot.runs.requests import row_of
+from storage import postgres_vectors
 from storage.db import new_id
 from storage.lease import Lease
+from storage.postgres_vectors import PostgresVectors
 from tests.fakes.scripted_app import Recorder
+from tests.storage.test_postgres_vectors import document
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,9 +92,10 @@ async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_u
     await app.close()
 
 
-async def test_a_second_process_without_a_common_chroma_is_refused_and_may_still_look(
-    server: str, tmp_path: Path
+async def test_a_second_process_without_common_vectors_is_refused_and_may_still_look(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(postgres_vectors, "OLDEST", (99, 0))
     lease = Lease(server)
     app = await App.open(settings(server, tmp_path / "first", '[embedding]\nmodel = "bge-small"\n'))
     await lease.take()
@@ -100,3 +105,53 @@ async def test_a_second_process_without_a_common_chroma_is_refused_and_may_still
     assert list(await app.resources.records.documents.list("local")) == []
     await lease.release()
     await app.close()
+
+
+async def test_several_processes_share_the_vectors_in_postgres_until_one_has_a_chroma_server(
+    server: str, tmp_path: Path
+) -> None:
+    lease, embedding = Lease(server), '[embedding]\nmodel = "bge-small"\n'
+    app = await App.open(settings(server, tmp_path / "first", embedding))
+    assert isinstance(app.resources.vectors, PostgresVectors)
+    await lease.take()
+    await app.start()
+    await app.close()
+    other = await App.open(
+        settings(server, tmp_path / "other", f'chroma_url = "http://127.0.0.1:9"\n{embedding}')
+    )
+    with pytest.raises(UserError) as caught:
+        await other.start()
+    assert caught.value.key == "storage.vectors_elsewhere"
+    assert await postgres_vectors.used(other.resources.records.database)
+    await lease.release()
+    await other.close()
+
+
+async def test_vectors_are_made_again_where_the_store_has_changed(server: str, tmp_path: Path) -> None:
+    """From the data folder, to Postgres, to a Chroma server: search never takes a document for one with vectors."""
+    embedding = '[embedding]\nmodel = "bge-small"\n'
+    steps = (
+        ("folder", embedding),
+        ("postgres", embedding),
+        ("chroma", f'chroma_url = "http://127.0.0.1:9"\n{embedding}'),
+    )
+    for name, more in steps:
+        with pytest.MonkeyPatch.context() as patch:
+            if name == "folder":
+                patch.setattr(postgres_vectors, "OLDEST", (99, 0))
+            app = await App.open(settings(server, tmp_path / name, more))
+        await app.start()
+        database = app.resources.records.database
+        if name == "postgres":
+            one = np.eye(1, 8, dtype=np.float32)
+            await app.resources.vectors.add("local", "rules", "bge-small", ["new:0"], one, "new")
+            await document(database, "new", 1, maker="bge-small")
+        rows = await database.execute(text("SELECT id, embedded FROM documents ORDER BY id"))
+        assert [tuple(row) for row in rows] == {
+            "folder": [],
+            "postgres": [("new", 1), ("old", 0)],
+            "chroma": [("new", 0), ("old", 0)],
+        }[name]
+        if name == "folder":
+            await document(database, "old", 3, maker="bge-small")
+        await app.close()

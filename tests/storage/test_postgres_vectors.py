@@ -22,8 +22,7 @@ from tests.storage.test_vectors import HALF, SHELF, unit_vectors
 @pytest.fixture
 async def database(server: str) -> AsyncIterator[Database]:
     database = await Database.open(server)
-    assert await postgres_vectors.usable(database)
-    await postgres_vectors.settle(database)
+    assert await postgres_vectors.prepared(database)
     yield database
     await database.close()
 
@@ -53,7 +52,8 @@ async def test_an_added_vector_gets_its_new_value(database: Database) -> None:
     await vectors.add(*SHELF, ["d:0"], made[:1], "d")
     await vectors.add(*SHELF, ["d:0"], made[1:], "d")
     ((id, near),) = await vectors.search(*SHELF, made[1], 3)
-    assert (id, near) == ("d:0", pytest.approx(1, abs=HALF))
+    assert id == "d:0"
+    assert near == pytest.approx(1, abs=HALF)
 
 
 async def test_a_shelf_without_vectors_is_missing_and_one_without_any_that_may_be_found_is_not(
@@ -151,14 +151,15 @@ async def test_damaged_vectors_are_put_out_of_the_way(database: Database) -> Non
     assert not await vectors.any()
 
 
-async def document(database: Database, id: str, embedded: int, other: int = 0) -> None:
+async def document(database: Database, id: str, embedded: int, other: int = 0, maker: str = "bge") -> None:
+    """A document that says it has `embedded` vectors, and `other` ones of a second embedder."""
     row = (
         "INSERT INTO documents (id, space, shelf, source, title, language, sha256, size, state, section_count,"
         " chunk_count, embedded, embedder, other_embedded, other_embedder, created_at) VALUES"
-        " (:id, 'local', 'rules', 'x', 'x', 'en', :id, 1, 'ready', 1, :n, :n, 'bge', :other, 'other', now())"
+        " (:id, 'local', 'rules', 'x', 'x', 'en', :id, 1, 'ready', 1, :n, :n, :maker, :other, 'other', now())"
     )
     async with database.write() as connection:
-        await connection.execute(text(row), {"id": id, "n": embedded, "other": other})
+        await connection.execute(text(row), {"id": id, "n": embedded, "other": other, "maker": maker})
 
 
 async def test_a_start_notices_vectors_that_are_not_there(database: Database) -> None:
@@ -178,8 +179,9 @@ async def test_a_start_notices_vectors_that_are_not_there(database: Database) ->
         ("2", "ready", 10, "bge", 0),
         ("elsewhere", "lexical", 0, None, 0),
     ]
-    assert await postgres_vectors.dropped(database)
-    assert not await postgres_vectors.dropped(database)
+    await postgres_vectors.drop(database)
+    assert not await postgres_vectors.used(database)
+    assert await postgres_vectors.prepared(database)
     assert await postgres_vectors.settle(database) == 2
 
 
@@ -191,11 +193,11 @@ async def test_a_user_who_may_not_create_the_extension_has_no_vectors_in_postgre
         connection.exec_driver_sql(f"GRANT ALL ON SCHEMA public TO {name}")
     parsed = make_url(url)
     database = await Database.open(parsed.set(username=name).render_as_string(hide_password=False))
-    assert not await postgres_vectors.usable(database)
+    assert not await postgres_vectors.prepared(database)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE EXTENSION vector")
     engine.dispose()
-    assert await postgres_vectors.usable(database), "whoever may create it has done so"
+    assert await postgres_vectors.prepared(database), "whoever may create it has done so"
     assert await postgres_vectors.settle(database) == 0
     await database.close()
 

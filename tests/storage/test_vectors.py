@@ -44,8 +44,7 @@ async def again(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             if request.param == "postgres":
                 database = await Database.open(request.getfixturevalue("server"))
                 stack.push_async_callback(database.close)
-                assert await postgres_vectors.usable(database)
-                await postgres_vectors.settle(database)
+                assert await postgres_vectors.prepared(database)
                 vectors = PostgresVectors(database)
             stack.push_async_callback(vectors.close)
             return vectors

@@ -1,0 +1,58 @@
+"""Chooses the store of vectors: Chroma's server if the settings name one, else Postgres if it has pgvector, else a
+folder.
+
+No setting chooses between the last two, so that several processes on one Postgres need nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from storage import postgres_vectors
+from storage.chroma_vectors import ChromaVectors
+from storage.postgres_vectors import PostgresVectors
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from storage.db import Database
+    from storage.documents import Documents
+    from storage.vectors import Vectors
+
+_log = logging.getLogger(__name__)
+
+
+async def vector_store(config: Config, database: Database) -> Vectors:
+    """Raises StorageFault."""
+    if config.storage.chroma_url:
+        return ChromaVectors.remote(config.storage.chroma_url)
+    if database.shared and await postgres_vectors.prepared(database):
+        return PostgresVectors(database)
+    return ChromaVectors.embedded(config.data_dir / "chroma")
+
+
+async def why_alone(config: Config, database: Database, vectors: Vectors) -> str:
+    """Why no other process may work on a shared database, as the key of a message; "" if others may."""
+    if config.embedding.model == "none":
+        return ""
+    if not vectors.shared:
+        return "storage.several"
+    if not isinstance(vectors, PostgresVectors) and await postgres_vectors.used(database):
+        return "storage.vectors_elsewhere"
+    return ""
+
+
+async def settle(database: Database, documents: Documents, vectors: Vectors) -> None:
+    """At a start, note which documents have no vectors in this store: another one was used before, or vectors are
+    lost. They are made again in the background. Raises StorageFault.
+    """
+    if not database.shared:
+        return
+    if isinstance(vectors, PostgresVectors):
+        if n := await postgres_vectors.settle(database):
+            _log.warning("%d documents have no vectors in Postgres yet: they are made in the background", n)
+        await vectors.release_memory()
+    elif await postgres_vectors.used(database):
+        await documents.forget_vectors()
+        await postgres_vectors.drop(database)
+        _log.warning("the vectors are not in Postgres any more: they are made again in the background")
