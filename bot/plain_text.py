@@ -37,10 +37,21 @@ class PlainText:
             session = await self._resources.records.sessions.active(
                 place.space, place.platform, place.channel, place.thread
             )
-            work, verb = commands.plain_verb(session.work if session else await self._default_work(place))
+            work = await self._answering(place, session.work) if session else await self._default_work(place)
+            work, verb = commands.plain_verb(work)
             kind = commands.KINDS[work]
             meant = await kind.plain(self._resources, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
+
+    async def _answering(self, place: Place, work: str) -> str:
+        """The session's work, or the default work if the session's has no documents and the default work has some."""
+        shapes = commands.KINDS[work].shapes(self._resources.config)
+        if work != commands.DEFAULT_WORK and not shapes:
+            return work
+        kinds = await self._resources.records.documents.kinds(place.space)
+        if not kinds or kinds & (shapes.keys() or {""}):
+            return work
+        return await self._default_work(place)
 
     async def _default_work(self, place: Place) -> str:
         """The work outside a session: the place's own, otherwise the default work, unless the space has only books of

@@ -249,7 +249,8 @@ class Dispatcher:
         if (row.plain or row.holds) and request.text.strip():
             # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
             sessions = self._resources.records.sessions
-            await session_for(sessions, request, request.text, over=row.holds)
+            over = row.holds or await self._moves_on(request)
+            await session_for(sessions, request, request.text, over=over)
         await self._gate.passed()
         if self._processes is None:
             await self._engine.start(request.id)
@@ -259,3 +260,19 @@ class Dispatcher:
         await self._engine.start(request.id, route, line, seq)
         if line:
             self._background.start(self._execution.show_waiting(request, line, seq))
+
+    async def _moves_on(self, request: Request) -> bool:
+        """Whether a question typed with its work's name continues its author's conversation with another work, so that
+        their plain text follows it. A story stays, and so does a quiz that the author has not finished.
+        """
+        place, author = request.place, request.author.id
+        session = await self._resources.records.sessions.active(
+            place.space, place.platform, place.channel, place.thread
+        )
+        if session is None or session.work == request.work or session.author_id != author:
+            return False
+        kind = commands.KINDS[session.work]
+        if not commands.verb(*commands.plain_verb(session.work)).asks:
+            return False
+        words = request.text.rstrip("? ")
+        return kind.plain is None or not await kind.plain(self._resources, place, author, words)

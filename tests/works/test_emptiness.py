@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
-from bot.events import Event, Text
+from bot.events import Author, Event, Text
 from bot.work import Run
 from bot.works.library.emptiness import why_no_books
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
@@ -40,5 +41,36 @@ async def test_the_library_is_called_empty_only_where_nothing_is_there_or_coming
         assert await app.plain(question.place, "a", "wolves?") == ("course", "ask"), "another space's book"
         await app.records.documents.add(book())
         assert await app.plain(question.place, "a", "wolves?") == ("rules", "ask")
+    finally:
+        await app.close()
+
+
+async def test_plain_text_follows_its_authors_last_question_and_leaves_books_that_are_not_there(
+    tmp_path: Path,
+) -> None:
+    app = await open_scripted(tmp_path, {}, Recorder())
+
+    async def ask(id: str, work: str, text: str, author: str = "a") -> None:
+        request = replace(asked(id, text, work=work), author=Author(author, author))
+        await (await app.perform(request)).wait()
+
+    place = asked("q", "").place
+    try:
+        await app.start()
+        await ask("1", "rules", "wolves?")  # of an empty library
+        await app.records.documents.add(book(kind="course", space="local"))
+        assert await app.plain(place, "a", "wolves?") == ("course", "ask")
+        await app.records.documents.add(book(space="local"))
+        assert await app.plain(place, "a", "wolves?") == ("rules", "ask")
+        await ask("2", "course", "bees?")
+        assert await app.plain(place, "a", "wolves?") == ("course", "ask")
+        await ask("3", "rules", "wolves?", author="b")
+        assert await app.plain(place, "a", "wolves?") == ("course", "ask"), "another person's conversation"
+        await ask("4", "rules", "wolves?")
+        assert await app.plain(place, "b", "wolves?") == ("rules", "ask")
+        at = (place.space, place.platform, place.channel, place.thread)
+        await app.records.sessions.open(*at, "story", author_id="a")
+        await ask("5", "rules", "wolves?")
+        assert (await app.plain(place, "a", "I look around."))[0] == "story"
     finally:
         await app.close()
