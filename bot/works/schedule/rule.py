@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from bot.dates import read_date
@@ -29,6 +29,32 @@ _CLOCK = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:\.\d\d)?\s?[ap]\.?m\b", re.IGNORECA
 _NO_WEEKDAY = re.compile(r"\d|\b(?:next|week|semana)", re.IGNORECASE)
 """Signs that a text with an hour is more than a weekday's name."""
 _TIME_OF_DAY = re.compile(r"\d[:.]\d\d|\d\s?[ap]\.?m\b", re.IGNORECASE)
+_DAYTIME = re.compile(
+    r"\b(\d{1,2})(?:\s?h\s?|:|\s?horas?)?(\d{2})?\s+d[ae]\s+(manh[ãa]|tarde|noite|madrugada)\b", re.IGNORECASE
+)
+"""An hour with its part of the day: "8 da noite", "9h30 da manhã"."""
+_NOON = re.compile(r"\b(?:ao |at )?(?:meio[- ]dia|noon)\b", re.IGNORECASE)
+_BARE_HOUR = re.compile(r"\b[àa]s (\d{1,2})(?!\s?h|[\d:.])\b", re.IGNORECASE)
+_IN_THE_MORNING = re.compile(r"\s+(?:de|pela) manhã\b", re.IGNORECASE)
+_IN_TWO_DAYS = re.compile(r"\b(?:depois de amanhã|(?:the )?day after tomorrow)\b", re.IGNORECASE)
+_DAY_OF_MONTH = re.compile(r"\b(?:n?o )?dia (\d{1,2})\b(\s+de\b|/)?", re.IGNORECASE)
+_HALF_HOUR = re.compile(r"\b(?:meia hora|half an hour)\b", re.IGNORECASE)
+_DAY_NAMES: Final = (
+    r"(?:segunda|terça|quarta|quinta|sexta|s[áa]bado|domingo|mon|tue|wed|thu|fri|sat|sun)[\w-]*"
+)
+_PLURAL = re.compile(rf"^(?!mon|tue|wed|thu|fri|sat|sun)({_DAY_NAMES})", re.IGNORECASE)
+_REPEATED: Final = tuple(
+    (re.compile(rf"\s*(?:{pattern})\b,?\s*", re.IGNORECASE), every)
+    for pattern, every in (
+        (r"todo (?=dia \d)", "month"),
+        ("todo dia útil|todos os dias úteis|every weekday", "weekday"),
+        ("todo dia|todos os dias|every day|daily", "day"),
+        (rf"(?:tod[ao]s? (?:[ao]s )?|every )(?={_DAY_NAMES})", "week"),
+        ("toda semana|every week", "week"),
+        ("todo mês|every month", "month"),
+    )
+)
+"""How a typed time begins that says how often it repeats, and the repetition."""
 _NEXT = re.compile(r"\s*\b(?:pr[óo]xim[ao]|que vem)\b\s*", re.IGNORECASE)
 """Portuguese for "next", which dateparser does not know."""
 
@@ -80,21 +106,59 @@ class Rule:
                 return at.astimezone(UTC)
 
 
+def repeated(typed: str) -> tuple[str, str]:
+    """A typed time without its repetition, and the repetition, "" for none: "toda sexta 19h" is "sexta 19h", "week"."""
+    for pattern, every in _REPEATED:
+        if found := pattern.match(typed):
+            return _PLURAL.sub(lambda day: re.sub(r"s(?=-|$)", "", day[1]), typed[found.end() :]), every
+    return typed, ""
+
+
+def _digits(text: str, today: date) -> str:
+    """The text with the times and days that dateparser does not know in digits."""
+
+    def clock(found: re.Match[str]) -> str:
+        hour = int(found[1])
+        if found[3].lower() in ("tarde", "noite") and hour < 12:
+            hour += 12
+        return f"{hour}:{found[2] or '00'}"
+
+    def day_of_month(found: re.Match[str]) -> str:
+        if found[2]:  # a month follows
+            return f"{found[1]}{found[2]}"
+        month = today.replace(day=1)
+        for _ in range(12):
+            try:
+                day = month.replace(day=int(found[1]))
+            except ValueError:
+                day = None
+            if day is not None and day >= today:
+                return day.isoformat()
+            month = (month + timedelta(days=31)).replace(day=1)
+        return found[0]
+
+    text = _NOON.sub("12:00", _DAYTIME.sub(clock, text))
+    text = _IN_THE_MORNING.sub("", _BARE_HOUR.sub(r"\1:00", text))
+    text = _IN_TWO_DAYS.sub((today + timedelta(days=2)).isoformat(), text)
+    return _DAY_OF_MONTH.sub(day_of_month, text)
+
+
 def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     """The time that a text means, as a clock in the zone shows it, without a zone; never one in the past.
 
     The first call takes tens of milliseconds. Raises UserError.
     """
     text = " ".join(typed[: 2 * TYPED_CHARS].split())
+    local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     relative = _RELATIVE.match(text) is not None
     if relative:
-        text = re.sub(r"^daqui a\b", "em", text, flags=re.IGNORECASE)
+        text = re.sub(r"^daqui a\b", "em", _HALF_HOUR.sub("30 min", text), flags=re.IGNORECASE)
     else:
+        text = _digits(text, local_now.date())
         text = _HOURS.sub(
             lambda hours: f"{hours[1]}:{hours[2] or '00'}", _IN_PORTUGUESE.sub("", text, count=1)
         )
     text, after_today = _NEXT.subn(" ", text)
-    local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
         elapsed = relative and _ELAPSED.search(text) is not None
@@ -117,5 +181,5 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
         # A difference of up to a day may come from another time zone.
         past = "schedule.over" if local_now - moment < timedelta(days=1) else "schedule.past"
         key = past if moment <= local_now else "schedule.too_far"
-        raise UserError(key, when=f"{moment:%Y-%m-%d %H:%M}")
+        raise UserError(key, when=f"{moment:{'%d/%m/%Y' if locale.startswith('pt') else '%Y-%m-%d'} %H:%M}")
     return moment

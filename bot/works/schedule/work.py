@@ -14,7 +14,7 @@ from bot.settings import zone_of
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.schedule.calendar import SCHEDULED
-from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read
+from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read, repeated
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ IDLE_DAYS: Final = 2
 
 async def rule_of(request: Request, zone: str) -> Rule:
     """When the request's schedule posts, in this time zone. Raises UserError."""
-    typed = str(request.options.get("when") or "")
+    typed, said = repeated(str(request.options.get("when") or ""))
     first = await asyncio.to_thread(read, typed, request.locale, zone, datetime.now(UTC))
-    every = "day" if request.verb == "nudge" else str(request.options.get("every") or "")
+    every = "day" if request.verb == "nudge" else str(request.options.get("every") or said)
     return Rule(zone, first.isoformat(timespec="minutes"), every)
 
 
@@ -234,7 +234,8 @@ def again(rule: Rule, say: Words) -> str:
 
 def shown(at: datetime, zone: str, say: Words) -> str:
     """A time as a clock in its zone shows it, with the day of the week."""
-    return f"{say(f'schedule.day_{at.weekday()}')} {at:%Y-%m-%d %H:%M} ({zone})"
+    day, date = say(f"schedule.day_{at.weekday()}"), at.strftime(say("schedule.date"))
+    return say("schedule.at", day=day, date=date, hour=f"{at:%H:%M}", zone=zone)
 
 
 def _clock(at: datetime, zone: str) -> datetime:

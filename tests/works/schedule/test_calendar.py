@@ -125,7 +125,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
         ),
         (
             "pt-BR",
-            r"Vou publicar aqui: ([\w-]+) [\d-]{10} 19:00 \(UTC\); depois, toda semana \(\1\)\.",
+            r"Vou publicar aqui: ([\w-]+), \d\d/\d\d/\d{4}, às 19:00 \(UTC\); depois, toda semana \(\1\)\.",
             r"todo dia às 19:00 \(UTC\) e chamo a mesa no dia em que completar 2 dias sem ninguém jogar",
             "use `/settings set timezone America/Sao_Paulo --for me`",
         ),
@@ -137,7 +137,7 @@ async def test_what_is_made_says_when_it_comes_and_by_which_clock(
 ) -> None:
     async with opened(tmp_path, recorder) as app:
         for verb, when, every, expected in (
-            ("reminder", "19:00", "week", weekly),
+            ("reminder", "every friday 19:00", "", weekly),
             ("nudge", "19:00", "day", nudge),
         ):
             await app.perform(

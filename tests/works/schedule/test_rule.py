@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.events import UserError
-from bot.works.schedule.rule import Rule, read
+from bot.works.schedule.rule import Rule, read, repeated
 
 TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
 NEW_YORK = "America/New_York"
@@ -45,10 +45,48 @@ NEW_YORK = "America/New_York"
         ("próxima sexta 19:00", "2026-11-27 19:00"),
         ("tue 2026-12-01 19:00", "2026-12-01 19:00"),
         ("tuesday, december 1 19:00", "2026-12-01 19:00"),
+        ("amanhã ao meio-dia", "2026-11-25 12:00"),
+        ("tomorrow at noon", "2026-11-25 12:00"),
+        ("sexta às 9 da manhã", "2026-11-27 09:00"),
+        ("amanhã às 8 da noite", "2026-11-25 20:00"),
+        ("sábado, 3h30 da tarde", "2026-11-28 15:30"),
+        ("8h da manhã", "2026-11-25 08:00"),
+        ("segunda às 9", "2026-11-30 09:00"),
+        ("amanhã de manhã às 9h", "2026-11-25 09:00"),
+        ("depois de amanhã 10h", "2026-11-26 10:00"),
+        ("the day after tomorrow at 10:00", "2026-11-26 10:00"),
+        ("dia 10 às 15h", "2026-12-10 15:00"),
+        ("no dia 31 às 15h", "2026-12-31 15:00"),
+        ("dia 10 de dezembro às 9h", "2026-12-10 09:00"),
+        ("daqui a meia hora", "2026-11-24 15:30"),
+        ("in half an hour", "2026-11-24 15:30"),
     ],
 )
 def test_a_time_is_read_in_both_languages(typed: str, meant: str, locale: str) -> None:
     assert f"{read(typed, locale, 'America/Sao_Paulo', TUESDAY):%Y-%m-%d %H:%M}" == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest", "every"),
+    [
+        ("toda segunda às 9h", "segunda às 9h", "week"),
+        ("todas as sextas-feiras 19h", "sexta-feira 19h", "week"),
+        ("todo sábado 10h", "sábado 10h", "week"),
+        ("every friday at 19:00", "friday at 19:00", "week"),
+        ("todo dia às 8h", "às 8h", "day"),
+        ("Todos os dias às 8h", "às 8h", "day"),
+        ("every day at 8:00", "at 8:00", "day"),
+        ("todo dia útil às 8h", "às 8h", "weekday"),
+        ("todo dia 10 às 8h", "dia 10 às 8h", "month"),
+        ("todo mês no dia 10, 8h", "no dia 10, 8h", "month"),
+        ("sexta 19h", "sexta 19h", ""),
+        ("mondays 9:00", "mondays 9:00", ""),
+    ],
+)
+def test_a_time_may_say_how_often_it_repeats(typed: str, rest: str, every: str) -> None:
+    assert repeated(typed) == (rest, every)
+    if every:
+        read(rest, "pt-BR", "UTC", TUESDAY)
 
 
 def test_a_span_is_not_cut_short() -> None:
