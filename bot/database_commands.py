@@ -116,10 +116,10 @@ def move(config: Config, say: Words, url: str) -> int:
     """Move the databases to `url`, and print the settings to change."""
     from bot.config.file import URLS
     from bot.runs.engine_database import addresses, prepare
-    from storage.copying import MOVED
+    from storage.copying import MOVED, vectors_in_postgres
     from storage.copying.databases import shown
     from storage.copying.move import move as moved
-    from storage.copying.move import set_aside
+    from storage.copying.move import put_aside, set_aside
 
     starts = URLS["url"]
     if keeps_files(url):
@@ -133,11 +133,16 @@ def move(config: Config, say: Words, url: str) -> int:
     source, target = (addresses(of, config.data_dir) for of in (config.storage.url, url))
     if shown(source.storage) == shown(target.storage):
         raise UserError("db.same", url=bare)
+    folder = config.data_dir / "chroma"
     with _locked(config):
         with _told(say, bare, url, config.storage.url or "") as progress:
-            filled = moved(source, target, prepare, progress)
+            where = None if config.storage.chroma_url else folder
+            filled = moved(source, target, prepare, progress, where)
+            vectors = vectors_in_postgres.count_in(target)
         (config.data_dir / MOVED).write_text(shown(target.storage), encoding="utf-8")
         aside = set_aside(source)
+        if vectors is not None and where is not None:
+            aside += put_aside(folder)
     rows = sum(shape.rows for shapes in filled.shapes.values() for shape in shapes.values())
     print(say("db.moved", n=rows, tables=sum(map(len, filled.shapes.values())), url=bare))
     print(f'\n[storage]\nurl = "{bare}"\n')

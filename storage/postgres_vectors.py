@@ -136,7 +136,7 @@ class PostgresVectors:
         self._added = True
         for first in range(0, len(ids), BATCH):
             past = first + BATCH
-            written = await asyncio.to_thread(_texts, vectors[first:past])
+            written = await asyncio.to_thread(texts, vectors[first:past])
             given = {**of, "ids": list(ids[first:past]), "vectors": written}
             async with self._db.write() as connection:
                 await connection.execute(text(_ADD), given)
@@ -156,7 +156,7 @@ class PostgresVectors:
 
         of = {"space": space, "shelf": shelf, "embedder": embedder}
         k = max(1, k)
-        (wanted,) = _texts(vector.reshape(1, -1))
+        (wanted,) = texts(vector.reshape(1, -1))
         given = {**of, "vector": wanted, "without": sorted(without), "k": k}
         rows: Sequence[Any] = ()
         if not among:
@@ -375,7 +375,7 @@ def _literal(value: str) -> str:
     return "'" + value.replace("'", "''").replace("%", "%%") + "'"
 
 
-def _texts(vectors: NDArray[float32]) -> list[str]:
+def texts(vectors: NDArray[float32]) -> list[str]:
     """As pgvector reads them."""
     import numpy as np
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from storage.copying import vectors_in_postgres
 from storage.copying.databases import Addresses, Databases, at_one_moment
 from storage.files import FOLDERS
+from storage.postgres_vectors import TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -55,6 +57,10 @@ def _tables(addresses: Addresses) -> Iterator[Room]:
             for name, shape in shapes.items():
                 shown, kind = (f"engine/{name}", "engine") if part == "engine" else (name, "table")
                 yield Room(kind, shown, sizes.pop(name, 0), shape.rows)  # type: ignore[arg-type]
+            if part == "storage" and vectors_in_postgres.used(databases.connections[part]):
+                connection = databases.connections[part]
+                taken = connection.exec_driver_sql(f"SELECT pg_total_relation_size('{TABLE}')").scalar()
+                yield Room("vectors", TABLE, int(taken or 0), vectors_in_postgres.count(connection))
             if not addresses.server:
                 yield Room("free", databases.addresses.files[part].name, _free(databases.connections[part]))
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storage.copying import vectors
+from storage.copying import vectors, vectors_in_postgres
 from storage.copying.archive import Manifest, Progress, row_member, shapes_of, written
 from storage.copying.databases import Addresses, Databases, at_one_moment
 from storage.files import FOLDERS, Folder
@@ -36,17 +36,19 @@ async def write(
     FileExistsError, StorageFault.
 
     The restored data is consistent, because the rows of both databases are from one moment, as after a kill. Vectors
-    and files are read after it. Everything that a row refers to was written before that moment, and is missing only if
-    its book or run was removed meanwhile: missing vectors are computed again after the restore (see
-    `vectors.without_missing`), and a missing file is no longer needed. No row refers to anything later, and a start
-    removes it.
+    in the same Postgres are of that moment, too; others, and files, are read after it. Everything that a row refers to
+    was written before, and is missing only if its book or run was removed meanwhile: missing vectors are computed again
+    after the restore (see `vectors.without_missing`), and a missing file is no longer needed. No row refers to anything
+    later, and a start removes it.
     """
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     with at_one_moment(addresses) as databases:
         versions = {str(part): version for part, version in databases.versions.items()}
         manifest = Manifest(release, made_at, versions, shapes_of(databases))
         with written(target, manifest) as writer:
-            counts = await vectors.write(writer, chroma or data / "chroma", target.parent, progress)
+            stored = databases.connections["storage"]
+            where = stored if vectors_in_postgres.used(stored) else data / "chroma"
+            counts = await vectors.write(writer, chroma or where, target.parent, progress)
             for part, name, rows in _rows(databases, progress):
                 if (part, name) == ("storage", "documents"):
                     rows = vectors.without_missing(
@@ -54,14 +56,14 @@ async def write(
                     )
                 writer.rows(row_member(part, name), rows)
             kept = files or Folder(data)
-            stored, beside = await keys(kept), list(_files(data))
-            for n, key in enumerate(stored):
-                progress("files", n, len(stored) + len(beside))
+            there, beside = await keys(kept), list(_files(data))
+            for n, key in enumerate(there):
+                progress("files", n, len(there) + len(beside))
                 with suppress(FileNotFoundError):
                     async with kept.reading(key) as path:
                         writer.file(f"files/{key}", path)
-            for n, file in enumerate(beside, len(stored)):
-                progress("files", n, len(stored) + len(beside))
+            for n, file in enumerate(beside, len(there)):
+                progress("files", n, len(there) + len(beside))
                 writer.file(f"files/{file.relative_to(data).as_posix()}", file)
     return manifest
 

@@ -1,17 +1,22 @@
 """Moves both databases to other addresses, from SQLite to Postgres or back, while no process works on them.
 
-Files and vectors stay where they are. The source is only read.
+Vectors move along into or out of a Postgres that can have them; files stay where they are. The source is only read.
 """
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storage.advisory_locks import take_alone
+from storage.chroma import Chroma
+from storage.chroma_vectors import ChromaVectors
+from storage.copying import STAGING, vectors_in_postgres
 from storage.copying.databases import (
     Addresses,
     Databases,
@@ -21,26 +26,80 @@ from storage.copying.databases import (
 )
 from storage.copying.fill import compare, fill
 from storage.copying.restore import Occupied, Prepare, made_beside, moves_of, place
+from storage.copying.vectors import put, shards
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from storage.copying.archive import Progress
 
 
-def move(source: Addresses, target: Addresses, prepare: Prepare, progress: Progress) -> Databases:
+def move(
+    source: Addresses,
+    target: Addresses,
+    prepare: Prepare,
+    progress: Progress,
+    folder: Path | None = None,
+) -> Databases:
     """Copy all rows and compare each, completely or not at all. Returns the filled databases, to count their rows.
 
-    The caller holds the data folder's lock. Raises StorageFault, Occupied, DatabaseBusy.
+    `folder` is where vectors are that are not in Postgres; None if they are on a server, and stay there. The caller
+    holds the data folder's lock. Raises StorageFault, Occupied, DatabaseBusy.
     """
     with _alone(source) as rows_from:
         if _there(rows_from, target):
             return rows_from
         with _empty(target, prepare, engine="engine" in rows_from.versions) as rows_to:
+            stored = rows_to.connections["storage"]
+            vectors_in_postgres.drop(stored)
+            if folder is not None:
+                _move_vectors(rows_from.connections["storage"], stored, folder, progress)
             filled = fill(rows_from, rows_to, progress)
             filled.shapes  # noqa: B018  (counted while it can be)
         if not target.server:
             place(moves_of(target))
         return filled
+
+
+def _move_vectors(source: Connection, target: Connection, folder: Path, progress: Progress) -> None:
+    """Copy vectors if they get another place. Those that cannot be read are made again by the next start."""
+    if vectors_in_postgres.begin(target):
+        if vectors_in_postgres.used(source):
+            with closing(vectors_in_postgres.read(source)) as rows:
+                vectors_in_postgres.insert(target, rows)
+        elif folder.exists():
+            asyncio.run(_from_folder(folder, target, progress))
+    elif vectors_in_postgres.used(source):
+        asyncio.run(_into_folder(source, folder, progress))
+
+
+async def _from_folder(folder: Path, target: Connection, progress: Progress) -> None:
+    async with aclosing(shards(Chroma(folder), progress)) as found:
+        async for key, lines in found:
+            vectors_in_postgres.insert(target, ((key, line) for line in lines))
+
+
+async def _into_folder(source: Connection, folder: Path, progress: Progress) -> None:
+    made = folder.with_name(f"{folder.name}.{STAGING}")
+    shutil.rmtree(made, ignore_errors=True)
+    store = ChromaVectors.embedded(made)
+    whole = vectors_in_postgres.count(source)
+    try:
+        with closing(vectors_in_postgres.read(source)) as rows:
+            await put(store, rows, lambda n: progress("vectors", n, whole))
+    finally:
+        await store.close()
+    put_aside(folder)
+    if made.exists():
+        made.rename(folder)
+
+
+def put_aside(folder: Path) -> list[Path]:
+    """Rename the folder of vectors that are in Postgres now; returns the new name, or nothing if there is none."""
+    if not folder.exists():
+        return []
+    return [folder.rename(folder.with_name(f"{folder.name}.moved-{datetime.now(UTC):%Y%m%d-%H%M%S}"))]
 
 
 @contextmanager

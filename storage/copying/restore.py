@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storage.chroma_vectors import ChromaVectors
-from storage.copying import STAGING, vectors
+from storage.copying import STAGING, vectors, vectors_in_postgres
 from storage.copying.archive import Archive, Progress
 from storage.copying.backup import BESIDE
 from storage.copying.databases import Addresses, Databases, at_one_moment, file_connection, server_connection
@@ -73,7 +73,12 @@ async def restore(
         with _target(addresses, staging, prepare, archive) as target:
             if target.occupied:
                 raise Occupied("")
-            await _restore_vectors(archive, staging, chroma, progress, cut_off=cut_off)
+            stored = target.connections["storage"]
+            if chroma is None and vectors_in_postgres.begin(stored):
+                vectors.fill_postgres(archive, stored, progress)
+            else:
+                vectors_in_postgres.drop(stored)
+                await _restore_vectors(archive, staging, chroma, progress, cut_off=cut_off)
             await _restore_files(archive, staging, files, progress, cut_off=cut_off)
             fill(archive, target, progress)
             if addresses.server:

@@ -42,10 +42,12 @@ class Shape:
 
 def tables(connection: Connection, schema: str | None, ours: Callable[[str], bool]) -> list[Table]:
     """The tables of a schema whose names are `ours`, each after those that it refers to."""
-    from sqlalchemy import JSON, MetaData
+    from sqlalchemy import JSON, MetaData, inspect
 
     reflected = MetaData(schema=schema)
-    reflected.reflect(connection, schema=schema, only=lambda name, _: ours(name))
+    names = [name for name in inspect(connection).get_table_names(schema) if ours(name)]
+    if names:  # with none to look for, SQLAlchemy would read every table that is there
+        reflected.reflect(connection, schema=schema, only=names)
     for table in reflected.tables.values():
         for column in table.columns:
             if isinstance(column.type, JSON):

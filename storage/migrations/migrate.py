@@ -41,15 +41,16 @@ def upgrade(connection: Connection) -> None:
 
 def begin(connection: Connection, revision: str) -> None:
     """Make the tables of a revision, in place of ours. Raises StorageFault("newer") for one of a later release."""
-    from sqlalchemy import MetaData
+    from sqlalchemy import MetaData, inspect
 
     from storage.tables import metadata
 
     if revision > HEAD:
         raise StorageFault("newer", f"revision {revision}, this release knows {HEAD}")
     ours = MetaData()
-    names = (*metadata.tables, *DROPPED, "alembic_version")
-    ours.reflect(connection, only=lambda name, _: name in names)
+    names = {*metadata.tables, *DROPPED, "alembic_version"} & set(inspect(connection).get_table_names())
+    if names:  # with none to look for, SQLAlchemy would read every table that is there
+        ours.reflect(connection, only=sorted(names))
     ours.drop_all(connection)
     _upgrade(connection, revision)
 

@@ -10,8 +10,8 @@ import sqlite3
 import threading
 import traceback
 import zipfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 
@@ -19,18 +19,23 @@ import numpy as np
 import pytest
 
 from bot.runs.engine_database import prepare
+from storage import postgres_vectors
 from storage.advisory_locks import DatabaseBusy
 from storage.chroma_vectors import ChromaVectors
 from storage.copying import STAGING, backup
 from storage.copying.archive import Manifest, opened
 from storage.copying.databases import Addresses, at_one_moment
 from storage.copying.fill import compare
-from storage.copying.move import move, set_aside
+from storage.copying.move import move, put_aside, set_aside
 from storage.copying.restore import Occupied, restore
+from storage.copying.vectors_in_postgres import count_in
 from storage.db import Database, new_id
 from storage.faults import StorageFault
 from storage.lease import Lease
 from storage.migrations.migrate import HEAD
+from storage.postgres_vectors import PostgresVectors
+from storage.room import rooms
+from storage.vectors import Vectors
 from tests.fakes import migrated
 from tests.storage import filled
 from tests.storage.test_migrations import upgraded_to
@@ -87,12 +92,35 @@ def assert_same(one: Addresses, other: Addresses) -> None:
         assert max(numbers.values()) == filled.ROWS  # though that row is gone
 
 
-async def some_vectors(folder: Path, *documents: str) -> None:
-    vectors = ChromaVectors.embedded(folder)
-    for n, document in enumerate(documents):
-        made = np.eye(8, dtype=np.float32)[: n + 2]
-        await vectors.add("s", "rules", "tiny", [f"{document}-{i}" for i in range(n + 2)], made, document)
-    await vectors.close()
+@asynccontextmanager
+async def vectors_of(where: Addresses, data: Path) -> AsyncIterator[Vectors]:
+    """The store that a bot would use."""
+    async with AsyncExitStack() as stack:
+        vectors: Vectors = ChromaVectors.embedded(data / "chroma")
+        if where.server:
+            database = await Database.open(where.storage)
+            stack.push_async_callback(database.close)
+            assert await postgres_vectors.prepared(database)
+            vectors = PostgresVectors(database)
+        stack.push_async_callback(vectors.close)
+        yield vectors
+
+
+async def some_vectors(where: Addresses, data: Path, *documents: str) -> None:
+    async with vectors_of(where, data) as vectors:
+        for n, document in enumerate(documents):
+            made = np.eye(8, dtype=np.float32)[: n + 2]
+            await vectors.add("s", "rules", "tiny", [f"{document}-{i}" for i in range(n + 2)], made, document)
+
+
+async def assert_vectors(where: Addresses, data: Path) -> None:
+    async with vectors_of(where, data) as vectors:
+        assert await vectors.count("s", "rules", "tiny") == 5
+        made = np.eye(8, dtype=np.float32)[2]
+        ((nearest, cosine), *_) = await vectors.search("s", "rules", "tiny", made, 3)
+        assert (nearest, round(cosine, 3)) == ("two-2", 1)
+        await vectors.remove("s", "rules", ["one"])
+        assert await vectors.count("s", "rules", "tiny") == 3
 
 
 async def test_a_backup_of_either_kind_restores_into_either(
@@ -100,7 +128,7 @@ async def test_a_backup_of_either_kind_restores_into_either(
 ) -> None:
     data = tmp_path / "data"
     source = await full(kind, request, data)
-    await some_vectors(data / "chroma", "one", "two")
+    await some_vectors(source, data, "one", "two")
     for name in ("originals/one.md", "incoming/run-1/file-0.pdf", "sutradhar.log", "lock"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes(name.encode() * 1000)
@@ -120,13 +148,8 @@ async def test_a_backup_of_either_kind_restores_into_either(
         assert (there / "originals/one.md").exists()
         assert not (there / "sutradhar.log").exists()
         assert not list(there.glob(f"{STAGING}*"))
-        vectors = ChromaVectors.embedded(there / "chroma")
-        assert await vectors.count("s", "rules", "tiny") == 5
-        ((nearest, cosine), *_) = await vectors.search(
-            "s", "rules", "tiny", np.eye(8, dtype=np.float32)[2], 3
-        )
-        assert (nearest, round(cosine, 5)) == ("two-2", 1)
-        await vectors.close()
+        assert (there / "chroma").exists() is (to == "sqlite")
+        await assert_vectors(target, there)
         with pytest.raises(Occupied):  # a second time there is something
             await asyncio.to_thread(restored, file, target, there)
 
@@ -144,7 +167,7 @@ async def test_a_book_whose_vectors_went_while_the_backup_was_made_asks_for_them
                 f" ('{id}', 's', 'rules', 'x', 'x', 'en', '{id}', 1, 'ready', 1, 2, 2, 'tiny', '2026-01-01')"
             )
         connection.commit()
-    await some_vectors(data / "chroma", "here")
+    await some_vectors(where, data, "here")
     await asyncio.to_thread(backed_up, where, data, tmp_path / "b.zip")
     there = tmp_path / "there"
     await asyncio.to_thread(
@@ -270,10 +293,25 @@ async def test_moved_there_and_back_every_row_is_the_same(
         f"sqlite:///{tmp_path}/engine.db",
         *(here.schema, here.versions, here.runs),
     )
+    await some_vectors(here, data, "one", "two")
     for source, target in ((here, server), (server, back)):
-        await asyncio.to_thread(move, source, target, prepare, quiet)
-        await asyncio.to_thread(move, source, target, prepare, quiet)  # once more finds all of it there
+        folder = tmp_path / "chroma" if target is back else data / "chroma"
+        await asyncio.to_thread(move, source, target, prepare, quiet, folder)
+        await asyncio.to_thread(
+            move, source, target, prepare, quiet, folder
+        )  # once more finds all of it there
         await asyncio.to_thread(assert_same, here, target)
+        assert count_in(target) == (5 if target.server else None)
+    there = await asyncio.to_thread(rooms, server, data, data / "models")
+    assert {(room.name, room.rows) for room in there if room.kind == "vectors" and room.bytes} == {
+        ("chunk_vectors", 5),
+        ("chroma", None),
+    }
+    await assert_vectors(server, data)
+    await assert_vectors(back, tmp_path)
+    (moved,) = put_aside(data / "chroma")
+    assert moved.name.startswith("chroma.moved-")
+    assert put_aside(data / "chroma") == []
     aside = set_aside(here)
     assert [path.name.partition(".moved-")[0] for path in aside] == ["sutradhar.db", "engine.db"]
     assert not (data / "sutradhar.db").exists()
