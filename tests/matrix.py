@@ -80,6 +80,12 @@ def _read() -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
 NEEDS: Final = dict(_read())
 """What each verb needs, by its work and its name, the inner ones too."""
 
+
+def needs(row: Verb) -> frozenset[str]:
+    assert (row.work, row.name) in NEEDS, f"say in _TABLE of tests/matrix.py what may forbid `{row.path}`"
+    return NEEDS[row.work, row.name]
+
+
 WAYS: Final = (
     "typed",
     "mention",
@@ -176,7 +182,7 @@ class Rule:
 
     def refuses(self, row: Verb) -> str:
         """The key of the sentence with which a member is refused, "" where the door is open."""
-        needed = NEEDS[row.work, row.name]
+        needed = needs(row)
         if "admin" in needed:
             return "app.admins"
         return self.key if needed & self.of else ""
@@ -248,7 +254,7 @@ FOR_STRANGERS: Final = ("questions", "nothing", "everything")
 
 def refuses_strangers(row: Verb, allowed: str) -> str:
     """The key with which the door refuses somebody of another workspace, by the channel's setting."""
-    needed = NEEDS[row.work, row.name]
+    needed = needs(row)
     if "admin" in needed:
         return "app.admins"
     if allowed == "everything" or "always" in needed:

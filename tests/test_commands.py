@@ -246,7 +246,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
         f"script {name}"
         for name in ("ask", "ideas", "drafts", "compare", "scenes", "scene", "report", "analysis", "export")
     }
-    assert private == rules | council | story | course | script
+    assert private == rules | council | story | course | script, "list verbs with --private above"
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 

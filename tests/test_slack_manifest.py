@@ -164,7 +164,8 @@ def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
 def test_it_is_the_app_that_the_code_is() -> None:
     assert tuple(at("oauth_config.scopes.bot")) == manifest.ASKED_SCOPES
     assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(manifest.EVENTS)
-    assert names("features.slash_commands", "command") == list(manifest.COMMANDS)
+    commands = names("features.slash_commands", "command")
+    assert commands == list(manifest.COMMANDS), "list each work in docs/slack-manifest.yaml, in their order"
     assert names("features.shortcuts", "callback_id") == list(manifest.SHORTCUTS)
 
 
@@ -173,10 +174,11 @@ def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
         command["command"].removeprefix("/"): command["usage_hint"]
         for command in at("features.slash_commands")
     }
-    assert list(hints) == ["sutradhar", *WORKS]
+    assert list(hints) == ["sutradhar", *WORKS], "list each work in docs/slack-manifest.yaml, in their order"
     for work in WORKS:
         hinted = [part.split()[0] for part in hints[work].split(" | ")]
-        assert hinted == [verb.name for verb in TABLE if verb.work == work]
+        listed = [verb.name for verb in TABLE if verb.work == work]
+        assert hinted == listed, f"the usage_hint of /{work} in docs/slack-manifest.yaml"
     bare = {verb.name for verb in TABLE if verb.bare}
     assert bare <= {part.split()[0] for part in hints["sutradhar"].split(" | ")}
     assert not any(command["should_escape"] for command in at("features.slash_commands")), (

@@ -25,7 +25,7 @@ from storage.db import new_id
 from storage.schedules import ScheduleRow
 from tests import matrix
 from tests.fakes.scripted_app import Recorder
-from tests.matrix import FOR_STRANGERS, NEEDS, SCHEDULES, Door, rows_of
+from tests.matrix import FOR_STRANGERS, NEEDS, SCHEDULES, Door, needs, rows_of
 from tests.works.test_settings import Asker, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -198,7 +198,7 @@ async def test_what_a_channel_chooses_holds_by_each_way_in(asker: Asker, door: D
     more = {LANGUAGE: "pt-BR", MODEL + "answerer": "house:two", INSTRUCTION: "Speak as a pirate."}
     for name, text in {**chosen, **more}.items():
         await app.settings.set(place, "admin", name, text, "channel")
-    asks = [row for row in ROWS.values() if "models" in NEEDS[row.work, row.name] and not row.background]
+    asks = [row for row in ROWS.values() if "models" in needs(row) and not row.background]
     filled = set()
     for way, changes in CHANGES.items():
         for row in asks:

@@ -75,6 +75,9 @@ def test_each_option_and_each_choice_has_a_name_and_a_description_that_discord_t
             assert 0 < len(say(summary)) <= 100, (row.path, summary)
         for slot in slots(row):
             key = name_of("file" if slot.name.startswith("file") else slot.name, "option")
-            assert re.fullmatch(r"[-_\w]{1,32}", sentences.get(key, "?")), key
+            assert key in sentences, (
+                f"{row.path}: name {slot.name} in [names], as {key.removeprefix('names.')}"
+            )
+            assert re.fullmatch(r"[-_\w]{1,32}", sentences[key]), key
             for choice in slot.choices:
                 assert 0 < len(say(name_of(choice, slot.name))) <= 100, (row.path, choice)
