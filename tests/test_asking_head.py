@@ -66,7 +66,12 @@ async def test_a_message_to_another_person_is_not_read_for_its_meaning() -> None
 @here
 @pytest.mark.parametrize(
     ("name", "answered", "disturbed"),
-    [("first", 0.98, 0.02), ("second", 0.89, 0.05), ("third", 0.85, 0.075), ("seventh", 0.86, 0.085)],
+    [
+        pytest.param("first", 0.98, 0.02, marks=pytest.mark.slow),
+        pytest.param("second", 0.89, 0.05, marks=pytest.mark.slow),
+        ("third", 0.85, 0.075),
+        pytest.param("seventh", 0.86, 0.085, marks=pytest.mark.slow),
+    ],
 )
 def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, disturbed: float) -> None:
     """The first two sets were fitted to; the other two, of two more authors, were not."""

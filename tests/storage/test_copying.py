@@ -328,6 +328,7 @@ async def test_moved_there_and_back_every_row_is_the_same(
     await lock.release()
 
 
+@pytest.mark.slow
 async def test_a_kill_leaves_nothing_half(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """In the middle of a restore and of a move: the next one ends as if nothing had been."""
     data = tmp_path / "data"

@@ -82,7 +82,9 @@ def test_the_longest_answers_are_read_at_once(piece: str, head: str) -> None:
     assert needed < allowed
 
 
-@pytest.mark.parametrize("start", range(8))
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(1, 8))]
+)
 def test_no_word_that_is_repeated_makes_the_reader_slow(start: int) -> None:
     """Words that two parts of a pattern match cost exponential time within a few dozen repetitions."""
     allowed = 30 * plain_seconds(1_200)
