@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
+_OURS = ("bot", "cogs", "storage")
+"""The project's own packages: if a module of these is missing, the bot is broken."""
 BAD_LINES = 20
 """How many skipped lines of an imported log are listed at most."""
 
@@ -69,6 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has gone; what is left in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
+    except ModuleNotFoundError as fault:  # another Python than the one for which the bot was installed
+        if fault.name is None or fault.name.partition(".")[0] in _OURS:
+            raise
+        print(words(locale)("cli.no_package", package=fault.name, python=sys.executable), file=sys.stderr)
+        return WRONG_USE
     except OSError as fault:  # standard output, on a full disk
         print(words(locale)("cli.unwritten", reason=fault.strerror or fault), file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

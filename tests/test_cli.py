@@ -68,6 +68,20 @@ def test_settings_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("doctor",), ("run",), ("db", "size"), ()])
+def test_a_python_without_the_packages_says_which_one_to_use(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    # -S: the packages of this Python are out of reach, as with the system's own Python.
+    command = [sys.executable, "-S", "-m", "bot", *arguments]
+    done = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert ".venv/bin/python -m bot" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_global_options_stand_before_or_after_the_command() -> None:
     top = parser(words("en"))
     for line in ("--data d chat --json", "chat --json --data d", "--data d --json"):
