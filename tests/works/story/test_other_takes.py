@@ -6,9 +6,14 @@ import asyncio
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.events import Author, Place, Request
+from bot.llm.base import Capabilities
+from bot.llm.registry import Models
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.test_story_exports import out
@@ -295,3 +300,24 @@ async def test_a_stop_card_in_the_middle_leaves_nothing_of_what_is_written_on(tm
         gate.set()
         assert "1 scene " in texts(await talk.say("/story show"))
         assert "bell begins" not in stored(tmp_path)
+
+
+async def test_the_demo_models_choices_come_back_with_their_scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    able = Models.capabilities
+
+    def demo(self: Models, role: str) -> Capabilities | None:
+        can = able(self, role)
+        return can and replace(can, demo=True)
+
+    monkeypatch.setattr(Models, "capabilities", demo)
+    async with playing(tmp_path, Writer()) as talk:
+        offered = [
+            choice["command"] for choice in choices(await talk.say(START)) if "act -- " in choice["command"]
+        ]
+        assert offered
+        await talk.say("I open the door.")
+        undone = await talk.say("/story undo")
+        back = str([event for event in undone if event["event"] == "changed"])
+        assert all(line in back for line in offered)

@@ -245,7 +245,19 @@ class SceneWriter:
         """Choices for continuing, stored with the scene; none where the writer is late."""
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
         if plan.demo:
-            return words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
+            choices = words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
+        else:
+            choices = await self._asked_choices(run, plan, story, asked, scene)
+        if choices:
+            body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
+            choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
+            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
+        return choices
+
+    async def _asked_choices(
+        self, run: Run, plan: TurnPlan, story: Story, asked: Prompt, scene: str
+    ) -> list[str]:
+        """Choices by the writer; none where it is late or refuses."""
         task = choices_task(story, plan)
         # As text, not by a schema: on some services another response format voids the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
@@ -256,9 +268,4 @@ class SceneWriter:
             _log.info("no choices for %s: %s", run.id, error)
             return []
         refused = completion.finish == "refusal" or is_refusal(completion.text)
-        choices = [] if refused else read_choices(completion.text, plan.choices)
-        if choices:
-            body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
-            choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
-            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
-        return choices
+        return [] if refused else read_choices(completion.text, plan.choices)
