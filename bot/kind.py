@@ -176,11 +176,12 @@ UserError.
 @dataclass(frozen=True, slots=True)
 class InView:
     """The subject of a question, from the place where it is asked: its `name` for people, and `text` for a prompt,
-    fenced as data.
+    fenced as data; both "" for none. `names` are names used in the place, which no book has to know.
     """
 
     name: str
     text: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,6 +278,11 @@ class Library:
                     sections.append(text)
         return sections
 
+    async def says(self, space: str, shelf: str, name: str) -> bool:
+        """Whether any book of the shelf says all words of a name."""
+        opened = await self._editions.of(space, shelf, self._pins)
+        return opened.shelf.says(name)
+
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
         """The whole section of a passage; None if its book was removed."""
         row = (await self._passages.get(space, [chunk])).get(chunk)

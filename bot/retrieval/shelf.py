@@ -89,6 +89,13 @@ class Shelf:
         number = self._contents.chunk_number(chunk_id)
         return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
 
+    def says(self, name: str) -> bool:
+        """Whether the shelf contains all words of a name, in one of its languages."""
+        numbers = self._postings.numbers
+        return any(
+            all((language, term) in numbers for term in terms(name, language)) for language in self.languages
+        )
+
     def language_of(self, document_id: str) -> str | None:
         """The language of a document on this shelf; None for any other document."""
         return self._contents.languages.get(document_id)

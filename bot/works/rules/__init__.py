@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
-from bot.kind import Kind, Runs, of_channel, one_line
+from bot.kind import InView, Kind, Runs, of_channel, one_line
 from bot.verb import DEFAULT_SHELF, LAST, PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -116,12 +116,12 @@ async def _checks(resources: Resources, request: Request) -> None:
         roll(request.text)
 
 
-async def in_view(resources: Resources, request: Request) -> list[tuple[str, str]]:
-    """The name and the text of what a question refers to, from all kinds of work."""
+async def in_view(resources: Resources, request: Request) -> list[InView]:
+    """What a question refers to, from all kinds of work."""
     from bot.commands import KINDS
 
     found = [await kind.in_view(resources, request) for kind in KINDS.values() if kind.in_view is not None]
-    return [(about.name, about.text) for about in found if about is not None]
+    return [about for about in found if about is not None]
 
 
 async def _knows(resources: Resources, request: Request) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,15 @@ from bot.works.rules.question_files import picture_names
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
     from bot.conversation import Conversations
+    from bot.kind import InView
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
     from bot.works.rules.house_rules import HouseRules
     from bot.works.rules.question_files import Own
 
+_SHORT_NAME = 3
+"""A name of at most so many letters may also be a word: then only its own capitals count."""
 HISTORY = 2
 """How many exchanges of the thread a follow-up includes."""
 
@@ -40,7 +44,7 @@ class Snapshot:
     first question. `cites` is whether the answerer's citations can be trusted, `sees` whether it accepts images, `demo`
     whether it is the demo model, `introduced` whether people were told so in this conversation. `roles` are the models
     that the place has chosen for the roles. `house` are the space's own rules. `in_view` are names and texts of what
-    the question refers to (`bot.kind.InView`).
+    the question refers to (`bot.kind.InView`). `searched` is the question as it is searched, if that differs.
     """
 
     shelf: str
@@ -64,6 +68,7 @@ class Snapshot:
     roles: dict[str, list[str]] = field(default_factory=dict)
     house: list[tuple[int, str]] = field(default_factory=list)
     in_view: list[tuple[str, str]] = field(default_factory=list)
+    searched: str = ""
 
     @property
     def reads(self) -> bool:
@@ -76,7 +81,7 @@ class Snapshot:
         return Inquiry(
             space=request.place.space,
             shelf=self.shelf,
-            question=self.question,
+            question=self.searched or self.question,
             locale=locale,
             language=self.language,
             k=k if isinstance(k, int) else None,
@@ -102,7 +107,7 @@ class Snapshots:
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         why_none: Callable[[Request], Awaitable[str]],
         house: HouseRules,
-        in_view: Callable[[Request], Awaitable[list[tuple[str, str]]]],
+        in_view: Callable[[Request], Awaitable[list[InView]]],
     ) -> None:
         """`roles`: the models that a place has chosen. `why_none`: see `bot.works.library.emptiness`."""
         self._in_view = in_view
@@ -145,6 +150,13 @@ class Snapshots:
         helps = helper is not None and helper.cites
         answers = models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
+        about = await self._in_view(request)
+        names = [name for view in about for name in view.names if name.casefold() in question.casefold()]
+        if names and shelf and not own.attached:
+            names = await self._unknown(space, shelf, house, names)
+            searched = without_names(question, names, language or request.locale.split("-")[0])
+        else:
+            searched = question
         prompt_names = ("rag", *Rewriting(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
@@ -168,5 +180,29 @@ class Snapshots:
             notes=conversation.notes,
             roles=roles,
             house=house,
-            in_view=await self._in_view(request),
+            in_view=[(view.name, view.text) for view in about if view.text],
+            searched=searched if searched != question else "",
         )
+
+    async def _unknown(
+        self, space: str, shelf: str, house: list[tuple[int, str]], names: list[str]
+    ) -> list[str]:
+        """Those of the names that neither the shelf nor a house rule says."""
+        rules = " ".join(rule for _, rule in house).casefold()
+        return [
+            name
+            for name in names
+            if name.casefold() not in rules and not await self._library.says(space, shelf, name)
+        ]
+
+
+def without_names(question: str, names: Iterable[str], language: str) -> str:
+    """The question with "you" for the characters of a story: no rulebook says their names, and a search for them would
+    find nothing.
+    """
+    you, your = {"en": ("you", "your"), "pt": ("você", "você")}.get(language, ("", ""))
+    for name in sorted(names, key=len, reverse=True):
+        flags = re.IGNORECASE if len(name) > _SHORT_NAME else re.NOFLAG
+        found = re.compile(rf"\b{re.escape(name)}\b(?P<owner>['’]s\b)?", flags)
+        question = found.sub(lambda match: your if match["owner"] else you, question)
+    return " ".join(question.split())

@@ -219,14 +219,18 @@ async def _checks(resources: Resources, request: Request) -> None:
 
 
 async def _in_view(resources: Resources, request: Request) -> InView | None:
-    """The sheet of the character that a question about rules names, or else of the one that the asker plays."""
+    """The names of the cast, and the sheet of the character that a question about rules names, or else of the one
+    that the asker plays.
+    """
     from bot.works.story.log.logs import logs_of
     from bot.works.story.sheet.sheet import as_question
     from bot.works.story.sheet.sheet_verbs import in_view
 
     played = await logs_of(resources.stories).here(request.place)
-    sheet = in_view(played.story, request.author, request.text) if played is not None else None
-    return InView(sheet.name, as_question(sheet)) if sheet is not None else None
+    if played is None:
+        return None
+    sheet, names = in_view(played.story, request.author, request.text), tuple(played.story.cast)
+    return InView(sheet.name, as_question(sheet), names) if sheet is not None else InView("", "", names)
 
 
 async def _pressed(work: Work, request: Request, going: Sequence[Request]) -> Request:

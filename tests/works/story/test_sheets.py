@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.events import UserError
+from bot.retrieval.library import Library
 from bot.works.story.exchange.json_export import exported
 from bot.works.story.exchange.json_import import imported
 from bot.works.story.log.turn import Change
@@ -342,6 +344,46 @@ async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) 
         await talk.say("/rules ask What does a fall of ten feet cost Mira in hit points?")
         assert "- Hit points 3/9" in last(writer.asked[-1])
         assert "Bo" not in last(writer.asked[-1])
+
+
+@pytest.mark.parametrize(
+    ("question", "searched"),
+    [
+        ("How far can Mira jump?", "How far can you jump?"),
+        ("What is Mira's jumping distance?", "What is your jumping distance?"),
+        ("A que distância a Mira pode saltar?", "A que distância a você pode saltar?"),
+        ("How far can Odo jump?", "How far can Odo jump?"),  # not of the story
+        ("How far can Ash jump?", "How far can Ash jump?"),  # the book says this name
+        ("May Bo reroll?", "May Bo reroll?"),  # a house rule says this name
+    ],
+)
+async def test_a_search_does_not_look_for_names_that_only_the_story_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, searched: str
+) -> None:
+    searches: list[str] = []
+    search = Library.search
+
+    async def recorded(self: Library, space: str, shelf: str, question: str, **rest: Any) -> Any:
+        searches.append(question)
+        return await search(self, space, shelf, question, **rest)
+
+    monkeypatch.setattr(Library, "search", recorded)
+    book = tmp_path / "rules.md"
+    book.write_text(
+        "# Rules\n\n## Jumping\n\nYou jump ten feet after a run. Ash trees are higher.\n", "utf-8"
+    )
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(f"/library add {book}")
+        await talk.say("/rules house Bo may reroll once a day.")
+        for line in (
+            START,
+            "/story cast Mira: a diver",
+            "/story cast Ash: a cook",
+            "/story cast Bo: a smith",
+        ):
+            await talk.say(line)
+        await talk.say(f"/rules ask {question}")
+        assert searched in searches, searches
 
 
 SHEETED = (

@@ -32,6 +32,7 @@ from bot.works.story.world.state import unknown_to
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.works.story.config import RecallConfig, StoryConfig
+    from bot.works.story.log.story import Story
     from bot.works.story.memory.memory import Memory
     from bot.works.story.world.lorebook import LoreEntry
 
