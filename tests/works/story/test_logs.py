@@ -103,6 +103,54 @@ async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> No
         await db.close()
 
 
+async def test_an_earlier_state_holds_no_turn_twice_and_does_not_change() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        logs = Logs(stories)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        for run in ("one", "two", "three"):
+            act = node(run, "act", "act", {"mode": "act", "text": f"I knock, {run}."}, author="ana")
+            scene = node(run, "scene", "scene", {"text": f"Nobody, {run}."}, turn=act.id)
+            seq = await stories.append("local", "story", "story", [act, scene])
+        then = await logs.story("local", "story", "story", seq - 2)
+        now = await logs.story("local", "story", "story")
+        told = shown(now)
+        assert shown(then) == told[:2]
+        assert all(then.turns[id] is now.turns[id] for id in then.path)
+        again = node("four", "scene", "scene", {"text": "Somebody."}, turn="two/act")
+        last = await stories.append("local", "story", "story", [again])
+        now = await logs.story("local", "story", "story")
+        assert shown(now)[1] == ("I knock, two.", "Somebody.")
+        assert shown(then) == told[:2]
+        before = await logs.story("local", "story", "story", last - 1)
+        assert shown(before) == told, "not with what came later"
+        assert before.turns["one/act"] is now.turns["one/act"] is then.turns["one/act"]
+    finally:
+        await db.close()
+
+
+async def test_names_that_recur_are_in_memory_once() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        for run in ("one", "two"):
+            body = {"mode": "say", "text": "I knock.", "name": "Ana Lima", "character": "The Smith"}
+            await stories.append(
+                "local", "story", "story", [node(run, "act", "act", body, author="ana-lima")]
+            )
+        story = await Logs(stories).story("local", "story", "story")
+        one, two = (turn.act for turn in story.current_turns)
+        assert one.author is two.author
+        assert one.name is two.name
+        assert one.character is two.character
+        assert one.mode is two.mode
+        assert story.path[0] is one.id
+    finally:
+        await db.close()
+
+
 async def test_long_branches_leave_memory_before_short_ones_would() -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     try:

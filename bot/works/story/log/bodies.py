@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from sys import intern
+from typing import TYPE_CHECKING, Any, cast
 
 from bot.works.story.log.turn import (
     SCENE,
@@ -24,18 +25,20 @@ from bot.works.story.log.turn import (
 
 if TYPE_CHECKING:
     from bot.works.story.log.nodes import Node
+    from bot.works.story.log.turn import Mode
 
 
 def act_of(node: Node) -> Act:
+    """An act of a turn. Equal strings, such as the names of the same person, are one object: a story may be long."""
     body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
     return Act(
-        node.id,
-        node.author_id,
-        str(body.get("name", "")),
-        body["mode"],
+        node.turn if node.turn == node.id else node.id,
+        intern(node.author_id),
+        intern(str(body.get("name", ""))),
+        cast("Mode", intern(body["mode"])),
         str(body.get("text", "")),
-        str(body.get("character", "")),
-        str(body.get("speaker", "")),
+        intern(str(body.get("character", ""))),
+        intern(str(body.get("speaker", ""))),
         tuple(body.get("rolls", ())),
         tuple(body.get("dice", ())),
         withdrawn=not node.body,
@@ -51,9 +54,9 @@ def scene_of(node: Node) -> Scene:
         node.id,
         str(body.get("text", "")),
         str(body.get("run", node.run_id)),
-        node.author_id,
+        intern(node.author_id),
         body.get("at"),
-        str(body.get("stage", SCENE)),
+        intern(str(body.get("stage", SCENE))),
         bool(body.get("stopped")),
         bool(body.get("edited")),
         withdrawn=not node.body,

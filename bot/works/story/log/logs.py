@@ -138,6 +138,7 @@ class Logs:
         key = (space, branch, at, folded.withdrawn)  # the cache must not return withdrawn words
         if (past := self._past.get(key)) is None:
             past = self._past[key] = await self._anew(space, story, branch, folded.withdrawn, at)
+            folded.story.share(past.story)
         self._past.move_to_end(key)
         _shorten(self._past, PAST, self._chars // 2)
         return past.story

@@ -242,6 +242,14 @@ class Story:
         story.leave(turn)
         return story
 
+    def share(self, past: Story) -> None:
+        """Give an earlier state of this branch this story's turns as far as they have not changed since, to save
+        memory.
+        """
+        same = [id for id in self.path[: self.unchanged_since(past.seq)] if id in past.turns]
+        past.turns.update((id, self.turns[id]) for id in same)
+        self._shared.update(same)
+
     def set_as(self, shared: Story) -> None:
         """Replace the settings by those of `shared`, which was folded only from nodes of SHARED_UP_TO_CUT and
         OF_ALL.
