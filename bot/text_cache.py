@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from time import monotonic
+from typing import Any, Final, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+GROWING_S: Final = 60.0
+"""Seconds for which results for parts of a growing text are cached; it is rendered several times a second."""
 
-def cached(most: int, size: Callable[[Any], int] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
+
+def cached(
+    most: int,
+    size: Callable[[Any], int] | None = None,
+    *,
+    seconds: float = float("inf"),
+    clock: Callable[[], float] = monotonic,
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Cache a function's results up to a total of `most`; the oldest are dropped first.
 
     The total is the sum of each result's `size` or, without one, of the characters of its positional arguments.
+    Each new result drops those that are older than `seconds` by the `clock`.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
-        results: dict[tuple[object, ...], tuple[T, int]] = {}
+        results: dict[tuple[object, ...], tuple[T, int, float]] = {}
         lock = Lock()
         held = 0
 
@@ -30,10 +41,11 @@ def cached(most: int, size: Callable[[Any], int] | None = None) -> Callable[[Cal
             result = function(*arguments, **named)
             length = len(repr(arguments)) if size is None else size(result)
             with lock:
+                now = clock()
                 if length <= most and arguments not in results:
-                    results[arguments] = result, length
+                    results[arguments] = result, length, now
                     held += length
-                while held > most:
+                while results and (held > most or next(iter(results.values()))[2] < now - seconds):
                     held -= results.pop(next(iter(results)))[1]
             return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from weakref import ref
 
 from bot.text_cache import cached
 
@@ -41,6 +42,27 @@ def test_results_may_be_what_is_counted() -> None:
     for count in (60, 30, 60, 30, 20, 60, 200, 200):
         assert len(numbers(count)) == count
     assert computed == [60, 30, 20, 60, 200, 200], "the oldest goes where they are more than 100 together"
+
+
+def test_results_leave_memory_once_they_are_too_old() -> None:
+    computed: list[str] = []
+    now = 0.0
+
+    @cached(1_000_000, seconds=60, clock=lambda: now)
+    def object_of(text: str) -> set[str]:
+        computed.append(text)
+        return {text}
+
+    results = []
+    for second in range(300):
+        now = float(second)
+        results.append(ref(object_of(str(second))))
+    alive = [result() for result in results if result() is not None]
+    assert alive == [{str(second)} for second in range(239, 300)]
+    object_of("299")
+    assert len(computed) == 300
+    object_of("0")
+    assert len(computed) == 301
 
 
 def test_an_empty_result_is_a_result() -> None:

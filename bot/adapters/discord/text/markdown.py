@@ -25,7 +25,7 @@ from bot.adapters.markdown import (
 )
 from bot.adapters.tables import tables
 from bot.markdown import TAGS, plain
-from bot.text_cache import cached
+from bot.text_cache import GROWING_S, cached
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
@@ -88,7 +88,7 @@ def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
     return tuple(filter(None, map(str.rstrip, shown)))
 
 
-_rendered_once = cached(2_000_000)(_rendered)
+_rendered_once = cached(2_000_000, seconds=GROWING_S)(_rendered)
 
 
 def _fenced(source: str) -> tuple[str, str]:
@@ -186,7 +186,7 @@ def literal(text: str, most: int = 0) -> str:
     return neutralise(_LITERAL.sub(lambda match: _address(match[0]) or f"\\{match[0]}", words))
 
 
-@cached(500_000)
+@cached(500_000, seconds=GROWING_S)
 def coded(text: str) -> str:
     """A line of Markdown as plain words for a code block, which would show the markup."""
     return neutralise(plain(text, addresses=True))

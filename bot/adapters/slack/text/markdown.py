@@ -29,7 +29,7 @@ from bot.adapters.slack.text.escaping import (
 )
 from bot.adapters.tables import cells, tables
 from bot.readers.lines import opens_table
-from bot.text_cache import cached
+from bot.text_cache import GROWING_S, cached
 
 TABLE = 1_500
 """The most units of one part of a long table, as `cost` counts."""
@@ -253,21 +253,21 @@ class _Writer:
 
 
 # Cached, because nearly every line of a growing text is unchanged since the last call.
-_cleaned = cached(1_000_000)(clean)
-_coded = cached(500_000)(coded)
+_cleaned = cached(1_000_000, seconds=GROWING_S)(clean)
+_coded = cached(500_000, seconds=GROWING_S)(coded)
 # Nearly every cell of a growing table is unchanged too, and each is used several times.
-_celled = cached(500_000)(cell_text)
-_prosed = cached(500_000)(inline)
+_celled = cached(500_000, seconds=GROWING_S)(cell_text)
+_prosed = cached(500_000, seconds=GROWING_S)(inline)
 
 
-@cached(500_000)
+@cached(500_000, seconds=GROWING_S)
 def _tabled(source: str) -> tuple[str, ...]:
     parts = tables(source, TABLE, cost, code=_celled, prose=_prosed)
     # The column names above a list of records are small print on other platforms.
     return tuple(_SMALL_PRINT.sub(r"_\1_", part) for part in parts)
 
 
-@cached(500_000)
+@cached(500_000, seconds=GROWING_S)
 def _native(source: str) -> str:
     """The table for a `markdown` block; "" if it is too large for one."""
     header, rule, *rows = [cells(line) for line in source.split("\n") if line.strip()]
@@ -278,7 +278,7 @@ def _native(source: str) -> str:
     return "\n".join(f"| {line} |" for line in [shown[0], " | ".join(rule[: len(header)]), *shown[1:]])
 
 
-@cached(500_000)
+@cached(500_000, seconds=GROWING_S)
 def _line_pieces(line: str) -> tuple[Piece, ...]:
     """The pieces of a whole line of known kind."""
     return _pieces_of(line, whole=True)

@@ -35,7 +35,7 @@ from bot.adapters.slack.text.page import (
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.commands import TABLE
 from bot.events import Picture
-from bot.text_cache import cached
+from bot.text_cache import GROWING_S, cached
 from bot.verb import Verb
 from bot.words import Words
 
@@ -68,7 +68,7 @@ BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
 """The lengths from which a message ends before the next block, line, sentence or word."""
 
 CLOSING = "\n```"
-_cost = cached(500_000)(cost)
+_cost = cached(500_000, seconds=GROWING_S)(cost)
 """Cached, because each render of a growing text repeats its words."""
 _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
 
@@ -195,13 +195,13 @@ def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:
     return fill([*titled, *text_pieces], breaks) or [Filled()]
 
 
-@cached(500_000)
+@cached(500_000, seconds=GROWING_S)
 def _settled(text: str) -> int:
     """The number of the text's pieces that no continuation can change."""
     return len(pieces(text, whole=False))
 
 
-_full = cached(1_000_000)(converted)
+_full = cached(1_000_000, seconds=GROWING_S)(converted)
 """Cached for the full messages while the last one grows."""
 
 
