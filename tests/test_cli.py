@@ -54,7 +54,7 @@ def test_the_help_of_a_work_says_what_each_verb_does(tmp_path: Path, work: str) 
     "arguments",
     [("library", "add"), ("nonsense",), ("library", "dance"), ("chat", "--x")],
 )
-def test_wrong_use_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_wrong_use_exits_with_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = bot(*arguments, data=tmp_path)
     assert done.returncode == 2
     assert "usage:" in done.stderr

@@ -81,7 +81,7 @@ def test_each_direct_dependency_is_locked_with_a_hash() -> None:
         assert all("--hash=sha256:" in block for block in blocks)
 
 
-def test_the_locks_agree() -> None:
+def test_the_two_locks_pin_the_same_versions() -> None:
     run, dev = ((ROOT / file).read_text(encoding="utf-8") for file in _LOCKS)
     pins = [set(re.findall(r"^([\w.-]+==\S+)", text, re.MULTILINE)) for text in (run, dev)]
     assert pins[0] <= pins[1]

@@ -78,7 +78,7 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
         assert "not a header" not in caplog.text
 
 
-async def test_headers_go_along(caplog: pytest.LogCaptureFixture) -> None:
+async def test_headers_are_sent_to_the_collector_and_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with Collector() as collector:
         given = config(collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS="x-key=hush,x-team=a%20b")

@@ -23,7 +23,7 @@ WINDOW = (
 )
 
 
-def test_where_a_request_came_from() -> None:
+def test_an_origin_stored_by_an_earlier_release_is_read() -> None:
     origin = discord.origin_of(DISCORD)
     assert (origin.home, origin.channel, origin.guild, origin.message) == ("thread", 31, 11, 41)
     assert origin.to_json() == DISCORD
@@ -41,7 +41,7 @@ def test_a_window_that_stands_open_while_the_release_changes() -> None:
     assert (asked.options, asked.files, asked.answers) == ({"private": True}, (), "")
 
 
-def test_a_choice() -> None:
+def test_a_choice_stored_by_an_earlier_release_is_read() -> None:
     kept = from_json('{"label": "Grappled", "command": "/rules lookup Grappled"}')
     assert (kept.label, kept.command) == ("Grappled", "/rules lookup Grappled")
     assert not kept.over

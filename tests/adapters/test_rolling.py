@@ -155,7 +155,7 @@ async def test_an_old_one_is_left_at_the_end_of_a_line(desk: Desk) -> None:
     assert desk.paper.texts[0] == "One and two.\n"
 
 
-async def test_and_long_overdue_between_two_words(desk: Desk) -> None:
+async def test_a_long_overdue_message_rolls_between_two_words(desk: Desk) -> None:
     view = desk.view(roll=-OVERDUE_S)
     await show(view, Stage("answer", ""), Text("One"))
     await there(desk, ["One"])

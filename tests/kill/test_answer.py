@@ -62,7 +62,7 @@ def test_a_killed_answer_is_finished_once(
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize(("seed", "shares"), sequences("meaning", kills=3, some=1, every=2))
-def test_with_the_embedding_model_too(
+def test_an_answer_survives_kills_with_the_embedding_model_too(
     seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, by_meaning: Path
 ) -> None:
     told: list[Events] = []

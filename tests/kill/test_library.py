@@ -245,7 +245,9 @@ def test_a_replaced_book_is_the_old_one_or_the_new_one(
 
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("verb", ["reindex", "add"] if ALL else ["reindex"])
-def test_a_stroke_between_two_books_of_one_step(verb: str, tmp_path: Path, adding: Reference) -> None:
+def test_a_kill_between_two_books_of_one_step_loses_none(
+    verb: str, tmp_path: Path, adding: Reference
+) -> None:
     """The first book is on the shelf, or beside it, but no step says so yet: neither lost nor taken in twice."""
     data = tmp_path / "data"
     arguments, sign = adding.arguments, "documents"

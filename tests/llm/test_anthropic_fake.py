@@ -88,7 +88,7 @@ def status(service: MessagesService, change: Body, headers: Body = HEAD) -> int 
     ],
     ids=str,
 )
-def test_what_is_taken(change: Body) -> None:
+def test_a_request_that_the_service_allows_is_accepted(change: Body) -> None:
     assert MessagesService().refusal(GOOD | {"tools": [TOOL]} | change, HEAD) is None
 
 
@@ -112,12 +112,12 @@ def test_what_is_taken(change: Body) -> None:
     ],
     ids=str,
 )
-def test_a_refusal(change: Body, code: int) -> None:
+def test_a_request_that_the_service_forbids_is_refused(change: Body, code: int) -> None:
     assert status(MessagesService(), change) == code
 
 
 @pytest.mark.parametrize("name", ["model", "max_tokens", "messages"])
-def test_a_missing_parameter(name: str) -> None:
+def test_a_missing_parameter_is_named(name: str) -> None:
     refused = MessagesService().refusal({k: v for k, v in GOOD.items() if k != name}, HEAD)
     assert refused is not None
     assert (refused.status, refused.message) == (400, f"{name}: Field required")
@@ -257,7 +257,7 @@ def test_a_system_prompt_that_is_not_right(system: object) -> None:
     assert status(MessagesService(), {"system": system}) == 400
 
 
-def test_too_long_a_prompt() -> None:
+def test_a_prompt_over_the_window_is_refused() -> None:
     refused = MessagesService(context=1).refusal(GOOD | {"system": "Be brief."}, HEAD)
     assert refused is not None
     assert refused.message == "prompt is too long: 3 tokens > 1 maximum"
@@ -277,7 +277,7 @@ def test_too_long_a_prompt() -> None:
         ("output_config", {"output_config": {"effort": "low"}}),
     ],
 )
-def test_a_model_with_manners_of_its_own(lacks: str, change: Body) -> None:
+def test_each_model_refuses_what_it_does_not_support(lacks: str, change: Body) -> None:
     assert status(MessagesService(refuses=(lacks,)), change) == 400
     assert status(MessagesService(), change) is None
 

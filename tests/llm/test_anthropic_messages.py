@@ -185,7 +185,7 @@ async def test_tokens_are_counted_by_the_service(desk: Open) -> None:
         ("refusal", "refusal"),
     ],
 )
-async def test_every_stop_reason(desk: Open, reason: str, finish: str, whole: bool) -> None:
+async def test_each_stop_reason_has_our_name(desk: Open, reason: str, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask(whole=whole))[1].finish == finish
     assert await at.paid() == ("settled", 10, 2, 0, 0)
@@ -247,7 +247,7 @@ async def test_a_wrong_schema_is_a_fault_and_no_lesson(desk: Open) -> None:
         (529, "overloaded_error", "server", 3),
     ],
 )
-async def test_a_refusal_and_the_same_as_an_event(
+async def test_an_error_means_the_same_as_a_status_and_as_an_event(
     desk: Open, status: int, kind: str, fault: str, calls: int
 ) -> None:
     error = {"type": kind, "message": "no"}
@@ -257,7 +257,7 @@ async def test_a_refusal_and_the_same_as_an_event(
     assert ((await at.fail(step="event")).fault, at.service.calls) == (fault, calls)
 
 
-async def test_too_long_a_prompt(desk: Open) -> None:
+async def test_a_prompt_over_the_window_is_a_fault_of_the_context(desk: Open) -> None:
     at = await desk(context=9)
     assert (await at.fail()).fault == "context"
 
@@ -311,7 +311,7 @@ async def test_the_last_event_is_the_end(desk: Open, wire: Wire) -> None:
         await at.provider.close()
 
 
-async def test_blocks_and_events_of_a_later_day(desk: Open) -> None:
+async def test_unknown_blocks_and_events_are_passed_over(desk: Open) -> None:
     news = {"type": "text", "text": "", "citations": None}
     quote = {"type": "char_location", "cited_text": "150 feet"}
     at = await desk(

@@ -63,7 +63,7 @@ async def test_a_turn_is_not_gone_on_with_for_ever(desk: Open, whole: bool) -> N
     assert completion.usage == Usage(at.service.input_tokens, 6)
 
 
-async def test_a_pause_before_any_text_and_then_a_tool(desk: Open) -> None:
+async def test_a_turn_that_pauses_before_any_text_continues_with_its_tool_call(desk: Open) -> None:
     at = await desk(
         Reply(reasoning=["hm"], finish="pause"),
         Reply(reasoning=["ah"], calls=[("search", "{}")]),

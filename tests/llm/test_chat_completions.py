@@ -43,7 +43,7 @@ def wire() -> Wire:
         ("content_filter: RECITATION", "refusal"),
     ],
 )
-async def test_every_finish_reason(desk: Open, reason: str, finish: str) -> None:
+async def test_each_finish_reason_has_our_name(desk: Open, reason: str, finish: str) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask())[1].finish == finish
 
@@ -55,7 +55,7 @@ async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, reason: str) -
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_a_refusal_in_its_own_field(desk: Open, whole: bool) -> None:
+async def test_a_refusal_in_a_field_of_its_own_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply(refusal="I will not.", reasoning=["hm", "hm"]))
     texts, completion = await at.ask(whole=whole)
     assert ("".join(texts), completion.finish) == ("I will not.", "refusal")
@@ -131,7 +131,7 @@ async def test_a_missing_done_is_no_fault(desk: Open) -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_an_error_with_status_200(desk: Open, whole: bool) -> None:
+async def test_an_error_with_status_200_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
     body = json.dumps({"error": {"message": "upstream is gone", "code": 502}})
     at = await desk(Reply(body=body, headers={"Content-Type": "application/json"}, times=9))
     assert (await at.fail(whole=whole)).fault == "server"

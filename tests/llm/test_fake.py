@@ -58,7 +58,7 @@ def status(service: ChatService, change: Body, headers: Body | None = None) -> i
         {"reasoning_effort": "low"},
     ],
 )
-def test_what_is_taken(change: Body) -> None:
+def test_a_request_that_the_service_allows_is_accepted(change: Body) -> None:
     assert ChatService().refusal(GOOD | change, {}) is None
 
 
@@ -85,7 +85,7 @@ def test_what_is_taken(change: Body) -> None:
         ({"stream_options": {"usage": True}}, 400),
     ],
 )
-def test_a_refusal(change: Body, code: int) -> None:
+def test_a_request_that_the_service_forbids_is_refused(change: Body, code: int) -> None:
     assert status(ChatService(), change) == code
 
 
@@ -155,7 +155,7 @@ def test_a_format_that_no_answer_is_promised_by(change: Body) -> None:
 
 
 @pytest.mark.parametrize("name", ["model", "messages"])
-def test_a_missing_parameter(name: str) -> None:
+def test_a_missing_parameter_is_named(name: str) -> None:
     refused = ChatService().refusal({k: v for k, v in GOOD.items() if k != name}, {})
     assert refused is not None
     assert refused.param == name
@@ -178,7 +178,7 @@ def test_a_key_that_is_required(sent: Body) -> None:
         (ChatService(refuses=("tools",)), {"tools": [TOOL]}),
     ],
 )
-def test_a_model_with_manners_of_its_own(service: ChatService, change: Body) -> None:
+def test_each_model_refuses_what_it_does_not_support(service: ChatService, change: Body) -> None:
     assert status(service, change) == 400
 
 

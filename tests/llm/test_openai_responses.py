@@ -48,7 +48,7 @@ def after(asked: Completion, *, raw: bool = True, text: str = "150 feet") -> Pro
         ("max_messages", "length"),
     ],
 )
-async def test_every_end(desk: Open, reason: str, finish: str, whole: bool) -> None:
+async def test_each_reason_of_an_end_has_our_name(desk: Open, reason: str, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=reason))
     assert (await at.ask(whole=whole))[1].finish == finish
 
@@ -60,7 +60,7 @@ async def test_what_is_not_known_to_be_whole_is_a_cut(desk: Open, whole: bool) -
 
 
 @both
-async def test_a_refusal_in_its_own_part(desk: Open, whole: bool) -> None:
+async def test_a_refusal_in_a_part_of_its_own_is_shown_as_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply(refusal="I will not.", reasoning=["hm", "hm"]))
     texts, completion = await at.ask(whole=whole)
     assert ("".join(texts), completion.text, completion.finish) == ("I will not.", "I will not.", "refusal")
@@ -104,7 +104,9 @@ async def test_an_answer_that_fails_after_text_is_cut(desk: Open) -> None:
 
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize(("code", "fault", "calls"), FAULTS)
-async def test_an_error_event(desk: Open, code: str, fault: str, calls: int, nested: bool) -> None:
+async def test_an_error_event_is_a_fault_and_repeated_if_that_may_help(
+    desk: Open, code: str, fault: str, calls: int, nested: bool
+) -> None:
     error = {"code": code, "message": "It went wrong.", "type": "any"}
     at = await desk(Reply("one", fault="error", at=0, error=error, times=9), nested=nested)
     assert (await at.fail()).fault == fault
@@ -128,7 +130,7 @@ async def test_a_policy_refuses_and_does_not_fail(desk: Open, error: dict[str, A
 
 
 @both
-async def test_an_error_with_status_200(desk: Open, whole: bool) -> None:
+async def test_an_error_with_status_200_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
     body = json.dumps({"error": {"message": "upstream is gone", "code": 502}})
     at = await desk(Reply(body=body, headers={"Content-Type": "application/json"}, times=9))
     failed = await at.fail(whole=whole)

@@ -96,12 +96,12 @@ async def test_what_is_too_long_and_who_has_no_credit(desk: Open) -> None:
     await refused(desk, CONTEXT[desk.wire.name], "context", 1, whole=False)
 
 
-async def test_no_credit(desk: Open) -> None:
+async def test_an_empty_account_is_reported_and_not_asked_again(desk: Open) -> None:
     await refused(desk, QUOTA[desk.wire.name], "quota", 1, whole=False)
 
 
 @both
-async def test_what_the_service_itself_refuses(desk: Open, whole: bool) -> None:
+async def test_an_unknown_model_is_reported_as_not_found(desk: Open, whole: bool) -> None:
     at = await desk(models=("other",))
     assert (await at.fail(whole=whole)).fault == "not_found"
 
@@ -264,7 +264,7 @@ async def test_no_end_is_a_cut(desk: Open) -> None:
 
 
 @both
-async def test_a_page_instead_of_an_answer(desk: Open, whole: bool) -> None:
+async def test_a_page_in_place_of_an_answer_is_a_fault_of_the_server(desk: Open, whole: bool) -> None:
     at = await desk(Reply(body="<html>Log in</html>", times=9))
     assert (await at.fail(whole=whole)).fault == "server"
 

@@ -79,7 +79,7 @@ async def test_a_conversation_is_sent_as_it_was(desk: Open) -> None:
 
 
 @both
-async def test_an_answer_by_schema(desk: Open, whole: bool) -> None:
+async def test_a_schema_is_sent_and_its_json_is_read(desk: Open, whole: bool) -> None:
     answer = '{"feet": 150, "where": "straight ahead"}'
     at = await desk(Reply(pieces=[answer[:9], answer[9:]]))
     _, completion = await at.ask(replace(PROMPT, schema=SCHEMA), whole=whole)
@@ -136,7 +136,7 @@ async def test_malformed_arguments_are_handed_on_and_can_be_complained_about(des
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), step="second"))[1].text == "So be it. "
 
 
-async def test_a_tool_call_without_arguments(desk: Open) -> None:
+async def test_a_tool_call_may_have_no_arguments(desk: Open) -> None:
     at = await desk(Reply(calls=[("search", "{}")]))
     _, asked = await at.ask(WITH_TOOLS)
     assert json.loads(asked.calls[0].arguments or "{}") == {}
@@ -165,7 +165,7 @@ async def test_counting_is_free_and_right_or_not_possible(desk: Open) -> None:
 
 @both
 @pytest.mark.parametrize("finish", ["end", "length", "refusal"])
-async def test_every_finish(desk: Open, finish: str, whole: bool) -> None:
+async def test_each_service_reports_how_its_answer_ended(desk: Open, finish: str, whole: bool) -> None:
     at = await desk(Reply("one two", finish=finish))
     _, completion = await at.ask(whole=whole)
     assert (completion.finish, completion.text) == (finish, "one two ")

@@ -68,7 +68,7 @@ def items(*given: object) -> Body:
         items({"role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
     ],
 )
-def test_what_is_taken(change: Body) -> None:
+def test_a_request_that_the_service_allows_is_accepted(change: Body) -> None:
     assert ResponsesService().refusal(GOOD | change, {}) is None
 
 
@@ -106,7 +106,7 @@ def test_a_parameter_that_is_refused(change: Body, param: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["model", "input"])
-def test_a_missing_parameter(name: str) -> None:
+def test_a_missing_parameter_is_named(name: str) -> None:
     refused = ResponsesService().refusal({k: v for k, v in GOOD.items() if k != name}, {})
     assert refused is not None
     assert (refused.param, refused.code) == (name, "missing_required_parameter")
@@ -135,7 +135,7 @@ def test_a_key_that_is_required(sent: dict[str, str]) -> None:
     assert ResponsesService(key="right").refusal(GOOD, {"Authorization": "Bearer right"}) is None
 
 
-def test_a_body_that_is_none() -> None:
+def test_a_body_that_is_no_object_is_refused() -> None:
     assert ResponsesService().refusal([GOOD], {}) is not None
 
 
@@ -245,7 +245,7 @@ def test_a_tool_that_is_refused(change: Body, param: str) -> None:
         {"tool_choice": "required"},
     ],
 )
-def test_tools_that_are_refused(change: Body) -> None:
+def test_tools_in_a_wrong_form_are_refused(change: Body) -> None:
     assert ResponsesService().refusal(GOOD | change, {}) is not None
 
 
@@ -289,7 +289,7 @@ async def raw(service: ResponsesService, body: Body, path: str = "") -> tuple[in
         return got.status, events
 
 
-async def test_the_events_of_an_answer_in_their_order() -> None:
+async def test_the_events_of_an_answer_come_in_their_order() -> None:
     reply = Reply("one two", reasoning=["hm"], calls=[("search", ['{"page": ', "3}"])])
     more = {"include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}, "tools": [TOOL]}
     async with ResponsesService([reply]) as service:
@@ -379,14 +379,16 @@ LONG = "The fireball burns. " * 500
         ({"input": "hi " * 1152}, {"input": "hi " * 1152}, 1152),
     ],
 )
-def test_the_cache_of_beginnings(first: Body, second: Body, read: int) -> None:
+def test_the_cache_holds_what_two_requests_of_a_model_begin_with(
+    first: Body, second: Body, read: int
+) -> None:
     service = ResponsesService(models=("small",))
     assert service.cache(GOOD | first, Reply())[0] == 0
     assert service.cache(GOOD | second, Reply())[0] == read
     assert service.cache(GOOD | second | {"model": "other"}, Reply())[0] == 0
 
 
-async def test_counting() -> None:
+async def test_the_tokens_of_a_request_are_counted() -> None:
     asked = {"model": "small", "input": "one two", "instructions": "Be brief."}
     async with ResponsesService() as service:
         assert await raw(service, asked, "/input_tokens") == (

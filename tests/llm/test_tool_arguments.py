@@ -30,7 +30,7 @@ LONG = json.dumps({"query": "x" * 10_000_000})
         ('{"query": "a", "query": "b"}', {"query": "b"}),
     ],
 )
-def test_what_fits(written: str, arguments: dict[str, Any]) -> None:
+def test_arguments_that_fit_the_schema_are_read(written: str, arguments: dict[str, Any]) -> None:
     found = checked(TOOL, written)
     assert found == arguments
     assert all(not isinstance(value, float) for value in found.values())
@@ -62,7 +62,7 @@ def test_what_fits(written: str, arguments: dict[str, Any]) -> None:
     ],
     ids=lambda value: value[:30],
 )
-def test_what_does_not(written: str, why: str) -> None:
+def test_arguments_that_do_not_fit_are_refused_in_a_short_sentence(written: str, why: str) -> None:
     with pytest.raises(ArgumentsError, match=why.replace("[", r"\[")) as caught:
         checked(TOOL, written)
     assert len(str(caught.value)) < 300

@@ -68,7 +68,7 @@ def children_s() -> float:
 
 
 @pytest.mark.slow
-def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -> None:
+def test_a_folder_of_500_files_is_added_but_for_7_broken_ones(tmp_path: Path, plain: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     for n in range(493):
@@ -191,7 +191,7 @@ def test_no_reader_lets_a_nul_through() -> None:
                 assert "\x00" not in document.text
 
 
-async def test_an_unreadable_file_and_folder(tmp_path: Path) -> None:
+async def test_an_unreadable_file_or_folder_is_refused(tmp_path: Path) -> None:
     # Permissions do not bind the superuser; a link that leads to itself binds everybody.
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
@@ -256,7 +256,7 @@ async def test_the_same_again_and_another_under_the_same_name(tmp_path: Path) ->
         assert texts(await talk.say("/library list")).count(".md") == 1
 
 
-async def test_paths_with_spaces_and_accents(tmp_path: Path) -> None:
+async def test_paths_with_spaces_and_accents_are_found(tmp_path: Path) -> None:
     folder = tmp_path / "Minhas regras (cópia)"
     folder.mkdir()
     book = folder / "Capítulo um — água & 'fogo'.md"

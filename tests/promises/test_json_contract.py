@@ -87,7 +87,7 @@ def test_a_reader_that_goes_away_does_not_leave_the_process_hanging(stocked: Pat
 
 
 @pytest.mark.slow
-def test_library_add_exit_codes(tmp_path: Path) -> None:
+def test_library_add_has_an_exit_code_for_all_some_and_wrong_use(tmp_path: Path) -> None:
     settings_file, data = config(tmp_path), tmp_path / "data"
     good = tmp_path / "good.md"
     good.write_text("# Good\n\nA lantern burns.\n")

@@ -121,7 +121,7 @@ def test_a_method_that_nobody_knows() -> None:
         (b'<?xml version="1.0" encoding="nonsense"?><l/>', "damaged"),
     ],
 )
-def test_xml_that_grows_or_breaks(xml: bytes, said: str) -> None:
+def test_xml_that_grows_or_breaks_is_refused(xml: bytes, said: str) -> None:
     assert refused(packed({"a": xml}), "a", xml=True) == said
 
 

@@ -223,7 +223,7 @@ def test_what_is_missing_costs_only_itself() -> None:
     assert failed({"META-INF/container.xml": CONTAINER}) == "library.file_damaged"
 
 
-def test_a_book_of_pictures() -> None:
+def test_a_book_of_pictures_is_refused_unless_they_are_described() -> None:
     assert failed(book({"a": '<img src="1.jpg"/>'}) | {"OPS/1.jpg": "x"}) == "library.file_scanned"
     assert failed(book({"a": "<p/>"})) == "library.file_empty"
     assert opened(book({"a": '<img src="1.jpg" alt="A whale"/>'}) | {"OPS/1.jpg": "x"}).text == "A whale"
@@ -253,7 +253,7 @@ def test_nothing_outside_of_the_book_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["pandoc.epub2.epub", "pandoc.epub3.epub"])
-def test_real_books(name: str) -> None:
+def test_books_of_real_programs_are_read_alike(name: str) -> None:
     document = read(name, (FILES / name).read_bytes(), lambda done, total: None)
     assert document.title == "The Lamplighter’s Almanac"
     assert ("The roads", "The northern road", "Toll houses") in paths(document)

@@ -174,7 +174,7 @@ async def test_mutations_break_no_reader_of_scripts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["libreoffice-outline.pdf", "pandoc.docx", "pandoc.epub3.epub", "pandoc.html"]
 )
-async def test_cut_off_at_ten_places(name: str) -> None:
+async def test_a_file_cut_off_at_any_of_ten_places_is_read_or_refused(name: str) -> None:
     found = await batch(path=str(FILES / name), count=10, seed=7, cut=True)
     whole = found.pop("whole")[1]
     assert len(found) == 10

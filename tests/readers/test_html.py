@@ -140,7 +140,7 @@ def test_pictures_and_formulas_say_what_they_are_told_to() -> None:
     assert text("<math><mi>x</mi><mo>=</mo><mn>1</mn><annotation>TeX</annotation></math>") == "x = 1"
 
 
-def test_blanks_and_characters_without_width() -> None:
+def test_blanks_are_one_and_characters_without_width_are_removed() -> None:
     assert text("un&shy;break&#8203;able&nbsp;&nbsp; &thinsp;blank&#65279;") == "unbreakable blank"
     assert text("x\x0cy\x0bz&#0;") == "x y z�"
 
@@ -197,7 +197,7 @@ def test_a_heading_that_never_ends_takes_no_text_with_it() -> None:
         ("<svg><title>Drawing</title></svg>Words", "my page"),
     ],
 )
-def test_title(head: str, title: str) -> None:
+def test_a_page_has_its_title_or_its_files_name(head: str, title: str) -> None:
     assert page(head, "my_page.html").title == title
 
 
@@ -215,11 +215,11 @@ def test_title(head: str, title: str) -> None:
         (b"<meta charset=rot13>S\xe3o", "São"),
     ],
 )
-def test_encodings(data: bytes, said: str) -> None:
+def test_a_page_is_decoded_whatever_it_declares(data: bytes, said: str) -> None:
     assert text(data) == said
 
 
-def test_ten_thousand_elements_inside_each_other() -> None:
+def test_ten_thousand_elements_inside_each_other_are_read() -> None:
     assert text("<div>" * 10_000 + "deep" + "</div>" * 10_000 + "after") == "deep\n\nafter"
 
 
@@ -231,14 +231,14 @@ def test_a_file_cut_in_the_middle_keeps_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"<html></html>", b"<!-- only -->", b"<script>x</script>", b" \n"])
-def test_a_page_without_words(data: bytes) -> None:
+def test_a_page_without_words_is_refused(data: bytes) -> None:
     with pytest.raises(UserError) as caught:
         page(data)
     assert caught.value.key == "library.file_empty"
 
 
 @pytest.mark.parametrize("name", ["pandoc.html", "libreoffice.html", "libreoffice-xhtml.html"])
-def test_real_pages(name: str) -> None:
+def test_pages_of_real_programs_are_read_alike(name: str) -> None:
     document = page((FILES / name).read_bytes(), name)
     assert document.title == "The Lamplighter’s Almanac"
     paths = [section.path for section in document.sections]

@@ -129,7 +129,7 @@ def said(name: str, data: bytes, locale: str = "en") -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_under_each_name(kind: str) -> None:
+def test_a_file_under_another_kinds_name_is_refused(kind: str) -> None:
     for suffix in SUFFIXES:
         sentence = said(f"a{suffix}", KINDS[kind])
         wrong = f"a{suffix}: {NAMED.get(kind, OTHER)}"

@@ -44,7 +44,7 @@ def test_restructured_text_with_what_only_sphinx_knows() -> None:
         assert words not in document.text
 
 
-def test_asciidoc() -> None:
+def test_asciidoc_is_read_with_its_sections_and_links() -> None:
     document = asciidoc.read("a.adoc", (FILES / "harbour.adoc").read_bytes(), nobody)
     assert document.title == "Keeping a Harbour"
     assert [section.path[1:] for section in document.sections] == [

@@ -90,7 +90,7 @@ def test_a_sheet_is_shown_as_its_program_shows_it() -> None:
     assert "key 42" not in document.text
 
 
-def test_formats_of_numbers() -> None:
+def test_numbers_are_shown_in_their_cells_format() -> None:
     for code, value, expected in (
         ("General", "0.1", "0.1"),
         ("", "12345678901", "12345678901"),
@@ -129,7 +129,7 @@ def test_cells_of_every_kind_and_rows_apart() -> None:
     )
 
 
-def test_an_open_document_text() -> None:
+def test_an_open_document_is_read_without_its_deleted_words() -> None:
     document = odf(
         "<text><tracked-changes><p>deleted</p></tracked-changes>"
         '<text:h text:outline-level="1">Tides</text:h><text:p>The sea<text:s text:c="2"/>rises'
@@ -184,7 +184,7 @@ def test_what_libreoffice_writes_reads_like_its_source() -> None:
             assert words not in document.text
 
 
-def test_rtf() -> None:
+def test_rich_text_is_read_with_its_headings_lists_and_tables() -> None:
     data = (FILES / "harbour.rtf").read_bytes()
     document = rtf.read("a.rtf", data, nobody)
     assert document.title == "My Harbour Book"

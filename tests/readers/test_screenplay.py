@@ -93,7 +93,7 @@ def test_a_row_of_any_blanks_is_empty(rows: list[str]) -> None:
     [("2/8", 2), ("1 5/8", 13), ("2", 16), (" 1/4 ", 2), ("0/8", 0), ("", None), ("1.5", None),
      ("-1/8", None), ("3/7", None)],
 )  # fmt: skip
-def test_a_scenes_length_as_the_file_states_it(stated: str, length: int | None) -> None:
+def test_a_scenes_length_is_read_as_the_file_states_it(stated: str, length: int | None) -> None:
     assert eighths(stated) == length
 
 

@@ -28,7 +28,7 @@ def test_a_sentence_about_a_chapter_is_none() -> None:
     assert [section.title for section in document.sections if section.title] == ["NASA"]
 
 
-def test_the_language_is_told() -> None:
+def test_the_language_of_a_text_is_recognised() -> None:
     assert (
         read("a.txt", "O curso de computação é oferecido em Campo Grande aos alunos.\n".encode()).language
         == "pt"

@@ -10,7 +10,7 @@ from bot.events import UserError
 from bot.retrieval.embedding import embedder
 
 
-def test_none_is_no_embedder(tmp_path: Path) -> None:
+def test_the_model_none_means_no_embedder(tmp_path: Path) -> None:
     assert embedder("none", tmp_path) is None
 
 

@@ -47,7 +47,9 @@ async def test_nothing_the_service_refuses_is_sent() -> None:
     assert OpenAIEmbedder(MODEL, api_key=KEY, base_url="http://127.0.0.1:9/v1").passages([]).shape == (0, 0)
 
 
-async def test_no_key_no_header_and_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_key_no_header_is_sent_and_the_environment_is_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID"):
         monkeypatch.setenv(f"OPENAI_{name}", "environment")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")

@@ -112,7 +112,7 @@ def test_how_a_passage_mentions_a_name() -> None:
     assert mentioned("Wall of Fire", []) == (False, False)
 
 
-def test_the_name_of_a_question() -> None:
+def test_a_question_asks_for_a_name_if_it_is_only_that() -> None:
     asked = {
         "What is Wall of Fire?": "Wall of Fire",
         "what's a ranger?": "ranger",

@@ -209,7 +209,7 @@ def test_other_languages_lose_what_is_no_word(language: str, text: str, said: st
         ("", None),
     ],
 )
-def test_roman_numerals(letters: str, value: int | None) -> None:
+def test_roman_numerals_are_read_as_numbers(letters: str, value: int | None) -> None:
     assert roman(letters) == value
 
 

@@ -214,7 +214,9 @@ async def test_a_user_who_may_not_create_the_extension_has_no_vectors_in_postgre
         ("1.0", "1.0", True, False),
     ],
 )
-def test_versions_of_pgvector(installed: str, available: str, usable: bool, creatable: bool) -> None:
+def test_old_versions_of_pgvector_are_not_used(
+    installed: str, available: str, usable: bool, creatable: bool
+) -> None:
     there = postgres_vectors.Extension(installed, available, True, False)
     assert (there.usable, there.creatable) == (usable, creatable)
     assert not postgres_vectors.Extension(installed, available, False, False).usable

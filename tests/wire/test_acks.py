@@ -33,7 +33,7 @@ async def roll(d: OnDiscord, people: list[Any]) -> None:
     assert not [command for command in asked if command.acked is None]
 
 
-async def test_a_hundred_at_once(driver: OnDiscord) -> None:
+async def test_a_hundred_commands_at_once_are_acknowledged_in_time(driver: OnDiscord) -> None:
     people = driver.crowd(AT_ONCE)
     for _ in range(3):
         await roll(driver, people)

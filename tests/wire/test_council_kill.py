@@ -50,7 +50,7 @@ PLACES: dict[str, Callable[[Seats, str], bool]] = {
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("ballots kept",))
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_kill_right_after(platform: str, place: str, convened: Convened) -> None:
+async def test_a_kill_at_any_stage_loses_no_council(platform: str, place: str, convened: Convened) -> None:
     convening = d, council = await convened(platform)
     reference = await convene(d)
     await d.rest(1)

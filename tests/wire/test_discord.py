@@ -74,7 +74,7 @@ async def test_a_message_in_an_archived_thread_is_answered(driver: OnDiscord) ->
     "missing",
     ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS", "SEND_MESSAGES", "EMBED_LINKS", "VIEW_CHANNEL"],
 )
-async def test_missing_permissions(missing: str, driver: OnDiscord) -> None:
+async def test_an_answer_comes_whatever_permission_is_missing(missing: str, driver: OnDiscord) -> None:
     """The answer still comes, in the channel or as the answer to the command itself."""
     d = driver
     d.guilds[0].forbid(missing)
@@ -86,7 +86,7 @@ async def test_missing_permissions(missing: str, driver: OnDiscord) -> None:
     assert "Traceback" not in d.process.log()
 
 
-async def test_too_many_threads(driver: OnDiscord) -> None:
+async def test_with_too_many_threads_the_answer_is_in_the_channel(driver: OnDiscord) -> None:
     d = driver
     d.discord.fail("POST", "*/threads", status=400, code=160006)
     await d.ask(ANA, QUESTION)
@@ -141,7 +141,7 @@ async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord)
 
 
 @pytest.mark.slow
-async def test_free_chat_on(opened: Opened) -> None:
+async def test_with_free_chat_a_thread_needs_no_mention(opened: Opened) -> None:
     d = await opened("free_chat = true\n")
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
@@ -157,7 +157,7 @@ async def test_free_chat_on(opened: Opened) -> None:
     d.check()
 
 
-async def test_free_chat_off(driver: OnDiscord) -> None:
+async def test_without_free_chat_only_a_mention_is_answered(driver: OnDiscord) -> None:
     """People talk among themselves in the thread; the bot answers only if it is mentioned."""
     d = driver
     talk = await d.ask(ANA, QUESTION)
@@ -172,7 +172,7 @@ async def test_free_chat_off(driver: OnDiscord) -> None:
     d.check()
 
 
-async def test_welcome_and_setup(driver: OnDiscord) -> None:
+async def test_a_server_is_welcomed_and_setup_answers(driver: OnDiscord) -> None:
     d = driver
     channel, talk = await d.invited()
     await d.until(lambda: bool(talk.said()))
@@ -184,7 +184,7 @@ async def test_welcome_and_setup(driver: OnDiscord) -> None:
     d.check()
 
 
-async def test_a_question_in_a_forum_post(driver: OnDiscord) -> None:
+async def test_a_question_in_a_forum_post_is_answered_there(driver: OnDiscord) -> None:
     d = driver
     forum = d.guilds[0].forum("questions")
     post = d.discord.thread(d.people[ANA], forum, "Candles", "About candles.")
@@ -195,7 +195,7 @@ async def test_a_question_in_a_forum_post(driver: OnDiscord) -> None:
     d.check()
 
 
-async def test_ask_about_this_message(driver: OnDiscord) -> None:
+async def test_the_menu_of_a_message_asks_about_it(driver: OnDiscord) -> None:
     d = driver
     message = await d.discord.say(d.people[BIA], d.channels[0], QUESTION)
     asked = await d.discord.menu(d.people[ANA], message, "Ask about this message")
@@ -222,7 +222,7 @@ def modal_fields(modal: Any) -> list[str]:
     return places
 
 
-async def test_a_mention_at_the_root_of_a_channel(driver: OnDiscord) -> None:
+async def test_a_mention_in_a_channel_is_answered_and_followed_up(driver: OnDiscord) -> None:
     d = driver
     message = await d.discord.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
     await d.rest(1)

@@ -249,7 +249,7 @@ async def test_a_file_whose_address_has_run_out_is_gone() -> None:
             await t.bot.heard[0].attachments[0].read()
 
 
-async def test_typing_and_reactions() -> None:
+async def test_typing_and_reactions_are_recorded() -> None:
     async with table() as t:
         message: Message = await t.fake.say(t.ana, t.channel, "x")
         await t.bot.raw("POST", f"/channels/{t.channel.id}/typing")

@@ -67,7 +67,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("block", GOOD, ids=lambda block: str(block["type"]))
-def test_what_is_allowed(block: Block) -> None:
+def test_blocks_that_slack_allows_are_accepted(block: Block) -> None:
     assert wrong([block], MESSAGE) == []
 
 
@@ -197,7 +197,7 @@ BAD: list[tuple[Block, str]] = [
 
 
 @pytest.mark.parametrize(("block", "problem"), BAD, ids=[problem[:60] for _, problem in BAD])
-def test_what_is_not(block: Block, problem: str) -> None:
+def test_blocks_that_slack_forbids_are_refused_with_its_reason(block: Block, problem: str) -> None:
     assert problem in wrong([block], MESSAGE)
 
 

@@ -78,7 +78,7 @@ async def test_in_a_direct_message_no_recipient_is_needed() -> None:
         assert [(message.shown, message.streaming) for message in root.thread] == [("well", True)]
 
 
-async def test_what_cannot_be_streamed() -> None:
+async def test_a_stream_refuses_what_slack_does_not_stream() -> None:
     async with table(socket=False) as t:
         t.slack.limits.on = False
         root, answer = await begun(t)

@@ -91,7 +91,7 @@ OTHERS = FAULTS if ALL else (invalidate, lose_answers_to_posts)
 
 
 @pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.__name__)
-async def test_a_fault_in_the_middle_of_an_answer(
+async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(
     fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
 ) -> None:
     d = driver

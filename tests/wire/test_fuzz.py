@@ -20,7 +20,7 @@ PEOPLE, EACH = 40, 5
 
 
 @pytest.mark.parametrize("seed", range(5 if ALL else 1))
-async def test_two_hundred_hostile_payloads(seed: int, driver: OnDiscord) -> None:
+async def test_the_bot_answers_after_two_hundred_hostile_payloads(seed: int, driver: OnDiscord) -> None:
     d, discord = driver, driver.discord
     resumed = discord.gateway.resumed
     before = await d.ask(ANA, QUESTION)  # buttons to press, and a thread to write into

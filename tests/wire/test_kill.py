@@ -94,7 +94,7 @@ def said_in_new(d: OnDiscord, before: int) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("answered",))
-async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
+async def test_a_kill_at_any_stage_loses_no_answer(place: str, driver: OnDiscord) -> None:
     d = driver
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)

@@ -118,7 +118,7 @@ async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
     d.check()
 
 
-async def test_ask_about_this_message(d: OnSlack) -> None:
+async def test_the_shortcut_of_a_message_asks_about_it(d: OnSlack) -> None:
     ana = d.people[ANA]
     message = await d.slack.say(d.people[BIA], d.channels[0], QUESTION)
     await d.slack.shortcut(ana, "ask_about", message)
@@ -129,7 +129,7 @@ async def test_ask_about_this_message(d: OnSlack) -> None:
     d.check()
 
 
-async def test_a_question_from_anywhere(d: OnSlack) -> None:
+async def test_the_global_shortcut_asks_in_the_direct_conversation(d: OnSlack) -> None:
     ana = d.people[ANA]
     talk = d.next(d.teams[0].dm(ana), QUESTION)
     await d.slack.global_shortcut(ana, "ask")

@@ -39,7 +39,7 @@ async def roll(d: OnSlack, people: list[User]) -> None:
     assert not [command for command in asked if command.acked is None]
 
 
-async def test_a_hundred_at_once(d: OnSlack) -> None:
+async def test_a_hundred_commands_at_once_are_acknowledged_in_time(d: OnSlack) -> None:
     people = d.crowd(AT_ONCE)
     for _ in range(3):  # at first they are new to the bot, which asks Slack who they are
         await roll(d, people)

@@ -115,7 +115,7 @@ async def d(take: Take) -> OnSlack:
 
 
 @pytest.mark.parametrize("fault", some(MIDDLE))
-async def test_a_fault_in_the_middle_of_an_answer(fault: Fault, d: OnSlack) -> None:
+async def test_an_answer_is_whole_after_a_fault_in_the_middle_of_it(fault: Fault, d: OnSlack) -> None:
     gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)

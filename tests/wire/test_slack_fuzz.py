@@ -24,7 +24,7 @@ PEOPLE, WILD, EACH = 40, 12, 5
 
 @pytest.mark.parametrize("wild", [False, True] if ALL else [False])
 @pytest.mark.parametrize("seed", range(5 if ALL else 1))
-async def test_two_hundred_hostile_envelopes(seed: int, wild: bool, take: Take) -> None:
+async def test_the_bot_answers_after_two_hundred_hostile_envelopes(seed: int, wild: bool, take: Take) -> None:
     d: OnSlack = await take("slack")
     slack, greeted = d.slack, d.slack.sockets.greeted
     usual = slack.redelivery, slack.ack_seconds

@@ -77,7 +77,7 @@ PLACES: dict[str, Callable[[OnSlack, SlackTalk], bool]] = {
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("kept", "closed"))
-async def test_a_kill_right_after(place: str, d: OnSlack) -> None:
+async def test_a_kill_at_any_stage_loses_no_answer(place: str, d: OnSlack) -> None:
     reference = await d.ask(ANA, QUESTION)
     await d.rest(1)
     talk = d.next(d.channels[0], QUESTION)

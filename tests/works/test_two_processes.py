@@ -403,7 +403,7 @@ def test_every_verb_is_played_or_says_why_not() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("play", [pytest.param(play, id=play.__name__) for play in PLAYS])
-async def test_another_process_knows(play: Play, house: House) -> None:
+async def test_another_process_shows_what_a_verb_changed(play: Play, house: House) -> None:
     table = house.table()
     table.model.script = table.model.written = None
     table.model.queue.clear()

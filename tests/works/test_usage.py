@@ -283,7 +283,7 @@ async def test_caps_in_tokens_and_the_cache_are_told(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("by", ["work", "model", "person", "channel", "day"])
-async def test_a_table_and_a_file_by_each_thing(desk: Desk, by: str) -> None:
+async def test_usage_is_a_table_and_a_file_by_any_grouping(desk: Desk, by: str) -> None:
     for author, place in ((ANA, HERE), (ANA, HERE), (BIA, HERE), (BIA, THERE)):
         await desk.spent(author, place=place)
     (group, other) = await desk.app.resources.ledger.groups("here", datetime.now(UTC) - timedelta(days=1))

@@ -122,7 +122,9 @@ async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table
         ("/sutradhar", "help rules roll", "/rules roll EXPRESSION", "--strategy"),
     ],
 )
-async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has: str, has_not: str) -> None:
+async def test_help_answers_for_one_work_or_verb(
+    at: Table, command: str, text: str, has: str, has_not: str
+) -> None:
     await at.slack.command(at.ana, at.channel, command, text)
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)

@@ -72,7 +72,7 @@ async def test_what_slack_does_not_take_in_blocks_it_takes_as_text(at: Table) ->
     assert [response["text"] for response in sent.responses] == ["Plain words"]
 
 
-async def test_it_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> None:
+async def test_telling_somebody_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> None:
     at.slack.fail("chat.postEphemeral", error="user_not_in_channel")
     at.slack.fail("chat.postMessage", error="account_inactive")
     await tell(at.bot.workspaces, spot(at), "A sentence.")

@@ -58,7 +58,7 @@ PAGE = Page(
         (200, "", Unsure),
     ],
 )
-def test_every_fault_in_our_words(status: int, error: str, kind: type[Exception]) -> None:
+def test_each_fault_of_slack_is_a_fault_of_a_surface(status: int, error: str, kind: type[Exception]) -> None:
     assert type(fault_of(status, error)) is kind
 
 

@@ -80,7 +80,7 @@ def test_code_can_neither_be_left_nor_be_entered_by_accident() -> None:
     assert safe("```\nnever closed") == "```\nnever closed\n```"
 
 
-def test_the_same_in_slacks_own_markup() -> None:
+def test_markdown_becomes_slacks_own_markup() -> None:
     text = "## A *B* ##\n- **bold** and *lean*, ~~gone~~\n> [x](https://a.example)\n\n```py\na < b ** 2\n```"
     assert mrkdwn(text) == (
         "*A _B_*\n• *bold* and _lean_, ~gone~\n> <https://a.example|x>\n\n```\na &lt; b ** 2\n```"

@@ -224,7 +224,9 @@ async def test_a_stale_or_malformed_press_gets_a_polite_answer_that_nobody_else_
     ("team", "enterprise", "space"),
     [("T1", None, "T1"), ("T1", "E1", "T1"), ("E1", "E1", "T2"), (None, "E1", "E1")],
 )
-async def test_whose_a_press_is(team: str | None, enterprise: str | None, space: str) -> None:
+async def test_a_press_belongs_to_the_space_that_installed_the_app(
+    team: str | None, enterprise: str | None, space: str
+) -> None:
     body = {"user": {"id": "U1", "team_id": "T2"}, "container": {"channel_id": "C1", "thread_ts": "1.0"}}
     here = location_of_interaction(body, team, enterprise)
     assert (here.space, here.user, here.channel, here.thread) == (space, "U1", "C1", "1.0")

@@ -85,7 +85,7 @@ async def test_a_council_that_came_to_no_end_says_so(bench: Desk, ended: Ended, 
     assert title in root.shown
 
 
-async def test_another_title_for_the_open_stage(bench: Desk) -> None:
+async def test_the_plan_shows_the_new_title_of_an_open_stage(bench: Desk) -> None:
     again = Stage("ballots", "Compared")
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, again)
     (root,) = bench.channel.messages

@@ -83,7 +83,7 @@ async def test_a_message_is_found_by_its_metadata(bench: Desk, thread: Thread) -
     assert await thread.find(MARK, datetime.now(UTC) + timedelta(minutes=2), ()) is None
 
 
-async def test_in_a_channel_too(bench: Desk) -> None:
+async def test_a_message_is_found_in_a_channel_too(bench: Desk) -> None:
     channel = Thread(bench.workspace, bench.channel.id)
     id = await channel.post(PAGE, MARK, MessageStyle.LAYOUT)
     assert await channel.find(MARK, NOW, ()) == id

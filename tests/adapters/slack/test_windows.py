@@ -283,7 +283,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
 @pytest.mark.parametrize(
     "text", ["", "one line", "a\nb\n", "x" * 4_500, "\n\n", "".join(f"{n}\n" for n in range(2_000))]
 )
-async def test_parts_are_the_text(text: str) -> None:
+async def test_the_parts_of_a_long_text_are_the_whole_text(text: str) -> None:
     pieces = parts(text)
     assert "".join(pieces) == text
     assert all(len(piece) <= PART_CHARS for piece in pieces)

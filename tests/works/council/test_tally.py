@@ -29,7 +29,7 @@ def by_seat(tally: Tally) -> list[Standing]:
     return sorted(tally.standings, key=lambda standing: standing.seat)
 
 
-def test_the_example_that_borda_gave_to_the_academy() -> None:
+def test_bordas_own_example_is_counted_as_he_counted() -> None:
     # Mémoire sur les élections au scrutin (1781): 21 voters, A has the most first places, 13 put it last.
     tally = count(range(3), election((1, "ABC"), (7, "ACB"), (7, "BCA"), (6, "CBA")), "auto")
     assert [standing.seat for standing in tally.standings] == [2, 1, 0]
@@ -38,7 +38,7 @@ def test_the_example_that_borda_gave_to_the_academy() -> None:
     assert tally.first == [2]
 
 
-def test_the_capital_of_tennessee() -> None:
+def test_the_textbooks_election_of_a_capital_is_counted_as_there() -> None:
     # The textbooks' election: Memphis, Nashville, Chattanooga, Knoxville; 126, 194, 173 and 107 points.
     votes = election((42, "ABCD"), (26, "BCDA"), (15, "CDBA"), (17, "DCBA"))
     tally = count(range(4), votes, "count")
@@ -173,7 +173,7 @@ def test_siegels_three_executives_hardly_agree_about_six_applicants() -> None:
     assert count(range(6), votes, "auto").agreement == pytest.approx(0.1619, abs=5e-5)
 
 
-def test_siegels_three_variables_with_ties() -> None:
+def test_agreement_with_ties_is_as_siegel_computed_it() -> None:
     # Siegel (1956), p. 234: ten individuals, s = 591, ΣT = 9.5, W = .828.
     rows = (
         "1 4.5 2 4.5 3 7.5 6 9 7.5 10",

@@ -131,7 +131,7 @@ def test_lessons_have_their_links_and_what_cannot_be_read_is_named() -> None:
     assert ("Sea", "1. Tides", "High") in [section.path for section in shaped.sections]
 
 
-def test_words_for_lessons_and_transcripts() -> None:
+def test_lessons_are_found_by_any_of_their_words() -> None:
     for word in ("Week", "Unit", "Module", "Lecture", "Chapter", "Semana", "Unidade", "Módulo", "Capítulo"):
         text = (
             f"# Sea\n\n## {word} 1: Tides\n\nRise.\n\n### Lab 1: x\n\n## {word} 2: Ropes\n\nSession 9: no.\n"

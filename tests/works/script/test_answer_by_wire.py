@@ -36,7 +36,7 @@ ROOMS = "".join(f"INT. ROOM {n} - DAY\n\nNobody is in room {n}.\n\n" for n in ra
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wire", list(WIRES))
-async def test_each_intent_in_each_tier(wire: str, tmp_path: Path) -> None:
+async def test_a_question_of_each_intent_is_answered_in_each_tier(wire: str, tmp_path: Path) -> None:
     asked: list[dict[str, Any]] = []
 
     def answer(body: dict[str, Any]) -> Reply:

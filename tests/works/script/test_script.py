@@ -105,7 +105,9 @@ def test_a_longer_scene_is_never_shorter(paragraphs: list[str]) -> None:
         ("INT. DAY-CARE CENTRE", "INT", "DAY-CARE CENTRE", "", ""),
     ],
 )
-def test_a_heading_taken_apart(text: str, setting: str, place: str, time_: str, light: str) -> None:
+def test_a_heading_is_read_as_its_setting_place_and_time(
+    text: str, setting: str, place: str, time_: str, light: str
+) -> None:
     made = heading(text)
     assert (made.setting, made.place, made.time, made.light) == (setting, place, time_, light)
 

@@ -91,7 +91,7 @@ def test_no_picture_but_an_https_address(address: str) -> None:
         cast.picture(address)
 
 
-def test_a_picture() -> None:
+def test_the_address_of_a_picture_is_accepted_without_blanks() -> None:
     assert cast.picture(" https://example.org/mira.png?size=64 ") == "https://example.org/mira.png?size=64"
 
 

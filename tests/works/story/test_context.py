@@ -65,7 +65,7 @@ def asked(story: Story, frame: Frame = FRAME) -> Prompt:
     return context.prompt(story, frame, before=turn.id, last=action(turn.act))
 
 
-def test_the_order_of_seed_000() -> None:
+def test_the_parts_of_a_prompt_come_in_their_order() -> None:
     tale = told(20)
     tale.add("act", {"mode": "act", "text": "I open the door.", "name": "Ana"})
     prompt = asked(tale.story)

@@ -40,7 +40,7 @@ def flags(scene: str, *seen: dict[str, Any], turn: str = "", places: tuple[str, 
         ("The grave of Inês opened long ago.", False),
     ],
 )
-def test_the_dead_act(scene: str, flagged: bool) -> None:
+def test_a_dead_character_who_acts_is_flagged(scene: str, flagged: bool) -> None:
     assert ("Inês is dead" in flags(scene)) == flagged
 
 

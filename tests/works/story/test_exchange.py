@@ -292,7 +292,7 @@ def test_a_thousand_scenes_are_written_in_a_moment() -> None:
     assert len(json.loads(text)["nodes"]) == 3_000
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_a_story_is_imported_and_exported_on_the_command_line(tmp_path: Path) -> None:
     file, out, data = tmp_path / "story.json", tmp_path / "out.json", tmp_path / "data"
     bare(data)  # its databases
     file.write_bytes(file_of(SMALL))

@@ -76,7 +76,7 @@ async def test_a_character_outlives_a_story_with_and_without_what_they_lived(tmp
         )
 
 
-async def test_whose_it_is(tmp_path: Path) -> None:
+async def test_only_its_player_keeps_a_character(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await two_stories(talk)
         await asks(talk, "act", "I dive.", who="bia")

@@ -377,7 +377,7 @@ TestTable = Table.TestCase
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_long_sequences() -> None:
+def test_any_sequence_of_verbs_folds_into_the_expected_story() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     run_state_machine_as_test(

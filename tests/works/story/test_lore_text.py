@@ -51,7 +51,7 @@ def test_decorators_are_obeyed_or_left_out() -> None:
     assert called([body("sea", "@@of_a_later_version\n@@@dont_activate\nDeep.")], "sea") == []
 
 
-def test_flags_of_recursion() -> None:
+def test_an_entrys_flags_decide_whether_other_entries_call_it() -> None:
     first = body("sea", "Of whales.")
     assert called([first, body("whales", "W.")], "sea") == ["Of whales.", "W."]
     assert called([first, body("whales", "W.", excludeRecursion=True)], "sea") == ["Of whales."]
@@ -102,7 +102,7 @@ def test_macros_in_keys_are_filled_in_too() -> None:
     assert [entry.id for entry in called_up(*searched(tale.story, plan), plan)] == ["0", "2"]
 
 
-def test_choices_in_json_and_half_in_bold() -> None:
+def test_choices_are_read_from_json_and_from_lines_half_in_bold() -> None:
     for text in (
         '["Go in.", "Wait."]',
         '```json\n{"choices": ["Go in.", "Wait."]}\n```',

@@ -143,7 +143,7 @@ def test_groups_of_several_names_and_the_foremost_of_a_group() -> None:
     )
 
 
-def test_where_entries_stand() -> None:
+def test_entries_come_in_the_order_of_their_positions() -> None:
     rows = [
         row("sea", "At depth 1", position=4, depth=1, order=1),
         row("sea", "At depth 9", position=4, depth=9, order=2),

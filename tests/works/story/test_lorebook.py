@@ -207,7 +207,7 @@ def test_entries_in_a_circle_come_to_an_end_and_a_chain_is_followed_so_far() -> 
     assert lore(chain, "k0", recursive=True) == [f"k{number}" for number in range(SWEEPS)]
 
 
-def test_whole_words_and_parts_of_words() -> None:
+def test_a_key_matches_whole_words_unless_parts_are_allowed() -> None:
     assert found("king", "Long live the king!")
     assert found("king", "the king's guard, *king*, _king_")
     assert not found("king", "It's not to my liking, kings.")

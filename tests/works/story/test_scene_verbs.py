@@ -24,7 +24,7 @@ from tests.works.story.tale import prose
 from tests.works.story.writer import START, Writer, choices, ended, last, playing, request, texts
 
 
-async def test_a_table_plays(tmp_path: Path, writer: Writer) -> None:
+async def test_a_scene_offers_choices_and_the_next_turn_follows_it(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         opening = await talk.say(START)
         assert "number 1" in texts(opening)
@@ -77,7 +77,7 @@ async def test_a_story_takes_over_where_another_work_was_talked_to(tmp_path: Pat
         assert "I wait." in last(writer.scenes[-1])
 
 
-async def test_undo_redo_and_an_edit(tmp_path: Path, writer: Writer) -> None:
+async def test_undo_redo_and_an_edit_change_what_the_writer_reads(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         await talk.say("I open the door.")
@@ -179,7 +179,9 @@ async def test_garbage_for_choices_leaves_ones_own_words(tmp_path: Path, writer:
         assert choices(opening)[0]["label"] == "Something else…"
 
 
-async def test_one_after_the_other(tmp_path: Path, writer: Writer) -> None:
+async def test_a_mode_is_set_by_its_name_and_an_unknown_one_is_refused(
+    tmp_path: Path, writer: Writer
+) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         assert "one after the other" in texts(await talk.say("/story mode round-robin"))
