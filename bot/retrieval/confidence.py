@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +172,18 @@ def features(evidence: Evidence, likeness: Likeness | None) -> dict[str, float]:
     }
 
 
-def confident(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> bool:
-    """Whether the evidence is enough to answer."""
-    return margin(evidence, likeness) >= 0
+class Verdict(NamedTuple):
+    """`confident`: the passages answer the question. `doubtful`: they do not, but they may be shown as a guess. With
+    neither, the reply is "nothing found".
+    """
+
+    confident: bool
+    doubtful: bool
+
+
+def verdict(above: float) -> Verdict:
+    """The verdict for a margin."""
+    return Verdict(above >= 0, -DOUBTFUL <= above < 0)
 
 
 def margin(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> float:

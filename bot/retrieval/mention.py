@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.confidence import DOUBTFUL, margin
+from bot.retrieval.confidence import DOUBTFUL, margin, verdict
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.ranking import Options, Ranked
 
@@ -104,5 +104,4 @@ def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Op
         return ranked
     phrase, about = mentioned(ranked.asked, passages)
     evidence = replace(evidence, phrase=phrase, about=about)
-    above = margin(evidence, options.likeness)
-    return replace(ranked, evidence=evidence, confident=above >= 0, doubtful=-DOUBTFUL <= above < 0)
+    return replace(ranked, evidence=evidence, **verdict(margin(evidence, options.likeness))._asdict())

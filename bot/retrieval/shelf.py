@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.confidence import DOUBTFUL, Evidence, margin
+from bot.retrieval.confidence import Evidence, margin, verdict
 from bot.retrieval.contents import Contents, ShelvedDocument
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import terms
@@ -190,13 +190,14 @@ class Shelf:
         above, evidence = self._judged(
             question, titles, language, best, lexical, cosines, options, row, among
         )
+        confident, doubtful = verdict(above)
         return Ranked(
             tuple(hits),
-            above >= 0,
+            confident,
             language,
             evidence,
             nameless=question.name and not first,
-            doubtful=-DOUBTFUL <= above < 0,
+            doubtful=doubtful,
             asked=question.asked,
             weighed=tuple(map(self._contents.chunk_id, mentioning)),
         )

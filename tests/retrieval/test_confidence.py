@@ -9,7 +9,7 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
-from bot.retrieval.confidence import BGE_SMALL, E5_SMALL, Evidence, confident, margin
+from bot.retrieval.confidence import BGE_SMALL, E5_SMALL, Evidence, Likeness, margin, verdict
 from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment
 from bot.retrieval.question import names
@@ -17,6 +17,10 @@ from bot.retrieval.shelf import Shelf
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FAIR = Evidence(share=0.4, worth=1.0, words=4, size=1000)
+
+
+def confident(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> bool:
+    return verdict(margin(evidence, likeness)).confident
 
 
 def shelf(*names: str, **texts: str) -> Shelf:
