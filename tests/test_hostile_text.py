@@ -36,7 +36,7 @@ from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
-from bot.speech.narration import Narration, narrated
+from bot.speech.narration import Narration
 from bot.works.council.ballot import read_words
 from bot.works.council.ballot_json import read_json
 from bot.works.council.verdict import DissentSplitter
@@ -181,9 +181,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a cast in a line": people,
     "a scene that is struck out": struck,
     "a refusal": lambda text: (is_refusal(text), may_become_refusal(text)),
-    "what is narrated": lambda text: narrated(
-        text[: LENGTH // 2], "en"
-    ),  # each sentence is read by many patterns
+    "what is narrated": lambda text: Narration("en").feed(text[: LENGTH // 2]),
     "what is narrated while it comes": heard,
     "narration without speech": attribution.unquoted,
     "who speaks and acts": done_by,

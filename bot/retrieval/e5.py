@@ -28,7 +28,6 @@ _BLOCK = 32  # weights that share a scale
 _BLOCK_BYTES = 18  # the scale in half precision, and two weights per byte
 _HEADER = struct.Struct("<4s8ifi")
 _TOKENIZER = struct.Struct("<5iQ")
-_FLOAT32 = 0
 _META = "▁"
 
 
@@ -39,12 +38,11 @@ class E5:
 
     def __init__(self, name: str, path: Path, *, tokens: int, threads: int | None) -> None:
         """Texts are cut at `tokens`. Raises UserError("models.absent") if the file does not exist."""
-        import numpy as np
 
         if not path.is_file():
             raise UserError("models.absent", name=name)
         data = path.read_bytes()
-        self._file = packed = _Packed(data)
+        packed = _Packed(data)
         self.dimensions = packed.width
         self._tokenizer, self._normal = packed.tokenizer(tokens)
         places = packed.floats("emb.pos").reshape(-1, packed.width)
@@ -53,7 +51,6 @@ class E5:
         self._scales, self._nibbles = packed.blocks("emb.word", packed.width)
         self._pad = packed.pad
         self._session: Any = session_of(packed.graph().model(), threads=threads)
-        self._np = np
 
     def means(self, texts: Sequence[str]) -> Floats:
         """(n, dimensions): the vectors of all texts, computed together; texts of similar length are best. Not

@@ -120,9 +120,3 @@ class Narration:
             for written in sentences
             if (words := read_aloud(written, self._language))
         ]
-
-
-def narrated(text: str, language: str) -> list[str]:
-    """The spoken sentences of a complete text."""
-    narration = Narration(language)
-    return [sentence.words for sentence in narration.feed(text) + narration.end()]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.speech.figures import roman, spoken_year
 from bot.speech.languages import ENGLISH, PORTUGUESE
-from bot.speech.narration import Narration, Sentence, narrated
+from bot.speech.narration import Narration, Sentence
 from bot.speech.reading import read_aloud
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
@@ -239,6 +239,12 @@ HEARD = [
     "The Door.", "Mira waits.", "She rolls two d six.", "Stop.", "Go.", "A table of two rows.", "Then:",
     "A block of code.", "one.", "two.", "x is it.",
 ]  # fmt: skip
+
+
+def narrated(text: str, language: str) -> list[str]:
+    """The spoken sentences of a complete text."""
+    narration = Narration(language)
+    return [sentence.words for sentence in narration.feed(text) + narration.end()]
 
 
 def test_a_text_is_heard_sentence_by_sentence() -> None:

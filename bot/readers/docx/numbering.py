@@ -37,9 +37,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The label of a paragraph: a bullet, or `words` such as "1.2" or "(a)"; `number` if the label is only a number."""
+    """The label of a paragraph: `words` such as "1.2" or "(a)", "" for a bullet; `number` if it is only a number."""
 
-    bullet: bool
     words: str = ""
     number: int | None = None
 
@@ -115,7 +114,7 @@ class Numbering:
             if after is None or at < after:
                 counts[deeper] = None
         if level.form == "bullet":
-            return Label(bullet=True) if level.pattern.strip() else None
+            return Label() if level.pattern.strip() else None
         for outer in range(at):
             if counts[outer] is None:
                 counts[outer] = levels.get(outer, Level()).start
@@ -134,7 +133,7 @@ def _worded(levels: dict[int, Level], at: int, counts: list[int]) -> Label | Non
     if not words:
         return None
     alone = level.form == "decimal" and _PLAIN.fullmatch(level.pattern.strip()) is not None
-    return Label(bullet=False, words=words, number=counts[at] if alone else None)
+    return Label(words, counts[at] if alone else None)
 
 
 def counted(count: int, form: str) -> str:

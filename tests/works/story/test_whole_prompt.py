@@ -19,8 +19,7 @@ from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.log.turn import Excerpt
 from bot.works.story.memory.excerpts import excerpts, query_of
 from bot.works.story.memory.memory import Memory
-from bot.works.story.turn import context
-from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, prompt, searched
+from bot.works.story.turn.turn_plan import TurnPlan, called_up, choices_task, parts, prompt, searched
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -129,7 +128,7 @@ async def asked(
     turn = replace(turn, recall_tokens=recall_tokens or turn.recall_tokens)
     await memory.learn("local", "story", "main", story)
     lore = called_up(*searched(story, turn), turn)
-    without = {turn.turn, *context.told_in(story, prompt(story, turn, lore))}
+    without = {turn.turn, *parts(story, turn, lore).told}
     query, by = query_of(story, story.turns[turn.turn], RecallConfig()), RecallConfig()
     found = await excerpts(memory, "local", "story", "main", story, query, by, turn.recall_tokens, without)
     assert not without & {id for excerpt in found for id in excerpt.turns}, "none is told twice"

@@ -177,13 +177,6 @@ def parts(story: Story, frame: Frame, *, before: str | None = None, last: str = 
     )
 
 
-def told_in(story: Story, asked: Prompt) -> set[str]:
-    """The turns that a prompt includes word for word."""
-    texts = {message.text for message in asked.messages}
-    last = story.current_turns[-len(asked.messages) :]  # other turns have no message of their own
-    return {turn.id for turn in last if _turn(turn)[0].text in texts}
-
-
 def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
     """A task about the scene that answered `asked`: it follows the same prompt, which is in the service's cache."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))
