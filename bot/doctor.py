@@ -93,7 +93,7 @@ def examine(
     yield from _models(settings, say)
     yield from _roles(settings, say)
     yield from _providers(settings, say)
-    yield from _chroma(say)
+    yield from _vectors(settings, say)
     from bot.commands import KINDS
 
     for kind in KINDS.values():
@@ -273,7 +273,29 @@ def _demo(settings: Config, say: Words) -> Iterator[Check]:
         yield Check(True, say("doctor.model", name=name))
 
 
-def _chroma(say: Words) -> Iterator[Check]:
+def _vectors(settings: Config, say: Words) -> Iterator[Check]:
+    """Check where vectors are stored, and whether Chroma can be loaded if they are not in Postgres. Another check
+    reports a fault of the database.
+    """
+    from storage.faults import StorageFault
+    from storage.inspect import vectors
+
+    storage, folder = settings.storage, settings.data_dir / "chroma"
+    there = None
+    if storage.chroma_url:
+        yield Check(None, say("doctor.vectors_server", url=without_credentials(storage.chroma_url)))
+    elif not (url := _url(settings)).startswith("sqlite"):
+        try:
+            there = vectors(url)
+        except StorageFault:
+            return
+        if there.usable:
+            yield Check(True, say("doctor.vectors_postgres", version=there.installed))
+            if there.used and folder.exists():
+                yield Check(None, say("doctor.vectors_left", folder=folder))
+            return
+        key = "doctor.vectors_creatable" if there.creatable else "doctor.vectors_folder"
+        yield Check(None, say(key, version=there.available, folder=folder))
     from storage.chroma import vectors_fault
 
     reason = vectors_fault()

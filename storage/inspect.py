@@ -5,9 +5,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from storage.faults import StorageFault, fault_of
+
+if TYPE_CHECKING:
+    from storage.postgres_vectors import Extension
 
 
 def state(url: str) -> Literal["none", "due", "ready"]:
@@ -64,6 +67,23 @@ def expired_tokens(url: str, client_id: str, now: datetime) -> list[tuple[str, d
         for row in newest.values()
         if row.bot_token_expires_at is not None and row.bot_token_expires_at <= now
     ]
+
+
+def vectors(url: str) -> Extension:
+    """What a Postgres server has of pgvector. Raises StorageFault."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import DBAPIError
+
+    from storage.postgres_vectors import extension
+
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            return extension(connection)
+    except DBAPIError as error:
+        raise fault_of(error) from error
+    finally:
+        engine.dispose()
 
 
 def _server(url: str, head: str) -> Literal["none", "due", "ready"]:

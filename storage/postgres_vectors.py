@@ -30,7 +30,7 @@ TABLE: Final = "chunk_vectors"
 OLDEST: Final = (0, 8)
 """The oldest version of pgvector: the first that goes on searching an index until a filter leaves enough."""
 
-LARGE = 20_000
+LARGE = 10_000
 """From how many vectors a shelf has an index of its own (see benchmarks/vectors.py). A search of fewer reads them all,
 and is exact.
 """

@@ -43,7 +43,7 @@ def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
     assert len(faults(wrong)) == 2, "the schema notices a typing error"
 
     services = COMPOSE["services"]
-    assert set(services) == {"bot", "chroma", "postgres"}
+    assert set(services) == {"bot", "postgres"}
     for service in services.values():
         named = {volume.split(":")[0] for volume in service["volumes"]}
         assert named <= set(COMPOSE["volumes"])
@@ -65,11 +65,9 @@ def test_compose_takes_its_file_and_finds_in_it_all_that_it_names() -> None:
     assert host in services
     assert account == services[host]["environment"]["POSTGRES_USER"]
     assert settings.storage.files == "file:///files"
-    chroma = services["chroma"]
-    assert chroma["image"] == bot["image"], "both ends have one version"
-    assert "ports" not in chroma, "strangers do not reach it"
-    kept_in = chroma["entrypoint"][chroma["entrypoint"].index("--path") + 1]
-    assert [volume.split(":")[1] for volume in chroma["volumes"]] == [kept_in]
+    assert settings.storage.chroma_url is None
+    assert services[host]["image"].startswith("pgvector/pgvector:pg"), "vectors are there"
+    assert "ports" not in services[host], "strangers do not reach it"
     asked = (bot["environment"]["PGPASSWORD"], services[host]["environment"]["POSTGRES_PASSWORD"])
     assert asked[0] == asked[1] == "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD in .env}"
 

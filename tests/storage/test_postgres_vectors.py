@@ -5,13 +5,17 @@ have them is recognised.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from bot import doctor
+from bot.words import words
 from storage import postgres_vectors
 from storage.db import Database, StorageFault, new_id
 from storage.postgres_vectors import PostgresVectors
@@ -220,3 +224,40 @@ def test_old_versions_of_pgvector_are_not_used(
     there = postgres_vectors.Extension(installed, available, True, False)
     assert (there.usable, there.creatable) == (usable, creatable)
     assert not postgres_vectors.Extension(installed, available, False, False).usable
+
+
+async def test_the_doctor_says_where_vectors_are(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = re.compile("[Vv]ectors are|Vector store")
+
+    def told(more: str = "") -> list[str]:
+        file = tmp_path / "config.toml"
+        file.write_text(f'[storage]\nurl = "{server}"\n{more}')
+        say, data = words("en"), tmp_path / "data"
+        lines = [check.line for check in doctor.examine(file, data, {}, say)]
+        return [line for line in lines if says.search(line)]
+
+    def postgres(*expected: str) -> None:
+        lines = told()
+        assert [[part for part in expected if part in line] for line in lines] == [
+            [part] for part in expected
+        ]
+
+    chroma = tmp_path / "data" / "chroma"
+    chroma.mkdir(parents=True)
+    database = await Database.open(server)
+    async with database.write() as connection:
+        await connection.execute(text("DROP EXTENSION IF EXISTS vector CASCADE"))
+    postgres("This Postgres offers pgvector 0.", "Vector store can be loaded")
+    assert await postgres_vectors.prepared(database)
+    postgres("Vectors are stored in Postgres (pgvector 0.", f"{chroma} is no longer used")
+    chroma.rmdir()
+    postgres("Vectors are stored in Postgres (pgvector 0.")
+    assert any(
+        "on the Chroma server at http://c:8000" in line for line in told('chroma_url = "http://c:8000"')
+    )
+    await postgres_vectors.drop(database)
+    monkeypatch.setattr(postgres_vectors, "OLDEST", (99, 0))
+    postgres("has no pgvector 0.8 or newer", "Vector store can be loaded")
+    await database.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -15,11 +14,10 @@ import yaml
 from tests.fakes.embeddings import EmbeddingService
 from tests.fakes.postgres import created
 from tests.fakes.slack import FakeSlack
-from tests.kill.process import PATIENCE_S, ROOT, environment
+from tests.kill.process import ROOT, environment
 from tests.wire.inbox import DATABASE, rows_of
 from tests.wire.model import Answerer, service
 from tests.wire.on_slack import CONNECTIONS, OnSlack
-from tests.wire.on_slack_otherwise import free_port
 from tests.wire.process import BotProcess
 from tests.wire.stock import LANTERNS
 from tests.wire.stories import ANA
@@ -30,31 +28,7 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 MOST_QUESTIONS = 20
 
 
-@pytest.fixture
-def chroma(tmp_path: Path) -> Iterator[str]:
-    """Where the service listens that compose.yaml starts, on a port and in a folder of this test's."""
-    port, command = free_port(), list(COMPOSE["services"]["chroma"]["entrypoint"])
-    for option, ours in (
-        ("--host", "127.0.0.1"),
-        ("--port", str(port)),
-        ("--path", str(tmp_path / "chroma")),
-    ):
-        command[command.index(option) + 1] = ours
-    command[0] = str(Path(sys.executable).with_name(command[0]))
-    with (tmp_path / "chroma.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
-    yield f"127.0.0.1:{port}"
-    server.kill()
-    server.wait()
-
-
-def probe(address: str) -> bool:
-    """As compose.yaml asks whether Chroma is healthy."""
-    code = COMPOSE["services"]["chroma"]["healthcheck"]["test"][-1].replace("127.0.0.1:8000", address)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
-
-
-async def test_two_bots_share_vectors_and_files(postgres: str, chroma: str, tmp_path: Path) -> None:
+async def test_two_bots_share_vectors_and_files(postgres: str, tmp_path: Path) -> None:
     url, data, files = created(postgres), tmp_path / "data", tmp_path / "files"
     data.mkdir()
     (data / DATABASE).write_text(url.replace("+psycopg", ""), encoding="utf-8")
@@ -66,7 +40,6 @@ async def test_two_bots_share_vectors_and_files(postgres: str, chroma: str, tmp_
         settings = (ROOT / COMPOSE["configs"]["settings"]["file"]).read_text(encoding="utf-8")
         for theirs, ours in (
             ("postgresql+psycopg://sutradhar@postgres/sutradhar", url),
-            ("http://chroma:8000", f"http://{chroma}"),
             ("file:///files", files.as_uri()),
         ):
             assert settings.count(f'"{theirs}"') == 1
@@ -80,9 +53,6 @@ async def test_two_bots_share_vectors_and_files(postgres: str, chroma: str, tmp_
             encoding="utf-8",
         )
         environ = slack.environ() | {"OPENAI_API_KEY": "sk-1"}
-        async with asyncio.timeout(PATIENCE_S):
-            while not await asyncio.to_thread(probe, chroma):  # noqa: ASYNC110
-                await asyncio.sleep(0.2)
 
         space = slack.teams[0].id
         added = await asyncio.create_subprocess_exec(
@@ -122,6 +92,7 @@ async def test_two_bots_share_vectors_and_files(postgres: str, chroma: str, tmp_
         # Of each question its own vector: none found the vectors of the book missing, and made them again.
         assert sum(_texts(request) for request in embedder.requests) == passages + asked
         assert not any((tmp_path / f"bot-{n}" / "chroma").exists() for n in range(2))
+        assert len(rows_of(data, "SELECT id FROM chunk_vectors")) == passages
 
 
 def _texts(request: dict[str, object]) -> int:
