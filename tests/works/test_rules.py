@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from bot.retrieval.results import Book
 from bot.words import words
 from bot.works.rules.work import Rules, book_table, roll
 from tests.fakes.run import MemoryRun
+from tests.works.story.writer import Writer, choices, playing
 
 
 async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> None:
@@ -24,7 +26,7 @@ async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> N
         async def sections_named(self, space: str, shelf: str | None, name: str) -> list[Any]:
             return []
 
-        async def complete(self, space: str, kind: str, prefix: str) -> list[str]:
+        async def complete(self, space: str, kind: str, prefix: str, shelf: str | None) -> list[str]:
             return names.pop(0)
 
     library: Any = Library()
@@ -35,6 +37,18 @@ async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> N
         events = [event async for event in Rules(*[library] * 6).run(one)]
         offered += [event.choices[0].label for event in events if isinstance(event, Choices)]
     assert offered == ["Fireball", "Fireball"]
+
+
+async def test_the_nearest_headings_share_most_of_the_name(tmp_path: Path) -> None:
+    book = tmp_path / "armour.md"
+    names = ("Dwarven plate", "Planar travel", "Planetar", "Armor of the sea")
+    book.write_text("\n".join(f"## {name}\n\nWhat is said of it.\n" for name in names), encoding="utf-8")
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(f"/library add {book}")
+        for typed, first in (("plate", "Dwarven plate"), ("plank", "Planar travel"), ("armory", "Armor of the sea")):
+            shown = choices(await talk.say(f"/rules lookup {typed}"))
+            assert shown, typed
+            assert shown[0]["label"] == first
 
 
 @pytest.mark.parametrize(

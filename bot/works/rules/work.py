@@ -89,7 +89,7 @@ class Rules:
         if not sections:
             nearest = await run.step(
                 "nearest",
-                lambda: self._library.complete(request.place.space, "section", request.text[:3]),
+                lambda: self._near(request.place.space, request.text, str(shelf) if shelf else None),
                 list[str],
             )
             yield Stage("lookup", say("rules.lookup"))
@@ -108,6 +108,14 @@ class Rules:
         ]
         if related:
             yield look_ups(say("rules.see_also"), dict.fromkeys(related[:8]))
+
+    async def _near(self, space: str, name: str, shelf: str | None) -> list[str]:
+        """Headings with a word that begins with the name, or else with as much of its first word as any has."""
+        word = (name.split() or [""])[0]
+        for prefix in (name, *(word[:length] for length in range(len(word), 2, -1))):
+            if found := await self._library.complete(space, "section", prefix, shelf):
+                return found
+        return []
 
     async def _roll(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
