@@ -103,6 +103,10 @@ class Library:
             return names[0]
         raise UserError("rules.which_shelf", shelves=", ".join(names), first=names[0])
 
+    async def shelves(self, space: str) -> list[str]:
+        """The names of the shelves that hold books."""
+        return list(await self._shelves.all(space))
+
     async def languages(self, space: str, shelf: str) -> list[str]:
         """The languages of a shelf's books, as ISO 639-1."""
         return (await self._editions.of(space, shelf, self._pins)).shelf.languages
@@ -277,6 +281,14 @@ class Library:
                 if text is not None:
                     sections.append(text)
         return sections
+
+    async def percent(self, space: str, shelf: str) -> int:
+        """How many percent of a shelf's passages can be found by meaning; 100 if no search by meaning is set up."""
+        if not self._embedding.configured:
+            return 100
+        books = await self.books(space, shelf)
+        passages = sum(book.passages for book in books)
+        return sum(book.passages * book.percent for book in books) // passages if passages else 100
 
     async def says(self, space: str, shelf: str, name: str) -> bool:
         """Whether any book of the shelf says all words of a name."""

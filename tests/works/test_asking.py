@@ -6,7 +6,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from bot.events import Citation, Event, Notice, Stage, Text
+from bot.retrieval.intake import Item
 from bot.words import words
 from bot.works.library import LibraryConfig
 from bot.works.library.emptiness import why_no_books
@@ -61,6 +64,40 @@ async def test_a_finished_search_is_titled_by_what_it_found(tmp_path: Path) -> N
         assert titles(found)[:2] == [("search", "Searching “rules”…"), ("search", "5 passages from 1 book")]
         nothing = await asked(bench, "What is the capital of Mongolia?")
         assert titles(nothing) == [("search", "Searching “rules”…"), ("search", "Nothing found")]
+
+
+async def test_nothing_found_says_what_was_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as bench:
+        question = "What is the capital of Mongolia?"
+        alone = [event.text for event in await asked(bench, question) if isinstance(event, Notice)]
+        assert not any("shelf" in text or "%" in text for text in alone)
+        item = Item("map.md", str(tmp_path / "map.md"))
+        (tmp_path / "map.md").write_text(
+            "# Capitals\n\nUlaanbaatar is Mongolia's capital.\n", encoding="utf-8"
+        )
+        assert (await bench.resources.intake.take("local", "maps", item, "m", replace=False)).key == ""
+        monkeypatch.setattr(type(bench.resources.library), "percent", Percent(40))
+        told = [event.text for event in await asked(bench, question) if isinstance(event, Notice)]
+        assert any("only the shelf “rules”" in text and "maps" in text for text in told)
+        assert any("40 % of “rules”" in text for text in told)
+        found = [
+            event.text
+            for event in await asked(bench, "How long does a candle burn?")
+            if isinstance(event, Notice)
+        ]
+        assert not any("shelf “rules”" in text or "40 %" in text for text in found)
+
+
+class Percent:
+    """How much of a shelf has vectors."""
+
+    def __init__(self, percent: int) -> None:
+        self._percent = percent
+
+    async def __call__(self, space: str, shelf: str) -> int:
+        return self._percent
 
 
 DOUBTFUL = "What does a wagon cost?"

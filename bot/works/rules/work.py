@@ -277,14 +277,17 @@ class Asking:
         for key in result.notices:
             yield Notice(say(key))
         along = read_along(request, snapshot.notes, say)
+        limits = []
+        if not result.confident and snapshot.shelf and not result.notices:
+            limits = await run.step("limits", partial(self._limits, request, snapshot.shelf, say), list[str])
         if not result.confident and not guess:
-            for nothing in (*_nothing_found(request, own, where, result, say), *along):
+            for nothing in (*_nothing_found(request, own, where, result, say), *map(Notice, limits), *along):
                 yield nothing
             return
         headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"), answer=True)
-        for notice in along:
+        for notice in (*map(Notice, limits), *along):
             yield notice
         if snapshot.in_view and snapshot.reads:
             yield Notice(say("rules.in_view", names=", ".join(name for name, _ in snapshot.in_view)))
@@ -313,6 +316,16 @@ class Asking:
             await self._conversations.keep(
                 run, snapshot.session, snapshot.question, text, json.dumps(sources)
             )
+
+    async def _limits(self, request: Request, shelf: str, say: Words) -> list[str]:
+        """What the search did not cover, although the space has it: other shelves, and passages without vectors yet."""
+        space, limits = request.place.space, []
+        others = [name for name in await self._library.shelves(space) if name != shelf]
+        if others and not request.options.get("shelf"):
+            limits.append(say("rules.other_shelves", shelf=shelf, shelves=", ".join(others)))
+        if (percent := await self._library.percent(space, shelf)) < 100:
+            limits.append(say("rules.not_yet_by_meaning", shelf=shelf, percent=percent))
+        return limits
 
 
 def _nothing_found(
