@@ -85,7 +85,7 @@ async def test_what_is_used_up_stops_those_whose_budget_it_is(
         assert await refusal(ask, author) == (f"budget.over_{stopped_by}_{per}" if stopped_by else "")
     elsewhere = await refusal(ask, place=ELSEWHERE)
     assert elsewhere == ("" if key == "channel" else f"budget.over_{key}_{per}")
-    assert "no longer applies" in await budget(ask, "off", per=per, **to)
+    assert "Removed the budget" in await budget(ask, "off", per=per, **to)
     assert await refusal(ask) == ""
 
 
@@ -177,7 +177,7 @@ async def test_only_admins_set_budgets_and_others_see_what_concerns_them(ask: As
     assert "$7" not in shown
     cems = await budget(ask, author=CEM)
     assert "Ana" not in cems
-    assert "- Your budget here: $0.00 of $2.50 a month are used." in cems
+    assert "- Your budget here: $0.00 used of $2.50 a month." in cems
 
 
 @pytest.mark.parametrize("typed", ["-1", "0 usd", "five", "1.5 tokens", "1 euro", "9" * 30])

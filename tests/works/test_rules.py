@@ -45,7 +45,11 @@ async def test_the_nearest_headings_share_most_of_the_name(tmp_path: Path) -> No
     book.write_text("\n".join(f"## {name}\n\nWhat is said of it.\n" for name in names), encoding="utf-8")
     async with playing(tmp_path, Writer()) as talk:
         await talk.say(f"/library add {book}")
-        for typed, first in (("plate", "Dwarven plate"), ("plank", "Planar travel"), ("armory", "Armor of the sea")):
+        for typed, first in (
+            ("plate", "Dwarven plate"),
+            ("plank", "Planar travel"),
+            ("armory", "Armor of the sea"),
+        ):
             shown = choices(await talk.say(f"/rules lookup {typed}"))
             assert shown, typed
             assert shown[0]["label"] == first

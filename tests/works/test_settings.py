@@ -124,7 +124,7 @@ async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask:
     assert [await ask.locale(author=person) for person in (ANA, BIA)] == ["pt-BR", "en"]
     assert await ask.locale(place=replace(HERE, space="other")) == "en", "another space has its own"
     assert await ask("reset", "language", to="me") == (
-        "You no longer have a `language` of your own. This channel's value applies to you here: `en`."
+        "`language` is no longer set for you. Here, this channel's value applies: `en`."
     )
     assert await ask.locale() == "en"
 
@@ -166,6 +166,17 @@ async def test_the_table_says_each_value_and_who_has_set_it_where(ask: Asker) ->
     assert "Possible: `en`, `pt-BR`." in await ask("show", "Language")
     assert "free_chat" not in await ask("show"), "nothing in the terminal reads it"
     assert "| `free_chat` | off | the config |" in await ask("show", place=replace(HERE, platform="discord"))
+
+
+async def test_a_value_that_ends_with_a_full_stop_gets_no_second_one(ask: Asker) -> None:
+    told = await ask("set", "instruction Answer briefly.", to="channel", author=BIA)
+    assert told == "In this channel, `instruction` is now `Answer briefly.`"
+
+
+async def test_a_setting_that_nothing_sets_any_more_shows_no_dash(ask: Asker) -> None:
+    await ask("set", "shelf rules", to="everyone", author=BIA)
+    told = await ask("reset", "shelf", to="everyone", author=BIA)
+    assert told == "`shelf` is no longer set for everyone. Nothing else sets it."
 
 
 async def test_what_is_shared_only_admins_set(ask: Asker) -> None:

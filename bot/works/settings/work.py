@@ -123,7 +123,8 @@ class SettingsWork:
         effective = await run.step("held", lambda: self._effective(request, setting), EffectiveValue)
         say = words(effective.locale)
         yield Stage("settings", setting.name)
-        yield Text(say(f"settings.saved_{scope}", name=setting.name, value=_code(value)))
+        saved = say(f"settings.saved_{scope}", name=setting.name, value=_code(value))
+        yield Text(saved.removesuffix(".") if value.endswith((".", "!", "?", "…")) else saved)
         if effective.scope != scope:
             yield Text(" " + _effect(effective, say))
 
@@ -280,7 +281,8 @@ def _scope(request: Request, setting: Setting) -> Scope:
 
 
 def _effect(effective: EffectiveValue, say: Words) -> str:
-    return say(f"settings.holds_{effective.scope}", value=_code(effective.value))
+    scope = effective.scope if effective.value or effective.scope != "config" else "nothing"
+    return say(f"settings.holds_{scope}", value=_code(effective.value))
 
 
 def _code(text: str) -> str:

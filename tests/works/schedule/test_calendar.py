@@ -119,7 +119,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
     [
         (
             "en",
-            r"I post it here on (\w+) [\d-]{10} 19:00 \(UTC\), then every week on \1\.",
+            r"I'll post it here on (\w+) [\d-]{10} 19:00 \(UTC\), then every week on \1\.",
             r"every day at 19:00 \(UTC\), and remind .* when nobody has played for 2 days",
             "The time is UTC. To use your own time zone: `/settings set timezone Europe/Lisbon --for me`",
         ),
