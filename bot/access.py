@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from bot.budgets import budget_of
+from bot.admin_budgets import budget_of
 from bot.channel_rules import GOVERNED, governed
 from bot.events import Place, Request, UserError
 from bot.platforms import Platform, Standing

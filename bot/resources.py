@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import untrusted
+from bot.admin_budgets import Budgets
 from bot.budget import Budget
-from bot.budgets import Budgets
 from bot.caches import Caches
 from bot.conversation import Conversations
 from bot.events import Place, Request, UserError

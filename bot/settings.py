@@ -80,7 +80,7 @@ within three seconds, and a query for each would delay that."""
 ACCESS: Final = "access."
 """The prefix of the rules that say who may do what: see `bot.access`."""
 BUDGETS: Final = "budget."
-"""The prefix of the budgets of people, groups, channels and the space: see `bot.budgets`."""
+"""The prefix of the budgets of people, groups, channels and the space: see `bot.admin_budgets`."""
 SPACES = 1_000
 """The most spaces in the cache."""
 SHARED_S: Final = 0.3

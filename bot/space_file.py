@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from bot import access, budgets
+from bot import access, admin_budgets
 from bot.access import RULED, rule_of
-from bot.budgets import PERIODS, amount_of, budget_of
+from bot.admin_budgets import PERIODS, amount_of, budget_of
 from bot.channel_rules import check_listening
 from bot.commands import SETTINGS
 from bot.config.text import line_of
@@ -24,7 +24,7 @@ from storage.settings import Scope, SettingRow
 
 if TYPE_CHECKING:
     from bot.access import Whose
-    from bot.budgets import Holder
+    from bot.admin_budgets import Holder
     from bot.config import Config
     from bot.resources import Resources
     from bot.speech.speech import Speech
@@ -155,7 +155,7 @@ class _Reader:
                 self._settings((OF_SCOPE[scope], id), values, scope, id)
         for name, parse, most in (
             (ACCESS, self._rule, access.MOST),
-            (BUDGETS, self._budget, budgets.MOST),
+            (BUDGETS, self._budget, admin_budgets.MOST),
         ):
             rows = tables.get(name, [])
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -235,7 +235,7 @@ class _Reader:
         if whose not in ("space", "each") or (kind and "whose" in row):
             raise UserError("space_file.whose")
         holder, name = cast("Holder", kind or whose), _name(row)
-        setting = budgets.setting_of(holder, of, cast("Per", per), unit)
+        setting = admin_budgets.setting_of(holder, of, cast("Per", per), unit)
         return Entry("space", "", setting, f"{amount} {name}".strip(), where, kind, of, name)
 
 

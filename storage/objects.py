@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from storage.faults import StorageFault, fault_of
 from storage.files import TooLarge
-from storage.threads import in_own_thread
+from storage.worker_threads import in_own_thread
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -11,7 +11,7 @@ from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.marks import Marks
 from storage.outbox import Outbox
-from storage.owned import OwnedSessions
+from storage.own_sessions import OwnSessions
 from storage.proxies import Proxies
 from storage.readings import Readings
 from storage.schedules import Schedules
@@ -32,7 +32,7 @@ class Records:
     marks: Marks
     offers: Offers
     outbox: Outbox
-    owned: OwnedSessions
+    own_sessions: OwnSessions
     proxies: Proxies
     readings: Readings
     schedules: Schedules
@@ -53,7 +53,7 @@ class Records:
             Marks(database),
             Offers(database),
             Outbox(database),
-            OwnedSessions(database),
+            OwnSessions(database),
             Proxies(database),
             Readings(database),
             Schedules(database),

@@ -1,7 +1,8 @@
 """Stores conversations: the work of each, its questions and answers, and its thread on the platform.
 
 A conversation that opens a thread has a name before the thread exists; `Threads` binds the two. Knows neither works nor
-platforms: `citations` is the caller's JSON, every id the caller's text. `storage.owned` knows who owns which session.
+platforms: `citations` is the caller's JSON, every id the caller's text. `storage.own_sessions` knows who owns which
+session.
 """
 
 from __future__ import annotations

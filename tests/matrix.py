@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.access import RULED, setting_of, value_of
+from bot.admin_budgets import setting_of as budget_of
 from bot.app import App
-from bot.budgets import setting_of as budget_of
 from bot.channel_rules import GOVERNED
 from bot.commands import ROWS
 from bot.events import Ended, Place, Request, UserError

@@ -14,7 +14,7 @@ from bot.adapters.discord.installed.setup import FOR_VOICE, PERMISSIONS
 from bot.adapters.discord.received.commands import ONLY_HERE, texts
 from bot.adapters.discord.shown.overflow import Way as Overflow
 from bot.adapters.slack.received.commands import asking_works
-from bot.budgets import PERIODS, Holder
+from bot.admin_budgets import PERIODS, Holder
 from bot.commands import ROWS, TABLE
 from bot.events import Ended
 from bot.llm.base import ModelFault

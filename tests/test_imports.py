@@ -42,7 +42,7 @@ LAYERS = (
         "bot.readers",
         "bot.speech",
         "bot.budget",
-        "bot.budgets",
+        "bot.admin_budgets",
         "bot.caches",
         "bot.model_process",
         "bot.prompts",

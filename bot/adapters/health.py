@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from storage.threads import in_own_thread
+from storage.worker_threads import in_own_thread
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -175,7 +175,7 @@ class Intake:
         records, at = self.app.records, (place.space, place.platform, place.channel, place.thread)
         with in_words():
             if session := await records.sessions.active(*at):
-                await records.owned.archive(place.space, session.author_id, session.id)
+                await records.own_sessions.archive(place.space, session.author_id, session.id)
             await records.threads.forget(place.space, real)
             await leave_place(records.schedules, place)
 

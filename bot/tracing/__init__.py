@@ -30,7 +30,7 @@ from opentelemetry.trace import set_span_in_context as context_of
 
 from bot.events import Ended, Request, UserError
 from bot.llm.completion import Completion
-from storage.threads import in_own_thread
+from storage.worker_threads import in_own_thread
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -104,7 +104,7 @@ async def open_scripted(
             "library": scripted,
             "sessions": SessionsWork(
                 resources.records.sessions,
-                resources.records.owned,
+                resources.records.own_sessions,
                 runs.forget,
                 runs.reword,
                 resources.settings.zone,

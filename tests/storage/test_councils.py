@@ -13,7 +13,7 @@ import pytest
 from storage.councils import Councils
 from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
-from storage.owned import OwnedSessions
+from storage.own_sessions import OwnSessions
 from storage.sessions import Sessions
 from tests.storage.council_rows import BEGAN, ballot, council, seat
 
@@ -146,7 +146,7 @@ async def test_a_withdrawn_council_is_gone_and_its_run_brings_nothing_of_it_back
 
 
 async def test_a_council_goes_with_the_session_that_it_was_held_in(db: Database) -> None:
-    sessions, owned, councils = Sessions(db), OwnedSessions(db), Councils(db)
+    sessions, owned, councils = Sessions(db), OwnSessions(db), Councils(db)
     session = await sessions.open("local", "terminal", "c", "t", "council", author_id="ana")
     for run in ("run", "another"):
         await councils.begin(council(run))
@@ -161,7 +161,7 @@ async def test_a_council_goes_with_the_session_that_it_was_held_in(db: Database)
 async def test_a_council_is_not_kept_whose_session_was_deleted_while_it_went_on(db: Database) -> None:
     councils, sessions = Councils(db), Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "council", author_id="ana")
-    assert await OwnedSessions(db).delete("local", "ana", session.id)
+    assert await OwnSessions(db).delete("local", "ana", session.id)
     for run in ("run", "another"):
         await councils.begin(council(run))
     await councils.keep_seats("local", "run", [seat(0)])

@@ -26,7 +26,7 @@ from storage.documents import Documents
 from storage.inbox import Inbox, NewRequest
 from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
-from storage.owned import OwnedSessions
+from storage.own_sessions import OwnSessions
 from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
 from storage.stories import Stories
@@ -80,7 +80,7 @@ async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners
     try:
         async with database.read() as connection:
             assert await connection.run_sync(differences) == []
-        (old,) = await OwnedSessions(database).all("local", "ana")
+        (old,) = await OwnSessions(database).all("local", "ana")
         assert (old.title, old.state) == ("What is a gate?", "active")
         assert f"{old.updated_at:%Y-%m-%d}" == "2026-02-03"
         past = await Sessions(database).last_exchanges("local", old.id, 9)
@@ -115,7 +115,7 @@ async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can
     try:
         async with database.read() as connection:
             assert await connection.run_sync(differences) == []
-        (old,) = await OwnedSessions(database).all("local", "ana")
+        (old,) = await OwnSessions(database).all("local", "ana")
         past = await Sessions(database).last_exchanges("local", old.id, 9)
         assert [(old.title, turn.answer) for turn in past] == [("Gates", "A door.")]
         with pytest.raises(OverCap) as caught:
@@ -315,7 +315,7 @@ async def test_opening_an_up_to_date_database_does_not_import_alembic(tmp_path: 
 def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
-        "storage.owned, storage.buttons, storage.marks, "
+        "storage.own_sessions, storage.buttons, storage.marks, "
         "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
         "storage.settings, storage.query_vectors, storage.shelves, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"

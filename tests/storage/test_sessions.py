@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from storage.db import Database
 from storage.inbox import Inbox
-from storage.owned import OwnedSessions
+from storage.own_sessions import OwnSessions
 from storage.sessions import Sessions
 from tests.storage.requests import request
 
@@ -46,7 +46,7 @@ async def test_a_run_that_goes_on_after_a_restart_replaces_what_it_had_answered(
 
 
 async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Database) -> None:
-    sessions, owned = Sessions(db), OwnedSessions(db)
+    sessions, owned = Sessions(db), OwnSessions(db)
     first = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
     await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
     await sessions.open("local", "terminal", "c", "3", "rules", author_id="bia", title="Three")
@@ -57,7 +57,7 @@ async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Databa
 
 
 async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Database) -> None:
-    sessions, owned = Sessions(db), OwnedSessions(db)
+    sessions, owned = Sessions(db), OwnSessions(db)
     old = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
     new = await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
     assert await owned.archive("local", "ana", old.id)
@@ -74,7 +74,7 @@ async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Datab
 
 
 async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Database) -> None:
-    inbox, sessions, owned = Inbox(db), Sessions(db), OwnedSessions(db)
+    inbox, sessions, owned = Inbox(db), Sessions(db), OwnSessions(db)
 
     async def asked(id: str, **other: str) -> None:
         await inbox.receive([replace(request(id, "1"), **other)])  # type: ignore[arg-type]

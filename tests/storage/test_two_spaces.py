@@ -14,7 +14,7 @@ from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.outbox import Outbox
-from storage.owned import OwnedSessions
+from storage.own_sessions import OwnSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
@@ -113,7 +113,7 @@ async def test_conversations_do_not_cross(db: Database) -> None:
 
 
 async def test_a_persons_sessions_do_not_cross(db: Database) -> None:
-    sessions, owned = Sessions(db), OwnedSessions(db)
+    sessions, owned = Sessions(db), OwnSessions(db)
     mine, theirs = [
         await sessions.open(space, "discord", "c", "t", "rules", author_id="ana", title="The siege")
         for space in ("one", "two")
@@ -199,7 +199,7 @@ async def test_councils_do_not_cross(db: Database) -> None:
     assert not await sessions.reword_exchange("one", "theirs", "x")
     session = await sessions.open("one", "terminal", "c", "t", "council", author_id="ana")
     await sessions.add_exchange("one", session.id, "run", "q", "a")
-    assert await OwnedSessions(db).delete("one", "ana", session.id)
+    assert await OwnSessions(db).delete("one", "ana", session.id)
     assert await councils.get("two", "run") == theirs
     await councils.begin(council("run", "one"))
     votes = Votes(db)

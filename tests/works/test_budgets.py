@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.budgets import SetBudget, budget_of, setting_of
+from bot.admin_budgets import SetBudget, budget_of, setting_of
 from bot.events import Author, Notice, Place, Text, UserError
 from bot.platforms import Platform, Standing
 from bot.retrieval.intake import Item

@@ -174,7 +174,7 @@ async def test_a_name_that_two_share_asks_for_the_code(ask: Asker) -> None:
     answer = await ask("delete", "gates")
     assert first.alias in answer
     assert second.alias in answer
-    assert len(await ask.app.resources.records.owned.all("local", "ana")) == 2
+    assert len(await ask.app.resources.records.own_sessions.all("local", "ana")) == 2
 
 
 async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask: Asker) -> None:

@@ -23,7 +23,7 @@ from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
 from bot.words import locale_from
 from storage.faults import StorageFault
-from storage.threads import in_own_thread
+from storage.worker_threads import in_own_thread
 
 if TYPE_CHECKING:
     from storage.document_rows import DocumentRow

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Author, Place, Request, UserError
 from bot.runs.requests import event_id
-from bot.works.schedule.rule import Rule
+from bot.works.schedule.times import Rule
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

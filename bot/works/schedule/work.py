@@ -14,7 +14,7 @@ from bot.settings import zone_of
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.schedule.calendar import SCHEDULED
-from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read, repeated
+from bot.works.schedule.times import LAST_OF_EVERY_MONTH, Rule, read, repeated
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 
     return SessionsWork(
         resources.records.sessions,
-        resources.records.owned,
+        resources.records.own_sessions,
         runs.forget,
         runs.reword,
         resources.settings.zone,
@@ -62,7 +62,7 @@ def make(resources: Resources, runs: Runs) -> Work:
 async def _session(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.sessions.work import names
 
-    return names(await resources.records.owned.all(typed.space, typed.author), typed.prefix)
+    return names(await resources.records.own_sessions.all(typed.space, typed.author), typed.prefix)
 
 
 KIND = Kind("sessions", VERBS, make, completes={"session": _session})

@@ -18,7 +18,7 @@ from bot.words import Words, words
 from bot.work import Run
 
 if TYPE_CHECKING:
-    from storage.owned import OwnedSessions
+    from storage.own_sessions import OwnSessions
     from storage.sessions import SessionRow, Sessions
 
 SHOWN = 25
@@ -66,7 +66,7 @@ class SessionsWork:
     """
 
     _sessions: Sessions
-    _owned: OwnedSessions
+    _owned: OwnSessions
     _forget: Callable[..., Awaitable[bool]]
     _reword: Callable[[str, str, str], Awaitable[bool]]
     _zone: Callable[[Request], Awaitable[tzinfo]]

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
-from bot.budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amount_of, setting_of, shown
+from bot.admin_budgets import MOST, UNITS, Budgets, Holder, SetBudget, Unit, amount_of, setting_of, shown
 from bot.events import Event, Place, Request, Stage, Text, UserError
 from bot.markdown import code, table_row
 from bot.names import Names

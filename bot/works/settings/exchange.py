@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from bot import access, budgets, space_file
+from bot import access, admin_budgets, space_file
 from bot.access import rule_of
-from bot.budgets import budget_of
+from bot.admin_budgets import budget_of
 from bot.command_line import escaped
 from bot.commands import SETTINGS
 from bot.config.text import line_of
@@ -247,7 +247,7 @@ def _too_many(rows: Sequence[SettingRow], entries: Sequence[Entry]) -> list[Faul
     faults = []
     for prefix, table, most in (
         (ACCESS, space_file.ACCESS, access.MOST),
-        (BUDGETS, space_file.BUDGETS, budgets.MOST),
+        (BUDGETS, space_file.BUDGETS, admin_budgets.MOST),
         (house_rules.PREFIX, HOUSE, house_rules.MOST),
     ):
         names = {row.name for row in rows if row.name.startswith(prefix) and row.value}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.access import setting_of, value_of
-from bot.budgets import setting_of as budget_setting
+from bot.admin_budgets import setting_of as budget_setting
 from bot.events import Place
 from storage.settings import SettingRow
 from tests.adapters.discord.line import Line, line

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.admin_budgets import setting_of
 from bot.budget import unknown
-from bot.budgets import setting_of
 from bot.events import Place
 from bot.llm.completion import Usage
 from bot.runs.requests import event_id

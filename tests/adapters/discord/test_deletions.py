@@ -139,7 +139,7 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     assert await at.app.ended(run) == "stopped"
     assert await resources.records.threads.held(at.space, str(thread.id)) is None
     assert await resources.records.sessions.active(at.space, "discord", channel, "talk") is None
-    (kept,) = await resources.records.owned.all(at.space, str(at.ana.id))
+    (kept,) = await resources.records.own_sessions.all(at.space, str(at.ana.id))
     assert (kept.id, kept.state) == (session.id, "archived")
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.slack.placing import PLATFORM
+from bot.admin_budgets import setting_of
 from bot.app import App
 from bot.budget import unknown
-from bot.budgets import setting_of
 from bot.events import Place
 from bot.llm.completion import Usage
 from bot.retrieval.intake import Item

@@ -14,7 +14,7 @@ from bot.adapters.slack.installed.credentials import Credentials, configured, ne
 from bot.adapters.slack.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received.messages import TWIN_S
-from bot.budgets import setting_of
+from bot.admin_budgets import setting_of
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
 from bot.events import Place, UserError

@@ -60,7 +60,7 @@ class Room:
 
     def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
         assert self.connection is not None
-        source = Frames(read)
+        source = FrameSource(read)
         self.connection.play(source, after=lambda _: ended(), application="voip", signal_type="voice")
 
     def stop(self) -> None:
@@ -76,7 +76,7 @@ class Room:
             self.connection.resume()
 
 
-class Frames(discord.AudioSource):
+class FrameSource(discord.AudioSource):
     """Supplies frames to discord.py's thread."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:

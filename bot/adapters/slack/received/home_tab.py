@@ -66,7 +66,7 @@ class HomeTab:
             return
         me = await intake.workspaces.installed(location.team, location.enterprise)
         app, admin = intake.app, person.admin
-        mine = await app.records.owned.all(location.space, location.user)
+        mine = await app.records.own_sessions.all(location.space, location.user)
         rows = [row for row in mine if row.platform == PLATFORM]
         conversations = [(row, await self._link(location, row)) for row in rows[:SHOWN]]
         usage = await _usage(app, location, say, admin=admin)
@@ -132,7 +132,7 @@ class HomeTab:
                 await unattended("a Home tab could not be shown anew", self.publish(location))
 
     async def _change(self, location: Location, action: str) -> None:
-        owned = self._intake.app.records.owned
+        owned = self._intake.app.records.own_sessions
         for name in (RESUME, ARCHIVE):
             if action.startswith(name):
                 id = action.removeprefix(name)

@@ -32,7 +32,7 @@ from bot.works.story.memory.vectors import coded
 from bot.works.story.world import state
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
-from storage.threads import in_own_thread
+from storage.worker_threads import in_own_thread
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,7 @@ MOST = 200
 """The most sessions of a person that are listed; older ones are not needed."""
 
 
-class OwnedSessions:
+class OwnSessions:
     def __init__(self, db: Database) -> None:
         self._db = db
 

@@ -1,4 +1,6 @@
-"""When a schedule posts: parses a typed time, and computes the following ones in the schedule's time zone."""
+"""The times of a schedule: reads a typed one ("every Friday at 8pm"), and computes the following ones in the schedule's
+time zone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a schedule comes: as people type it, and as the clocks of its zone go on from there."""
+"""The times of a schedule: as people type them, and as the clocks of its zone repeat them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.events import UserError
-from bot.works.schedule.rule import Rule, read, repeated
+from bot.works.schedule.times import Rule, read, repeated
 
 TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
 NEW_YORK = "America/New_York"
