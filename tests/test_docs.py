@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -46,6 +47,31 @@ def test_no_page_has_the_marks_of_an_unfinished_merge() -> None:
     assert len(pages) > 20
     marks = re.compile(r"(?m)^(?:<{7} |>{7} |={7}$)")
     assert [page.name for page in pages if marks.search(page.read_text(encoding="utf-8"))] == []
+
+
+def defined(path: str) -> set[str]:
+    """The names of a module's functions and classes, and of their methods as `Class.method`."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            within = node.body if isinstance(node, ast.ClassDef) else []
+            found |= {
+                f"{node.name}.{part.name}"
+                for part in within
+                if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))
+            }
+    return found
+
+
+def test_what_the_architecture_page_names_is_where_it_says() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.partition("## Where to look\n")[2].partition("\n## ")[0]
+    places = re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", section)
+    assert len(places) > 20
+    assert len(places) == section.count(".py`"), "each file with a name after it"
+    for path, names in places:
+        assert set(re.findall(r"`([\w.]+)`", names)) <= defined(path), path
 
 
 def test_decisions_have_each_number_once_and_the_numbers_that_others_name() -> None:
