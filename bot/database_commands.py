@@ -148,6 +148,8 @@ def move(config: Config, say: Words, url: str) -> int:
     print(f'\n[storage]\nurl = "{bare}"\n')
     if bare != url:
         print(say("db.password"))
+    if vectors:
+        print(say("db.moved_vectors", n=vectors))
     kept = config.storage.files
     if kept == "folder":
         print(say("db.moved_files", folder=config.data_dir))

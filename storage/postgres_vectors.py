@@ -68,14 +68,15 @@ _EXACT = f"""WITH near AS MATERIALIZED (
       AND (:everywhere OR document_id = ANY(:among)))
     SELECT id, 1 - far AS cosine FROM near ORDER BY far, id LIMIT :k"""
 
-# An index on this expression is used where there is one; the planner decides.
+# A shelf's index is on this expression.
 _NEAREST = f"""SELECT id, 1 - (CAST(vector AS halfvec({{n}})) <=> CAST(:vector AS halfvec({{n}}))) AS cosine
     FROM {TABLE} WHERE {_OF} AND {_FILTERED}
     ORDER BY CAST(vector AS halfvec({{n}})) <=> CAST(:vector AS halfvec({{n}})) LIMIT :k"""
 
-# A plan that is made without the shelf's name could not use the shelf's index.
+# A plan that is made without the shelf's name could not use its index, and one that may sort would not where the server
+# has no statistics yet, or takes the shelf for small.
 _SETTINGS = """SELECT set_config('hnsw.ef_search', :ef, true), set_config('hnsw.iterative_scan', 'strict_order', true),
-    set_config('plan_cache_mode', 'force_custom_plan', true)"""
+    set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true)"""
 
 _STATE = f"""SELECT
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS installed,

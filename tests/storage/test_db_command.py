@@ -24,6 +24,7 @@ from storage.db import new_id
 from storage.lock import hold
 from tests.fakes import migrated
 from tests.storage import filled
+from tests.storage.test_copying import assert_vectors, some_vectors
 from tests.storage.test_one_process import CUT, ROOT
 
 SECRET = "s3cret/word"
@@ -137,6 +138,19 @@ def test_a_run_that_was_cut_off_goes_on_after_the_move(
     asyncio.run(opened(data, url))
     assert db(data, "size", url=url) == 0
     assert db(data, "backup", str(data / "b.zip"), url=url) == 0
+
+
+def test_a_move_to_postgres_takes_the_vectors_of_the_folder_along(
+    data: Path, postgres: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = filled.another(postgres, "t" + new_id().replace("-", ""))
+    asyncio.run(some_vectors(filled.where(f"sqlite:///{data}/sutradhar.db", data), data, "one", "two"))
+    assert db(data, "move", url) == 0
+    said = capsys.readouterr().out
+    assert "Vectors are in that database, too: 5." in said
+    assert "chroma.moved-" in said
+    assert not (data / "chroma").exists()
+    asyncio.run(assert_vectors(filled.where(url, data), data))
 
 
 async def goes_on(url: str) -> None:

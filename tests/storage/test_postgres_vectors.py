@@ -91,9 +91,6 @@ async def test_a_large_shelf_has_an_index_that_filters_do_not_empty(
         await connection.execute(text(postgres_vectors._SETTINGS), {"ef": "100"})
         given = dict(zip(("space", "shelf", "embedder"), shelf, strict=True))
         given |= {"vector": str(made[5].tolist()), "without": [], "k": 10}  # type: ignore[dict-item]
-        await connection.execute(
-            text("SET LOCAL enable_sort = off")
-        )  # 600 rows would be read without it, too
         explain = text("EXPLAIN " + postgres_vectors._NEAREST.format(n=16))
         plan = "\n".join((await connection.execute(explain, given)).scalars())
     assert name in plan
@@ -127,6 +124,31 @@ async def test_an_index_that_was_not_finished_is_made_again(
     await indexed(vectors)
     valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = CAST(:name AS regclass)"
     assert (await database.execute(text(valid), name=name)).scalar() is True
+
+
+async def test_a_process_that_leaves_does_not_wait_for_an_index(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_vectors, "LARGE", 500)
+    many = (
+        "INSERT INTO chunk_vectors SELECT 'local', 'rules', 'd', 'bge', 'd:' || n,"
+        " CAST(ARRAY(SELECT random() - 0.5 FROM generate_series(1, 256) WHERE n > 0) AS halfvec)"
+        " FROM generate_series(1, 12000) AS n"
+    )
+    async with database.write() as connection:
+        await connection.execute(text(many))
+    vectors = PostgresVectors(database)
+    await vectors.release_memory()
+    while not await indexes(database):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+    assert vectors._indexing is not None
+    assert not vectors._indexing.done(), "it takes seconds"
+    async with asyncio.timeout(5):
+        await vectors.close()
+    later = PostgresVectors(database)
+    monkeypatch.setattr(postgres_vectors, "LARGE", 100_000)
+    await indexed(later)
+    assert await indexes(database) == [], "the half of one is of no use"
 
 
 async def test_two_processes_add_and_remove_at_once(database: Database, server: str) -> None:
