@@ -410,7 +410,7 @@ async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path:
         played = await talk.say("I open the door.")
         assert (len(first.scenes), len(second.scenes)) == (1, 1)
         assert "Cena 2" in str(played)
-        assert "Siga" in str(choices(played))
+        assert "Continue" in str(choices(played))
         await talk.say("/settings reset model.writer --for channel")
         await talk.say("/story retry")
         assert (len(first.scenes), len(second.scenes)) == (2, 1)
