@@ -237,9 +237,8 @@ class BranchPieces:
             of_speaker[speakers] = by.speaker
             person = of_speaker[self._of(index._speaker)]
         if dates := [at for word in date_words(query, language) for at in index._dated.get(word, ())]:
-            of_date = np.zeros(len(index._dates), dtype=np.float32)
-            of_date[dates] = by.date
-            time = of_date[self._of(index._date)]
+            said = np.bincount(dates, minlength=len(index._dates))[self._of(index._date)]
+            time = np.float32(by.date) * (said == max(1, said.max(initial=0)))
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
             time += np.float32(by.time) * (self._of(index._flags) & TIMED > 0)

@@ -72,6 +72,22 @@ def test_a_person_a_date_and_the_asked_time_count() -> None:
     assert first(branch_of(*pieces, language="pt"), "Quando parte o barco?") == 1
 
 
+def test_of_several_dates_those_count_that_have_most_of_the_words_of_the_asked_one() -> None:
+    texts = ("We saw a film.", "We saw a film.", "We saw a film.", "Rain.")
+    dates = ("21 January, 2022", "2 May, 2022", "20 May, 2022", "1 May, 2023")
+    pieces = [Piece("Bo", text, date) for text, date in zip(texts, dates, strict=True)]
+    branch = branch_of(*pieces)
+
+    def dated(branch: BranchPieces, query: str) -> list[bool]:
+        return [bool(score > 0) for score in branch.scores(query, RecallConfig())["time"]]
+
+    assert dated(branch, "What film was it in May 2022?") == [False, True, True, False]
+    assert dated(branch, "What film was it in 2022?") == [True, True, True, False]
+    assert dated(branch, "What film was it?") == [False] * 4
+    branch = BranchPieces(branch.index, [0, 3], [0, 1])
+    assert dated(branch, "What film was it in May 2022?") == [True, True], "not by another branch's dates"
+
+
 def test_where_no_scene_holds_half_of_what_is_asked_a_scene_close_in_meaning_wins() -> None:
     texts = ("A hall.", "They poured wine.", "Music all night.", "The bell rang.", "She left.", "A storm.")
     branch = branch_of(*(Piece("", text) for text in texts), scenes=[0, 0, 0, 1, 2, 3])
