@@ -85,10 +85,11 @@ class RecallConfig:
     the piece before, `before_one` that from the piece after. `scene`: the words of the whole scene. `speaker`: a
     speaker named in the query. `meaning`: vectors, whose scores add `meaning_beside` to their neighbours. `covered`: if
     no scene contains this share of the query, words count less, and the meaning of whole scenes more. In chat logs
-    `meaning_lines` and `covered_lines` are used instead. `time`, `date`: pieces that mention a time, and those of a
-    named date or chapter. `questions`: the penalty for a piece that is a question. `names`: scenes with a rare name
-    come before all others. `events`: what the extractor found in a scene (summary, events, memories), for the whole of
-    it.
+    `meaning_lines` and `covered_lines` are used instead, and nothing is added to neighbours, since a line's vector
+    includes the lines before it. `time`, `date`: pieces that mention a time, and those of the date or chapter with
+    the most words of the query. `questions`: the penalty for a piece that is a question. `names`: scenes with a rare
+    name come before all others. `events`: what the extractor found in a scene (summary, events, memories), for the
+    whole of it.
 
     Added to the scores of whole scenes: `keywords`, up to `keyword_cap`; `chapter`, for scenes of the current one.
     `age`: scenes more than `age_scenes` back must reach `age_score` of the best. If the extractor is another model

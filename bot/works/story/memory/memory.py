@@ -117,7 +117,8 @@ class Memory:
         query = replace(query, text=query.text[:QUERY_CHARS], context=query.context[:QUERY_CHARS])
         indexed = await self._index_of(space, id, story)
         if indexed.of_lines:
-            by = replace(by, meaning=by.meaning_lines, covered=by.covered_lines)
+            # A line's vector includes the lines before it: its neighbours would count twice.
+            by = replace(by, meaning=by.meaning_lines, meaning_beside=0.0, covered=by.covered_lines)
         history = await indexed.history(branch, story)
         vector: NDArray[np.float32] | None = None
         likely, stored = list[Likely](), dict[str, bytes]()

@@ -131,6 +131,50 @@ async def test_a_chat_log_keeps_the_configured_model_where_that_knows_its_langua
     assert (row[:1], len(row)) == (b"\1", 1 + 2 + 48), "the mean of two"
 
 
+class Near:
+    """A model for which only soup and, a little less, bread are near to a question."""
+
+    name, dimensions = ONE, 16
+    languages: frozenset[str] | None = None
+    likeness: Likeness | None = None
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self._made(text.rpartition("\n")[2]) for text in texts])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        return self._made("Soup")
+
+    def _made(self, text: str) -> NDArray[np.float32]:
+        near = np.float32(1.0 if "Soup" in text else 0.95 if "Bread" in text else 0.0)
+        vector: NDArray[np.float32] = np.zeros(self.dimensions, dtype=np.float32)
+        vector[:2] = near, np.sqrt(1 - near * near)
+        return vector
+
+
+async def test_a_line_of_a_chat_log_does_not_gain_by_what_the_lines_beside_it_mean(
+    stored: StoryVectors,
+) -> None:
+    tale = Tale()
+    lines = [
+        ("Bread, one.", "1"),
+        ("Bread, two.", "1"),
+        ("Bread, three.", "1"),
+        ("Soup.", "2"),
+        ("Rain.", "3"),
+    ]
+    for text, group in lines:
+        tale.add("act", {"mode": "say", "text": text, "name": "Gina", "group": group})
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+    embedding.load = lambda _: Near()
+    memory = Memory(stored, embedding, RecallConfig(covered_lines=0.0), waits=60.0)
+    assert await memory.learn("local", "story", "main", tale.story) == len(lines)
+    recalled = await memory.recall("local", "story", "main", tale.story, Query("what they ate"), 5)
+    assert [piece.turn for piece in recalled][:1] == [tale.story.path[3]], (
+        "each line includes those before it"
+    )
+    assert all(piece.reasons == ("meaning",) for piece in recalled[:4])
+
+
 class Narrow:
     """A model whose vectors all lie near to one, another for questions of each language."""
 
