@@ -207,12 +207,22 @@ async def test_the_history_says_who_changed_what(ask: Asker) -> None:
     await ask("set", "works rules", to="channel", author=BIA)
     await ask("reset", "works", to="channel", author=BIA)
     await ask("set", "language en")
+    await ask("set", "works rules, course", to="channel", author=BIA)
     await budget(ask, "5 usd", whose="each")
     await budget(ask, "7 usd", place=OTHER_SPACE)
+    await budget(ask, "off", whose="each")
+    await ask("deny", "story", author=BIA)
+    await ask("allow", "models", author=BIA)
+    await ask("house", "Potions are free.", work="rules", author=BIA)
     shown = (await ask("history", author=BIA)).splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in shown[-3:]]
+    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in shown[-8:]]
     assert cells == [
-        ["Bia", "everyone", "`budget.each..day.usd`", "`5`"],
+        ["Bia", "everyone", "house rule 1", "`Potions are free.`"],
+        ["Bia", "everyone", "access to `models`, everyone", "allowed"],
+        ["Bia", "everyone", "access to `story`, everyone", "denied"],
+        ["Bia", "everyone", "budget per day of each person", "reset"],
+        ["Bia", "everyone", "budget per day of each person", "$5.00"],
+        ["Bia", "`here`", "`works`", "`rules, course`"],
         ["Bia", "`here`", "`works`", "reset"],
         ["Bia", "`here`", "`works`", "`rules`"],
     ]

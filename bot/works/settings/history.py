@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
+from bot.access import ALLOW, rule_of
+from bot.budgets import budget_of
 from bot.events import Event, Place, Request, Stage, Text
 from bot.markdown import code, table_row
 from bot.names import Names
+from bot.settings import ACCESS, BUDGETS
 from bot.words import Words, words
 from bot.work import Run
+from bot.works.rules import house_rules
+from storage.settings import SettingRow
 
 if TYPE_CHECKING:
     from bot.resources import Resources
@@ -47,8 +52,7 @@ class History:
                     f"{change.changed_at.astimezone(zone):%Y-%m-%d %H:%M}",
                     names[change.author_id] or say("settings.somebody"),
                     await self._where(place, change, say),
-                    code(change.name),
-                    say("history.reset") if change.value is None else code(_short(change.value)),
+                    *_what(change, say),
                 )
             )
         return "\n".join(lines)
@@ -57,6 +61,41 @@ class History:
         if change.scope == "space":
             return say("settings.for_space")
         return code(await self._names.channel(place, change.of) or change.of)
+
+
+def _what(change: SettingChange, say: Words) -> tuple[str, str]:
+    """The setting that was changed and its new value, in people's words; `code` for what they type."""
+    from bot.commands import SETTINGS
+
+    name, removed = change.name, change.value is None
+    called, value = code(name), code(_short(change.value or ""))
+    empty = ALLOW if name.startswith(ACCESS) else "0"
+    row = SettingRow(
+        change.space,
+        change.scope,
+        change.of,
+        name,
+        change.value or empty,
+        change.author_id,
+        change.changed_at,
+    )
+    if name.startswith(ACCESS) and (rule := rule_of(row)):
+        named = (
+            say(f"access.named_{rule.whose}", name=code(rule.name or rule.of))
+            if rule.of
+            else say("access.everyone")
+        )
+        called = say("history.access", what=code(rule.what), whom=named)
+        value = say("history.allowed" if rule.allows else "history.denied")
+    elif name.startswith(BUDGETS) and (budget := budget_of(row)):
+        whose = say(f"budgets.of_{budget.holder}", name=code(budget.name or budget.of))
+        called = say("history.budget", whose=whose, per=say(f"budgets.a_{budget.per}"))
+        value = budget.shown
+    elif name.startswith(house_rules.PREFIX):
+        called = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
+    elif name in SETTINGS and not removed:
+        value = code(_short(SETTINGS[name].shown(change.value or "")))
+    return called, say("history.reset") if removed else value
 
 
 def _short(value: str) -> str:
