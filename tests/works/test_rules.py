@@ -66,7 +66,25 @@ def test_a_roll_stays_within_its_dice(expression: str, least: int, most: int) ->
         assert least <= int(total[1]) <= most
 
 
-@pytest.mark.parametrize("expression", ["", "two dice", "2d", "1/0", "((((", "1d6; import os", "-" * 150])
+@pytest.mark.parametrize(
+    ("expression", "dice"),
+    [
+        ("d20 adv", "2d20kh1"),
+        ("1d20+5 advantage", "2d20kh1"),
+        ("D20 - 1 dis", "2d20kl1"),
+        ("1d20+2 desvantagem", "2d20kl1"),
+        ("2+d20 vantagem", "2d20kh1"),
+        ("1d20+1d4 adv", "2d20kh1"),
+    ],
+)
+def test_a_d20_with_advantage_is_rolled_twice(expression: str, dice: str) -> None:
+    assert dice in roll(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["", "two dice", "2d6 adv", "adv", "d20+d20 adv", "2d", "1/0", "((((", "1d6; import os", "-" * 150],
+)
 def test_what_is_no_roll_says_so(expression: str) -> None:
     with pytest.raises(UserError) as caught:
         roll(expression)

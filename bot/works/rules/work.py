@@ -6,6 +6,7 @@ Knows no platform and no database: strategies find, `answer` answers, `Sessions`
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from functools import partial
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
+_ADVANTAGE = re.compile(
+    r"(?P<before>(?:(?!d20).){0,40}?)\b1?d20\b(?P<after>(?:(?!d20).){0,40}?)\s+"
+    r"(?:(?P<higher>adv(?:antage)?|vant(?:agem)?)|dis(?:adv(?:antage)?)?|desv(?:antagem)?)\s*",
+    re.IGNORECASE,
+)
+"""A d20 with advantage or disadvantage, as people write it."""
 ROLL_CHARS = 200
 """The maximum length of a dice expression; longer ones are refused before they are parsed."""
 
@@ -171,13 +178,18 @@ class Rules:
 
 
 def roll(expression: str) -> str:
-    """The result of the dice with the `d20` grammar, as Markdown with the total last. Raises UserError."""
+    """The result of the dice with the `d20` grammar, and of "d20+5 adv", as Markdown with the total last. Raises
+    UserError.
+    """
     if len(expression) > ROLL_CHARS:
         raise UserError("rules.bad_dice", expression=expression[:40] + "…")
     import d20
 
+    dice = expression
+    if twice := _ADVANTAGE.fullmatch(expression):
+        dice = f"{twice['before']}2d20k{'h' if twice['higher'] else 'l'}1{twice['after']}"
     try:
-        return str(d20.roll(expression).result)
+        return str(d20.roll(dice).result)
     except d20.TooManyRolls as error:
         raise UserError("rules.too_many_dice") from error
     except (d20.RollError, ZeroDivisionError, OverflowError, RecursionError) as error:
