@@ -45,6 +45,18 @@ _LEANING = frozenset({
     "essas", "seu", "sua", "seus", "suas", "cada", "ambos",
 })  # fmt: skip
 """First words of sentences that cannot be understood without the sentence before."""
+_NUMERALS = frozenset({
+    "three", "four", "five", "seven", "eight", "nine", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
+    "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
+    "ninety", "hundred", "thousand", "million", "first", "second", "third", "fourth", "fifth", "sixth", "seventh",
+    "eighth", "ninth", "tenth", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "onze", "doze", "treze",
+    "catorze", "quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove", "vinte", "trinta", "quarenta",
+    "cinquenta", "sessenta", "setenta", "oitenta", "noventa", "cento", "duzentos", "duzentas", "trezentos",
+    "trezentas", "milhao", "milhoes", "primeiro", "primeira", "segundo", "segunda", "terceiro", "terceira", "quarto",
+    "quarta", "quinto", "quinta", "sexto", "sexta", "setimo", "setima", "oitavo", "oitava", "nono", "nona", "decimo",
+    "decima",
+})  # fmt: skip
+"""Words for numbers: none fits where a noun is left out, and nouns do not fit where one of them is."""
 _MARKUP = re.compile(r"://|[*\[\]|•#_]")
 _CLOSED = re.compile(r"[.!?…][\"'”’)]*$")
 
@@ -203,7 +215,9 @@ def _usable(sentence: str) -> bool:
 
 
 def _fits(text: str, language: str) -> bool:
-    return (text[0].isdigit() or len(text) >= WORD) and content_terms(text, language) != []
+    if text[0].isdigit():
+        return content_terms(text, language) != []
+    return len(text) >= WORD and fold(text) not in _NUMERALS and content_terms(text, language) != []
 
 
 def _slots(sentence: str) -> list[Slot]:

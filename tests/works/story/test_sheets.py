@@ -346,6 +346,16 @@ async def test_a_question_about_rules_has_the_character_in_view(tmp_path: Path) 
         assert "Bo" not in last(writer.asked[-1])
 
 
+async def test_a_fighter_outside_the_cast_does_not_change_another_sheet(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        for line in (START, CAST, "/story play Mira", "/story initiative begin Mira, Goblin 12"):
+            await talk.say(line)
+        refused = str(await talk.say("/story sheet Goblin hp 7/7"))
+        assert "There is no Goblin in the cast" in refused
+        assert "/story cast Goblin: …" in refused
+        assert "Goblin hp" not in str(await talk.say("/story sheet Mira"))
+
+
 @pytest.mark.parametrize(
     ("question", "searched"),
     [
