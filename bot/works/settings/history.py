@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from bot.access import ALLOW, rule_of
-from bot.budgets import budget_of
+from bot.admin_budgets import budget_of
 from bot.events import Event, Place, Request, Stage, Text
 from bot.markdown import code, table_row
 from bot.names import Names
