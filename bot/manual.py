@@ -5,10 +5,12 @@ Knows no platform; Discord, where commands are forms, words its own (`bot.adapte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from bot.commands import DEFAULT_WORK, KINDS, TABLE, WORKS, plain_verb
-from bot.verb import Verb, usage
+from bot.markdown import code
+from bot.verb import Argument, Option, Verb, usage
 from bot.words import Words, words
 
 
@@ -42,9 +44,18 @@ def overview(say: Words, table: Sequence[Verb]) -> list[str]:
 def _verb_help(say: Words, verb: Verb) -> str:
     lines = [f"`{usage(verb)}`", "", say(verb.summary), ""]
     if verb.argument:
-        lines.append(f"- `{verb.argument.name.upper()}`  {say(verb.argument.summary)}")
-    lines += [f"- `--{option.name}`  {say(option.summary)}" for option in verb.options]
+        lines.append(f"- `{verb.argument.name.upper()}`  {_described(say, verb.argument)}")
+    lines += [f"- `--{option.name}`  {_described(say, option)}" for option in verb.options]
     return "\n".join([*lines, f"- {say('verbs.example')} `{verb.example}`"])
+
+
+def _described(say: Words, given: Argument | Option) -> str:
+    """What an argument or an option is, with its choices if the sentence does not name them."""
+    summary = say(given.summary)
+    named = set(re.findall(r"[\w-]+", summary))
+    return (
+        summary if named.issuperset(given.choices) else f"{summary} ({', '.join(map(code, given.choices))})"
+    )
 
 
 def document() -> str:

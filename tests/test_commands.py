@@ -289,6 +289,8 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
         page = help_text(say, row.path)
         assert all(f"--{option.name}" in page for option in row.options)
     assert help_text(say, "library").count("/library") == 7
+    assert "how long scenes are (`short`, `medium`, `long`)" in help_text(words("en"), "story start")
+    assert "everyone, teen or mature\n" in help_text(words("en"), "story start"), "named once"
     assert help_text(say, "no such thing") == everything
 
 
