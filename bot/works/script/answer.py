@@ -339,10 +339,13 @@ class Answer:
         """The nearest scenes, in their own words."""
         snapshot, say = self._snapshot, self._say
         yield Status(say("script.searching"))
-        scenes = await self._nearest_scenes()
+        brainstorm = self._run.request.verb == BRAINSTORM and not snapshot.reads
+        scenes = [] if brainstorm else await self._nearest_scenes()
         if not scenes:
-            self.shown.append(say("script.nothing"))
-            yield Text(say("script.nothing"))
+            creative = brainstorm or snapshot.intent in ("BRAINSTORM", "LOCAL_EDIT")
+            lacking = creative and not snapshot.reads
+            self.shown.append(say("script.needs_model" if lacking else "script.nothing"))
+            yield Text(self.shown[-1])
             return
         yield Notice(
             why_quoted(say, snapshot.answerer, demo=snapshot.demo, introduced=snapshot.introduced, cites=True)

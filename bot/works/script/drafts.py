@@ -15,7 +15,7 @@ from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader
 from bot.works.script.changes import Changes, changes
 from bot.works.script.export import page
-from bot.works.script.length import pages
+from bot.works.script.length import in_pages, pages
 
 if TYPE_CHECKING:
     from bot.works.script.model import Scene, Script
@@ -84,12 +84,12 @@ class Drafts:
 def _counted(found: Changes, before: Script, now: Script, say: Words) -> str:
     counts = {"changed": found.changed, "cut": found.cut, "new": found.new}
     counted = ", ".join(say(f"script.{name}", n=len(scenes)) for name, scenes in counts.items() if scenes)
-    length = say("script.length_changed", before=_length(before), now=_length(now))
+    length = say("script.length_changed", before=pages(_eighths(before)), now=in_pages(_eighths(now), say))
     return f"{counted or say('script.same_words')}. {length}\n"
 
 
-def _length(script: Script) -> str:
-    return pages(sum(scene.eighths for scene in script.scenes))
+def _eighths(script: Script) -> int:
+    return sum(scene.eighths for scene in script.scenes)
 
 
 def _lines(found: Changes, before: Script, now: Script, say: Words) -> Iterator[str]:

@@ -26,7 +26,7 @@ from bot.works.library import LibraryConfig
 from bot.works.library.intake_job import failures, files_of, left_out, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility
 from bot.works.script.changes import changes
-from bot.works.script.length import pages
+from bot.works.script.length import in_pages
 from bot.works.script.model import script
 from bot.works.script.report import figures
 from storage.scripts import ScriptRow
@@ -242,7 +242,7 @@ def _outcome_lines(outcome: TakenIn, say: Words) -> list[str]:
     values = {
         "title": outcome.title,
         "n": outcome.scenes,
-        "pages": pages(outcome.eighths),
+        "length": in_pages(outcome.eighths, say),
         "characters": outcome.characters,
         "draft": outcome.draft,
     }

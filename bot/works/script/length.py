@@ -10,9 +10,12 @@ its users' test script.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, plain
+
+if TYPE_CHECKING:
+    from bot.words import Words
 
 PAGE_LINES: Final = 54
 """The number of lines on a printed page."""
@@ -67,6 +70,12 @@ def pages(eighths: int) -> str:
     """A length in production notation: "1 5/8", "3/8", "2"."""
     full_pages, rest = divmod(eighths, 8)
     return " ".join([str(full_pages)] * bool(full_pages) + [f"{rest}/8"] * bool(rest)) or "0"
+
+
+def in_pages(eighths: int, say: Words) -> str:
+    """A length in words: "3/8 of a page", "1 page", "1 5/8 pages"."""
+    name = "part_of_page" if eighths < 8 else "one_page" if eighths == 8 else "many_pages"
+    return say(f"script.{name}", pages=pages(eighths))
 
 
 def _lines(text: str, width: int) -> int:

@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.drawing import COLOURS, INK, PAPER, RULE, alone, bare, plain, png, sheet
+from bot.works.script.length import pages
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from bot.works.script.model import Script
     from bot.works.script.report import Presence
 
@@ -36,6 +39,12 @@ def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
         else:
             axes.fill_between(numbers, high, step="mid", color=COLOURS[0], linewidth=0)
             axes.set_ylim(0)
+        from matplotlib.ticker import MultipleLocator
+
+        step = next((step for step in (1 / 8, 1 / 2, 1.0) if max(high, default=0) <= 8 * step), 5.0)
+        axes.yaxis.set_major_locator(MultipleLocator(step))
+        axes.yaxis.set_major_formatter(lambda height, _: pages(round(8 * height)))
+        _whole_scenes(axes)
         axes.set_ylabel(plain(lengths), color=COLOURS[0], fontsize=9)
         axes.set_xlim(0.3, len(numbers) + 0.7)
         right = axes.twinx()
@@ -76,6 +85,7 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
         axes.set_yticks([-row for row in range(len(shown))], [_name(presence.name) for presence in shown])
         axes.set_xlim(0.3, scenes + 0.7)
         axes.set_ylim(-len(shown) + 0.4, 0.6)
+        _whole_scenes(axes)
         bare(axes, INK)
         return png(figure)
 
@@ -101,6 +111,13 @@ def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], tit
         axes.set_ylim(-len(names) + 0.4, 0.6)
         bare(axes, INK)
         return png(figure)
+
+
+def _whole_scenes(axes: Axes) -> None:
+    """Number the scenes below by whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _name(name: str) -> str:

@@ -12,7 +12,7 @@ from bot.events import Event, Picture, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words
 from bot.works.script import picture
-from bot.works.script.length import page_of, pages
+from bot.works.script.length import in_pages, page_of, pages
 from bot.works.script.report import Presence, Report, report
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _tables(script: Script, figures: Report, say: Words) -> str:
         say(
             "script.totals",
             n=len(script.scenes),
-            pages=pages(total),
+            length=in_pages(total, say),
             characters=len(figures.presences),
             words=script.words,
             dialogue=round(100 * figures.dialogue),
@@ -125,7 +125,7 @@ def _pictures(script: Script, figures: Report, say: Words) -> list[Event]:
         "script.pace_alt",
         n=total,
         number=longest.number,
-        pages=pages(longest.eighths),
+        length=in_pages(longest.eighths, say),
         dialogue=round(100 * figures.dialogue),
     )
     png = picture.pace(script, say("script.pace"), say("script.pace_length"), say("script.pace_dialogue"))

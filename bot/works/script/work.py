@@ -13,7 +13,7 @@ from bot.words import Words, words
 from bot.work import Run
 from bot.works.script.catalogue import Catalogue, reader, visibility
 from bot.works.script.export import fountain, markdown, page, scenes_csv
-from bot.works.script.length import page_of, pages
+from bot.works.script.length import in_pages, page_of, pages
 from bot.works.script.report_events import reported
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Scripts:
             else printed[:SHOWN_CHARS].rpartition("\n")[0] or printed[:SHOWN_CHARS]
         )
         yield Text(f"```\n{shown}\n```\n")
-        figures = say("script.scene_is", pages=pages(scene.eighths), words=scene.words)
+        figures = say("script.scene_is", length=in_pages(scene.eighths, say), words=scene.words)
         yield Text(f"{figures}{' · ' + say('script.counted') if scene.counted else ''}")
         if len(shown) < len(printed):
             yield Attachment(f"scene-{scene.number}.txt", "text/plain", printed.encode())

@@ -113,7 +113,7 @@ async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
         await room.has(ADA)
         answer = words_of(await room.events(ADA, "script analysis"))
         assert "0 of 3 scenes are analysed." in answer
-        assert "no model has the role `extractor`" in answer
+        assert "needs a language model in the role `extractor`" in answer
 
 
 async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ async def test_two_drafts_are_compared_scene_by_scene(tmp_path: Path) -> None:
         assert "`/script compare 1 2`" in listed
         events = await here.events(BO, "script compare")
         compared = await here.said(BO, "compare", "draft 1 and 2")
-        assert "1 scene changed, 1 cut, 1 new. 3/8 → 3/8 pages." in compared
+        assert "1 scene changed, 1 cut, 1 new. 3/8 → 3/8 of a page." in compared
         assert "- **1** INT. HUT - DAY · changed, +2 words" in compared
         assert "- **3** INT. BOAT - DAY · new, 5 words" in compared
         assert "- ~~3 EXT. PIER - DAWN~~ · cut, 7 words" in compared

@@ -83,7 +83,11 @@ async def test_ideas_go_with_their_person_and_with_the_script(tmp_path: Path) ->
         assert "Deleted" in await room.said(BO, "privacy delete", yes="yes")
         assert [idea.text for idea in await scripts.ideas(reader, row.id)] == ["A gull."]
         # Without a model nothing is thought of, and nothing kept.
-        assert "Kept with" not in await room.said(ADA, "brainstorm", "What of the lamp?")
+        for what in ("What of the lamp?", "Zeppelins"):
+            brainstormed = await room.said(ADA, "brainstorm", what)
+            assert "needs a language model" in brainstormed
+            assert "No scene has these words" not in brainstormed
+        assert "needs a language model" in await room.said(ADA, "ask", "Punch up the zeppelin")
         assert len(await scripts.ideas(reader, row.id)) == 1
         await room.said(ADA, "remove", "The Ferry")
         await room.has(ADA, FERRY, "space")

@@ -14,15 +14,18 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Picture, Place, Request
 from bot.kind import Typed
 from bot.readers.screenplay.elements import Element, Screenplay
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain as parsed
+from bot.words import words
+from bot.works.script import picture
 from bot.works.script.catalogue import body_of
 from bot.works.script.export import fountain, markdown, page, scenes_csv
-from bot.works.script.length import pages
+from bot.works.script.length import in_pages, pages
 from bot.works.script.model import Script, script
 from storage.scripts import Reader, ScriptRow, Visibility
 from tests.works.course.desk import Desk, opened, words_of
@@ -105,10 +108,10 @@ async def room(folder: Path) -> AsyncIterator[Room]:
 async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         assert "no screenplay here that you may read" in await here.said(ADA, "scenes")
-        assert "Added “The Pier”: 3 scenes, 3/8 pages, 2 characters who speak." in await here.add(ADA)
+        assert "Added “The Pier”: 3 scenes, 3/8 of a page, 2 characters who speak." in await here.add(ADA)
         assert "“The Pier” is already here" in await here.add(ADA)
         assert "already have a screenplay “The Pier”" in await here.add(ADA, PIER.replace("knots", "nets"))
-        assert "for its thread" in await here.said(ADA, "list")
+        assert "visible in its thread" in await here.said(ADA, "list")
         scenes = await here.said(ADA, "scenes", "pier")
         assert "- **2** #12A · EXT. PIER - NIGHT · p. 1 · 1/8 · BO, ADA" in scenes
         shown = await here.said(ADA, "scene", "2")
@@ -212,7 +215,7 @@ async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) 
         assert "no screenplay" in await here.said(ADA, "scenes", row.id, space="other")
         # Where others may read along, what is for oneself has to be named.
         assert "Name the screenplay that you mean" in await here.said(ADA, "scenes", thread="u")
-        assert "only for you" in await here.said(ADA, "list", thread="u")
+        assert "visible only to you" in await here.said(ADA, "list", thread="u")
 
         await here.said(ADA, "share", row.id, visible="thread", thread="u")
         assert "HUT" in await here.said(BO, "scenes", thread="u")
@@ -279,6 +282,36 @@ async def test_a_script_is_handed_out_in_three_formats(tmp_path: Path) -> None:
         rows = list(csv.DictReader(StringIO(made["csv"].data.decode("utf-8-sig"))))
         assert [row["characters"] for row in rows] == ["ADA", "BO, ADA", ""]
         assert (rows[1]["number"], rows[1]["label"], rows[1]["counted"]) == ("2", "12A", "yes")
+
+
+@pytest.mark.parametrize(
+    ("eighths", "en", "pt"),
+    [
+        (3, "3/8 of a page", "3/8 de página"),
+        (8, "1 page", "1 página"),
+        (13, "1 5/8 pages", "1 5/8 páginas"),
+        (16, "2 pages", "2 páginas"),
+    ],
+)
+def test_a_length_is_said_in_pages(eighths: int, en: str, pt: str) -> None:
+    assert (in_pages(eighths, words("en")), in_pages(eighths, words("pt"))) == (en, pt)
+
+
+def test_a_chart_counts_scenes_in_whole_numbers_and_pages_in_eighths(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Figure] = []
+
+    def kept(figure: Figure) -> bytes:
+        figure.canvas.draw()
+        figures.append(figure)
+        return b""
+
+    monkeypatch.setattr(picture, "png", kept)
+    picture.pace(script(parsed(PIER)), "Pace", "pages", "% dialogue")
+    axes = figures[0].axes[0]
+    scenes = [label.get_text() for label in axes.get_xticklabels()]
+    assert {"1", "2", "3"} <= set(scenes)
+    assert not any("." in label for label in scenes)
+    assert {"0", "1/8", "2/8"} <= {label.get_text() for label in axes.get_yticklabels()}
 
 
 def test_a_cell_is_no_formula() -> None:
