@@ -97,9 +97,12 @@ class QuizAnswers:
                 (Text(text_of(question)), choices_of(question, say, chosen=question.answer)),
             )
         yield Changed(result.quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
-        yield Stage("results", say("course.quiz_results", n=result.learners))
+        heading = "course.quiz_results" if result.learners else "course.quiz_unanswered"
+        yield Stage("results", say(heading, n=result.learners))
         for question, right in zip(result.questions, result.right, strict=True):
-            count = say("course.quiz_had_right", right=right, n=result.learners)
+            count = say("course.quiz_had_right", right=right, n=result.learners) if right else ""
+            if result.learners and not right:
+                count = say("course.quiz_none_right")
             yield Text(f"**{question.n + 1}.** {_solution(question, say, question.n + 1)}\n{count}\n\n")
         for question in result.questions:
             yield _source(question, question.n + 1)
