@@ -235,7 +235,8 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             continue
         option, inline = (None, None) if literal else _option(verb, word.value)
         if option is None:
-            rest.append(word)
+            if literal or rest or not _names_argument(verb, word.value):
+                rest.append(word)
         elif option.kind == "flag":
             options[option.name] = True
         elif inline or at < len(words):
@@ -292,6 +293,15 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
         name=name,
         known=", ".join(f"--{option_name}" for option_name in names),
     )
+
+
+def _names_argument(verb: Verb, word: str) -> bool:
+    """Whether a word before the text is the argument's own name written like an option: "--script" of "script report",
+    where other verbs have an option of that name.
+    """
+    if verb.argument is None or verb.argument.many or not _DASHES.match(word):
+        return False
+    return _in_words([verb.argument.name], "option", _DASHES.sub("", word)) is not None
 
 
 def value_of(verb: Verb, option: Option, value: str) -> OptionValue:

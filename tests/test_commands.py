@@ -77,6 +77,15 @@ def test_plain_text_is_left_alone() -> None:
             'openai:x effort=high, local:y persona="a sceptic"',
         ),
         ("/council chair", "council chair", {}, ""),
+        (
+            "/script report --script The Ferry --character ANNA",
+            "script report",
+            {"character": "ANNA"},
+            "The Ferry",
+        ),
+        ("/course quiz --curso bees", "course quiz", {}, "bees"),
+        ("/schedule remove --code 4f09ac", "schedule remove", {}, "4f09ac"),
+        ("/council ask What does --question do?", "council ask", {}, "What does --question do?"),
         ("/script ask --max_tools 3 Who?", "script ask", {"max-tools": 3}, "Who?"),
         ("/council show ballots 2 --run 4f6a1c", "council show", {"run": "4f6a1c"}, "ballots 2"),
         (
