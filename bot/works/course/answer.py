@@ -450,6 +450,8 @@ def citation_of(n: int, passage: Passage, quote: str) -> Citation:
 
 
 def _heading(passage: Passage) -> str:
-    """The passage's place, beginning with the course."""
+    """The passage's place, beginning with the course, unless its source has the course's name, as a folder has."""
     title, heading = passage.title, passage.heading
+    if passage.source == title:
+        return heading
     return title if heading == title else f"{title}{SEPARATOR}{heading}"

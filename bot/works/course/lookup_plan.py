@@ -30,7 +30,8 @@ _ABOUT: Final = frozenset({
     "lesson", "course", "cover", "covers", "covered", "teach", "teaches", "taught", "say", "says", "said", "discuss",
     "explain", "happen", "happens", "happened", "learn", "talk", "talks", "tell", "summary", "summarise", "summarize",
     "describe", "content", "aula", "curso", "diz", "ensina", "fala", "trata", "aborda", "resumo", "resuma", "explica",
-    "acontece", "aconteceu", "aprende", "aprendo", "conteudo",
+    "acontece", "aconteceu", "aprende", "aprendo", "conteudo", "give", "make", "write", "want", "please", "me",
+    "faz", "faca", "fazer", "quero", "pode", "favor", "resume", "resumir",
 })  # fmt: skip
 """Words that ask what something is about, whatever it is."""
 
@@ -89,6 +90,8 @@ def lookup_plan(question: str, catalogue: Catalogue) -> LookupPlan:
     lesson, without = _lesson(" ".join(question.split()))
     without = " ".join(without.split())
     course, without = _course(without, catalogue, bound=lesson is not None)
+    if course is None and lesson is None and len(catalogue.courses) == 1 and _only_outline(question):
+        course = catalogue.courses[0]
     outline = course is not None and lesson is None and _OUTLINE.search(fold(question)) is not None
     query = re.sub(r"\s+(?=[?!.,;:])", "", " ".join(without.split())).strip(" ,;:")
     if (course is not None or lesson is not None) and not _says_something(query):
@@ -104,6 +107,12 @@ def lookup_plan(question: str, catalogue: Catalogue) -> LookupPlan:
     return LookupPlan(
         query or question, course.title if course is not None else None, lesson, outline, unknown
     )
+
+
+def _only_outline(question: str) -> bool:
+    """Whether a question asks for an outline, and for nothing else."""
+    without, found = _OUTLINE.subn(" ", fold(question))
+    return found > 0 and not _says_something(without)
 
 
 def _says_something(query: str) -> bool:

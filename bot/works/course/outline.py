@@ -53,7 +53,7 @@ def outlined(
         path = (title, shown(lesson.number, lesson.title))
         start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
         _add(sections, document, start, max(end, start), path)
-        inner.add_to(sections, document, start, end, path)
+        inner.add_to(sections, document, start, end, path, lesson.title)
         id = lesson_id(title, lesson.number, nth[lesson.number])
         nth[lesson.number] += 1
         outline_lessons.append(
@@ -71,13 +71,22 @@ class _Inner:
         self._at = 0
 
     def add_to(
-        self, sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
+        self,
+        sections: list[Section],
+        document: Document,
+        start: int,
+        end: int,
+        path: tuple[str, ...],
+        title: str,
     ) -> None:
+        """Add the sections of a lesson's headings; one that repeats the lesson's title begins no section."""
         trail: list[tuple[int, str]] = []
         while self._at < len(self._headings) and self._headings[self._at].start < start:
             self._at += 1
         while self._at < len(self._headings) and (heading := self._headings[self._at]).start < end:
             self._at += 1
+            if not trail and _repeats(heading.title, title):
+                continue
             trail = [
                 *(ancestor for ancestor in trail if ancestor[0] < heading.level),
                 (heading.level, heading.title),
@@ -85,6 +94,13 @@ class _Inner:
             last = sections[-1]
             sections[-1] = replace(last, end=max(heading.start, last.start))
             _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
+
+
+def _repeats(heading: str, title: str) -> bool:
+    """Whether a heading is the lesson's title, perhaps after its number: "Lesson 2: The hive" is "The hive"."""
+    words, named = normal(heading).split(), normal(title).split()
+    before = words[: len(words) - len(named)]
+    return words[len(before) :] == named != [] and (not before or (len(before) < 4 and before[-1].isdigit()))
 
 
 def _add(sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]) -> None:

@@ -238,5 +238,8 @@ def _solution(question: QuizQuestion, say: Words, n: int = 1) -> str:
 
 
 def _source(question: QuizQuestion, n: int) -> Citation:
-    heading = f"{question.subject} › {question.lesson}" if question.lesson else question.subject
+    course = question.subject
+    heading = question.lesson or course
+    if question.lesson and question.source != course:
+        heading = f"{course} › {heading}"
     return Citation(n, question.source, heading, question.quote, link=question.link)

@@ -128,3 +128,24 @@ def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
 )
 def test_code_sees_what_a_question_names(question: str, plan: LookupPlan) -> None:
     assert lookup_plan(question, CATALOGUE) == plan
+
+
+@pytest.mark.parametrize(
+    ("question", "outline"),
+    [
+        ("liste as aulas do curso", True),
+        ("Quais são as aulas?", True),
+        ("List the lessons", True),
+        ("Quais aulas falam de abelhas?", False),
+        ("List the lessons of the jazz course", False),
+    ],
+)
+def test_an_outline_of_the_only_course_needs_no_name(question: str, outline: bool) -> None:
+    plan = lookup_plan(question, Catalogue(1, COURSES[:1]))
+    assert (plan.outline, plan.course) == ((True, COURSES[0].title) if outline else (False, None))
+    assert not lookup_plan(question, CATALOGUE).outline, "one of several courses"
+
+
+def test_a_summary_is_of_the_lesson() -> None:
+    for question in ("Me faz um resumo da aula 2", "Please give me a summary of lesson 2"):
+        assert lookup_plan(question, Catalogue(1, COURSES[:1])) == LookupPlan("Part 2", None, 2)

@@ -131,6 +131,21 @@ def test_lessons_have_their_links_and_what_cannot_be_read_is_named() -> None:
     assert ("Sea", "1. Tides", "High") in [section.path for section in shaped.sections]
 
 
+def test_a_lessons_title_is_named_once() -> None:
+    files: dict[str, str | bytes] = {
+        "Aula 1 - O solo.md": "# Aula 1: O solo\n\nUm.\n\n## Húmus\n\nEscuro.",
+        "Aula 2 - O mar.md": "# Aula 2: O mar\n\n## O mar e o sal\n\nSal.",
+    }
+    shaped, outline = read_folder("sea.zip", bundle.read("sea.zip", zipped(files), nobody))
+    assert lessons(outline) == [(1, "O solo"), (2, "O mar")]
+    assert [section.path for section in shaped.sections] == [
+        ("sea", "1. O solo"),
+        ("sea", "1. O solo", "Húmus"),
+        ("sea", "2. O mar"),
+        ("sea", "2. O mar", "O mar e o sal"),
+    ]
+
+
 def test_lessons_are_found_by_any_of_their_words() -> None:
     for word in ("Week", "Unit", "Module", "Lecture", "Chapter", "Semana", "Unidade", "Módulo", "Capítulo"):
         text = (
@@ -209,7 +224,7 @@ async def test_a_zip_is_a_course_named_without_its_suffix(tmp_path: Path) -> Non
         assert "Added 1 course" in said
         assert "tides: I could not read 2.pdf" in said
         (citation,) = cited(await desk.ask("course", "ask", "When does the water fall?"))
-        assert (citation.source, citation.heading) == ("tides", "tides › 1. Ebb")
+        assert (citation.source, citation.heading) == ("tides", "1. Ebb")
         assert "Added 1 course" in await desk.add(path, title="Ropes", instructor="Bea")
         assert await desk.titles() == ["Ropes", "tides"]
         assert "Indexing 2 books again" in await desk.said("library", "reindex")
