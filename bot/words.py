@@ -2,7 +2,8 @@
 
 Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml, and for what only one
 kind of work says bot/works/<work>/<locale>.toml; a key is `section.name`, and a section may be in several files.
-`{n:file|files}` picks the first form when n is 1, and `{n:,}` writes its decimals after a comma.
+`{n:file|files}` picks the first form when n is 1, `{n:,}` writes its decimals after a comma, and `{n:.}` its thousands
+with points.
 `{operator:Set|The bot's operator sets} X` picks the first form for a reader who runs the bot, as in the terminal.
 """
 
@@ -36,7 +37,9 @@ def locale_from(environ: Mapping[str, str]) -> str:
 
 
 class _Value:
-    """A value in a sentence: `|` in its format spec chooses between singular and plural, `,` sets the decimal mark."""
+    """A value in a sentence: in its format spec `|` chooses between singular and plural, `,` sets the decimal mark, and
+    `.` that of thousands.
+    """
 
     __slots__ = ("value",)
 
@@ -49,6 +52,8 @@ class _Value:
             return singular if self.value == 1 else plural
         if spec == ",":
             return str(self.value).replace(".", ",")
+        if spec == ".":
+            return str(self.value).replace(",", ".")
         return format(self.value, spec) if spec else str(self.value)
 
 

@@ -178,7 +178,7 @@ class Deliberation:
             return
         yield Text(formatting.winners(self.tally, snapshot.names, say) + "\n\n")
         if tallied.first or tallied.other_first:
-            yield Text(formatting.table(self.tally, snapshot.names, say) + "\n\n")
+            yield Text(formatting.table(self.tally, snapshot.names, say, judged=bool(judges)) + "\n\n")
         if judges:
             yield Text(formatting.plainly(self.tally, snapshot.names, say) + "\n\n")
             yield Text("\n".join(lines) + f"\n\n*{say('council.letters_only')}*")

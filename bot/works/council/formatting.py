@@ -105,10 +105,13 @@ def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
     return f"- **{judge}**: {order}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def table(tally: Tally, names: Sequence[str], say: Words) -> str:
-    """The standings as a Markdown table, with the votes for each rank, and the other count where it differs."""
-    heads = [say(f"council.column_{column}") for column in ("place", "answer", "points", "rank", "votes")]
-    has_other = any(
+def table(tally: Tally, names: Sequence[str], say: Words, *, judged: bool = True) -> str:
+    """The standings as a Markdown table, with the votes for each rank, and the other count where it differs; without
+    these if nobody `judged` and the answers were compared by their words.
+    """
+    columns = ("place", "answer", "points", "rank", "votes") if judged else ("place", "answer", "points")
+    heads = [say(f"council.column_{column}") for column in columns]
+    has_other = judged and any(
         standing.other is not None and standing.other != standing.score for standing in tally.standings
     )
     if has_other:
@@ -119,11 +122,13 @@ def table(tally: Tally, names: Sequence[str], say: Words) -> str:
         cells = [
             str(standing.place),
             names[standing.seat].replace("|", "\\|"),
-            _figure(standing.score),
-            _figure(standing.mean_rank),
+            figure(standing.score, say),
+            figure(standing.mean_rank, say),
             ranks,
-        ]
-        lines.append("| " + " | ".join([*cells, *([_figure(standing.other)] if has_other else [])]) + " |")
+        ][: len(columns)]
+        lines.append(
+            "| " + " | ".join([*cells, *([figure(standing.other, say)] if has_other else [])]) + " |"
+        )
     return "\n".join(lines)
 
 
@@ -185,8 +190,9 @@ def _all(names: Sequence[str], seats: Sequence[int]) -> str:
     return ", ".join(names[seat] for seat in seats)
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def figure(value: float | None, say: Words) -> str:
+    """A number with two decimals, "–" for none."""
+    return "–" if value is None else say("council.figure", n=f"{value:.2f}")
 
 
 def place_of(standings: Sequence[Standing], seat: int) -> Standing | None:

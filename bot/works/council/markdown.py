@@ -205,7 +205,7 @@ def standings(council: Council, say: Words) -> str:
     if tally is None or not tally.standings:
         return ""
     if not council.ballots:  # the answers were compared by likeness, without judges
-        return f"{say('council.cannot_judge')}\n\n{formatting.table(tally, names, say)}"
+        return f"{say('council.cannot_judge')}\n\n{formatting.table(tally, names, say, judged=False)}"
     if not tally.ballots:
         return say("council.nobody_voted")
     return f"{formatting.table(tally, names, say)}\n\n{formatting.plainly(tally, names, say)}"

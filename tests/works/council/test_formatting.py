@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.markdown import blocks
 from bot.words import words
-from bot.works.council import formatting
+from bot.works.council import formatting, tally
 from bot.works.council.values import Reply
 
 say = words("en")
@@ -64,3 +64,18 @@ def test_a_long_answer_cut_inside_of_code_leaves_none_open() -> None:
 def test_a_reason_of_one_day_is_told_in_the_singular() -> None:
     reply = Reply(0, fault="budget.space", values={"cap": "1.00", "spent": "0.90", "days": "1"})
     assert "for 1 day," in formatting.failure(reply, say)
+
+
+def test_figures_have_the_language_s_decimals_and_a_comparison_has_no_votes() -> None:
+    counted = tally.count(
+        [0, 1, 2], tally.likeness_votes({0: "a hot dog", 1: "a hot dog bun", 2: "tea"}), "exclude"
+    )
+    names = ["Ana", "Bo", "Cai"]
+    compared = formatting.table(counted, names, words("pt"), judged=False)
+    assert compared.startswith("| lugar | resposta | pontos |\n")
+    assert "1,00 |" in compared
+    judged = formatting.table(counted, names, words("en"))
+    assert "votes for 1st" in judged
+    assert "1.00 |" in judged
+    assert words("pt")("council.tokens", tokens="1,234") == "1.234 tokens"
+    assert words("pt")("council.minutes", n="1.5") == "1,5 min"
