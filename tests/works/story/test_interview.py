@@ -73,6 +73,10 @@ async def test_a_character_answers_from_what_it_was_there_for(tmp_path: Path, se
 async def test_nobody_is_asked_in_vain(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         assert "No story is played here" in str(await talk.say("/story interview Mira why?"))
+        await talk.say(START)
+        empty = str(await talk.say("/story interview Zoe why?"))
+        assert "no character “Zoe why?” in this story yet" in empty
+        assert "/story cast Mira" in empty
         await talk.say(START + " --cast 'Mira; Bo'")
         asked = len(service.asked)
         assert "ask something" in str(await talk.say("/story interview Mira"))

@@ -286,7 +286,7 @@ async def test_bad_input_gets_a_sentence(tmp_path: Path, service: Service) -> No
         for line, sentence in (
             ("/story state Mira: x", "Give a character"),
             ("/story state Mira shoes: red", "neither a field nor a character"),
-            ("/story state Nobody", "Nothing is known about Nobody"),
+            ("/story state Nobody", "There is no character “Nobody” in this story yet"),
             ("/story chapter --location below", "give the chapter a title"),
             ("/story chapter", "no chapter yet"),
         ):

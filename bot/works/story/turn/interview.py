@@ -113,8 +113,7 @@ def addressed(story: Story, request: Request) -> tuple[str, str]:
             question = " ".join(parts[length:]).lstrip(",:; ")
             break
     if not name:
-        names = ", ".join(story.cast) or "…"
-        raise UserError("story.no_state_of", name=(chosen or text)[: cast.NAME_CHARS], names=names)
+        raise cast.unknown(chosen or text, list(story.cast))
     if not any(map(str.isalnum, question)):
         raise UserError("story.interview_how")
     return name, question

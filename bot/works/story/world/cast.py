@@ -37,6 +37,13 @@ _NAMED = re.compile(r"^(\w[^:|]{0,59}?)\s*(?::|\s[-–—]\s)\s*(\S.*)$")
 _STYLE = re.compile(r"\b(?:style|dialogue|voice|talks?|speech|estilo|fala)\s*:\s*", re.IGNORECASE)
 
 
+def unknown(name: str, names: list[str]) -> UserError:
+    """The refusal of a name that no character has; `names` are those that there are."""
+    if not names:
+        return UserError("story.no_character_yet", name=name[:NAME_CHARS])
+    return UserError("story.no_state_of", name=name[:NAME_CHARS], names=", ".join(names))
+
+
 @dataclass(frozen=True, slots=True)
 class Character:
     """A character that a model has invented."""

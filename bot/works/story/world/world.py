@@ -91,8 +91,7 @@ class World:
         characters = state.characters(played.story)
         if name := " ".join(request.text.split()):
             if (character := characters.get(name.casefold())) is None:
-                names = ", ".join(known.name for known in characters.values()) or "…"
-                raise UserError("story.no_state_of", name=name[: cast.NAME_CHARS], names=names)
+                raise cast.unknown(name, [known.name for known in characters.values()])
             characters = {name: character}
         if not characters:
             return Answer(text=say("story.no_state"))
@@ -407,8 +406,7 @@ def _character(story: Story, name_typed: str, say: Words) -> Answer:
     if remembered:
         names.setdefault(key, remembered[0][1].character)
     if key not in names:
-        all_names = ", ".join(names.values()) or "…"
-        raise UserError("story.no_state_of", name=name_typed[: cast.NAME_CHARS], names=all_names)
+        raise cast.unknown(name_typed, list(names.values()))
     parts, links = [_card(characters.get(key) or state.Character(names[key]), say)], dict[str, str]()
     if remembered:
         lines = [f"**{say('story.remembers', n=len(remembered))}**"]
