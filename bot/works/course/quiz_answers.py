@@ -85,7 +85,10 @@ class QuizAnswers:
             yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
 
     async def finish(self, run: Run) -> AsyncGenerator[Event, None]:
-        """End a quiz: everybody sees the right answers, and how many gave them, but nobody's own score."""
+        """End a quiz: everybody sees the right answers, and how many gave them, but nobody's own score.
+
+        A question that cannot be edited is not posted again, since the result repeats its answer.
+        """
         say = words(run.request.locale)
         result = await run.step("finished", partial(self._finished, run), Result)
         for question in result.questions:
@@ -95,8 +98,10 @@ class QuizAnswers:
                 stage_of(question),
                 title,
                 (Text(text_of(question)), choices_of(question, say, chosen=question.answer)),
+                in_place=True,
             )
-        yield Changed(result.quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
+        ended = (Text(say("course.quiz_ended")),)
+        yield Changed(result.quiz, END, result.questions[0].subject, ended, in_place=True)
         heading = "course.quiz_results" if result.learners else "course.quiz_unanswered"
         yield Stage("results", say(heading, n=result.learners))
         for question, right in zip(result.questions, result.right, strict=True):

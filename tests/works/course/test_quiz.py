@@ -253,6 +253,20 @@ def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
     assert gap_question(marked, others, set(), "en", random.Random(1)) is None
 
 
+def test_a_word_for_a_number_is_neither_left_out_nor_a_wrong_answer() -> None:
+    others = [
+        "O termômetro da pilha marca sessenta graus ao meio-dia.",
+        "A maturação dura noventa dias na sombra da varanda.",
+        "O técnico mediu quarenta canteiros com a fita nova.",
+        "A turma cavou cinquenta buracos para as mudas.",
+    ]
+    for n, passage in enumerate(others):
+        rest = [other for other in others if other != passage]
+        made = gap_question(passage, rest, set(), "pt", random.Random(n))
+        assert made is not None
+        assert not {made.right, *made.wrong} & {"sessenta", "noventa", "quarenta", "cinquenta"}
+
+
 async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
@@ -271,6 +285,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert "Bia" not in answer
         shown = {change.stage: change for change in learners.desk.recorder.changes}
         assert set(shown) == {"question-0", "question-1", "end"}
+        assert all(change.in_place for change in shown.values()), "a terminal would print all questions again"
         (taken,) = [event for event in shown["question-0"].contents if isinstance(event, Choices)]
         assert taken.taken is not None
         assert taken.choices[taken.taken].label == await learners.letter(1)
