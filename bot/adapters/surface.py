@@ -126,3 +126,15 @@ class Surface(Protocol[PutPage]):
         ...
 
     async def delete(self, message: str) -> None: ...
+
+
+class Guest:
+    """What the surfaces have in common where the bot is a guest, such as an interaction's response: its messages always
+    have the application's name, and cannot be looked for.
+    """
+
+    def renames(self, message: str, page: Page) -> bool:
+        return False
+
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
+        return None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
 from bot.adapters.discord.shown.surface import as_surface_faults, changes, direct, sent_as
-from bot.adapters.surface import Gone, MessageRef, MessageStyle, PlaceClosed
+from bot.adapters.surface import Gone, Guest, MessageRef, MessageStyle, PlaceClosed
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
@@ -28,10 +26,11 @@ EARLY_S = 5.0
 """Seconds by which a token counts as expired early, because a request takes time."""
 
 
-class Response:
+class Response(Guest):
     """An interaction's response and then follow-ups, until its token expires.
 
-    It is the only surface where the bot is a guest, and the only one for messages to one person in a channel.
+    It is the only surface for messages to one person in a channel. A response is edited again rather than looked for,
+    and a follow-up for one person is in no history.
     """
 
     files = True
@@ -117,14 +116,6 @@ class Response:
                     cast("int", message), **changed, allowed_mentions=none
                 )
         return edited.id
-
-    def renames(self, message: str, page: Page) -> bool:
-        """Always False: responses always have the application's name."""
-        return False
-
-    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """Always None: the response is edited again, and a follow-up for one person is in no history."""
-        return None
 
     async def delete(self, message: str) -> None:
         if not self.alive:

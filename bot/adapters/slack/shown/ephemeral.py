@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
@@ -21,6 +20,7 @@ from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.surface import (
+    Guest,
     MessageRef,
     MessageStyle,
     NotSent,
@@ -129,7 +129,7 @@ class EphemeralReply:
             await self.offers.keep(space, run, EPHEMERAL, [*stored, item])
 
 
-class Response:
+class Response(Guest):
     """A public surface in a channel where the bot is not a member: the action's response_url.
 
     A page is posted once it is final.
@@ -168,14 +168,6 @@ class Response:
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         _log.info("what a message says by now is left out: it can't be changed")
-
-    def renames(self, message: str, page: Page) -> bool:
-        """Always False: nothing here can be edited."""
-        return False
-
-    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
-        """Always None: Slack does not return the ids of these messages."""
-        return None
 
     async def delete(self, message: str) -> None:
         """Do nothing: such a message cannot be deleted."""
