@@ -13,7 +13,6 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
-from heapq import heappop, heappush
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -22,7 +21,8 @@ import discord
 from discord.ext import commands
 
 from bot import metrics
-from bot.adapters.writer import Pace, urgency
+from bot.adapters.turns import Turns
+from bot.adapters.writer import Pace
 
 PACE: Final = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
 """Edits: Discord lets about 5 pass in 5 s, as the X-RateLimit headers of PATCH /channels/{id}/messages/{id} say; the
@@ -79,34 +79,24 @@ Request = Callable[..., Coroutine[Any, Any, Any]]
 Parser = Callable[[Any], None]
 
 
-class GlobalLimit:
-    """Limits requests per second; the most urgent goes first, then the one that has waited longest."""
+class GlobalLimit(Turns):
+    """Limits requests per second."""
 
     def __init__(self, requests: int = REQUESTS, window_s: float = SECOND_S) -> None:
+        super().__init__()
         self._window_s = window_s
         self._free_at: deque[float] = deque([0.0] * requests, requests)
         """When each of a window's requests may be made, earliest first, by the loop's clock."""
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._count = 0
-        self._alarm: asyncio.TimerHandle | None = None
 
-    async def turn(self) -> None:
-        """Wait until a request may begin."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting and self._free_at[0] <= loop.time():
-            self._free_at.append(loop.time() + self._window_s)
-            return
-        waiter = loop.create_future()
-        self._count += 1
-        heappush(self._waiting, (urgency.get(), self._count, waiter))
-        self._set_alarm()
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                self._free_at.pop()  # its turn had come but was not used
-                self._free_at.appendleft(0.0)
-            raise
+    def _free_in(self, urgent: int) -> float:
+        return self._free_at[0] - asyncio.get_running_loop().time()
+
+    def _take(self) -> None:
+        self._free_at.append(asyncio.get_running_loop().time() + self._window_s)
+
+    def _give_back(self) -> None:
+        self._free_at.pop()
+        self._free_at.appendleft(0.0)
 
     def limiting(self, request: Request, hangs_s: float = HANGS_S) -> Request:
         """Wrap `request` so that it waits for its turn; a request of a channel then waits at most `hangs_s` for its
@@ -125,20 +115,6 @@ class GlobalLimit:
             return await request(route, **arguments)
 
         return limited
-
-    def _set_alarm(self) -> None:
-        if self._alarm is None and self._waiting:
-            self._alarm = asyncio.get_running_loop().call_at(self._free_at[0], self._ring)
-
-    def _ring(self) -> None:
-        self._alarm = None
-        now = asyncio.get_running_loop().time()
-        while self._waiting and self._free_at[0] <= now:
-            *_, waiter = heappop(self._waiting)
-            if not waiter.done():
-                self._free_at.append(now + self._window_s)
-                waiter.set_result(None)
-        self._set_alarm()
 
 
 class NewThreads:

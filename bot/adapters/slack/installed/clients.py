@@ -11,7 +11,6 @@ import logging
 import random
 import re
 from collections.abc import Awaitable, Callable
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -26,6 +25,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.installed.faults import CALL_FAULTS, EXPIRED, code_of, fault_of, final, surface_fault
 from bot.adapters.surface import NotSent, PlaceClosed, Refused
+from bot.adapters.turns import Turns
 from bot.adapters.writer import Pace, Rank, Sure, urgency
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class End:
     """Room for one call that ends what has begun. It is reserved while this object exists."""
 
 
-class Bucket:
+class Bucket(Turns):
     """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly.
 
     Its level is stored only as the time when it will be full; each call moves that time back by its own share.
@@ -136,15 +136,13 @@ class Bucket:
 
     def __init__(self, per_minute: float, now: Callable[[], float] | None = None) -> None:
         """`now`: see `Limits`."""
+        super().__init__()
         self._a_call_s = 60 / per_minute
         self._holds = max(1.0, per_minute / 2)
         self._now = now or asyncio.get_running_loop().time
         self._full_at = self._now()
         self._promised = 0
         self._ends: WeakSet[End] = WeakSet()
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._count = 0
-        self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def idle(self) -> bool:
@@ -175,20 +173,13 @@ class Bucket:
         if self._promised:
             self._promised -= 1
             return
-        mine = urgency.get()
-        if not self._waiting and self._free_in(mine) <= 0:
-            self._full_at += self._a_call_s
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._count += 1
-        heappush(self._waiting, (mine, self._count, waiter))
-        self._set_alarm()
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                self._full_at -= self._a_call_s  # its turn had come but was not used
-            raise
+        await super().turn()
+
+    def _take(self) -> None:
+        self._full_at += self._a_call_s
+
+    def _give_back(self) -> None:
+        self._full_at -= self._a_call_s
 
     def pause(self, seconds: float) -> None:
         """After a 429: make no calls for so many seconds."""
@@ -196,7 +187,6 @@ class Bucket:
         self._set_alarm()
 
     def _free_in(self, urgent: int) -> float:
-        """Seconds until a call of this urgency may be made."""
         if urgent < Rank.PASSING or self._holds <= 2:
             return self._free_after(0)
         return self._free_after(max(self._holds * KEPT_BACK, len(self._ends)))
@@ -207,23 +197,6 @@ class Bucket:
         self._full_at = max(self._full_at, now)
         seconds = self._full_at - now - (self._holds - 1.0 - others) * self._a_call_s
         return seconds if seconds > 1e-9 else 0.0  # smaller values are rounding errors
-
-    def _set_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if self._waiting:
-            wait = max(self._free_in(self._waiting[0][0]), 0.001)
-            self._alarm = asyncio.get_running_loop().call_later(wait, self._ring)
-
-    def _ring(self) -> None:
-        self._alarm = None
-        while self._waiting and (self._waiting[0][2].done() or self._free_in(self._waiting[0][0]) <= 0):
-            *_, waiter = heappop(self._waiting)
-            if not waiter.done():
-                self._full_at += self._a_call_s
-                waiter.set_result(None)
-        self._set_alarm()
 
 
 class Limits:
