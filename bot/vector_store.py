@@ -33,13 +33,11 @@ async def vector_store(config: Config, database: Database) -> Vectors:
 
 async def why_alone(config: Config, database: Database, vectors: Vectors) -> str:
     """Why no other process may work on a shared database, as the key of a message; "" if others may."""
-    if config.embedding.model == "none":
-        return ""
-    if not vectors.shared:
-        return "storage.several"
-    if not isinstance(vectors, PostgresVectors) and await postgres_vectors.used(database):
+    in_postgres = isinstance(vectors, PostgresVectors)
+    # Without an embedding model, too: `settle` would forget the vectors of the other processes.
+    if await (postgres_vectors.elsewhere(database) if in_postgres else postgres_vectors.used(database)):
         return "storage.vectors_elsewhere"
-    return ""
+    return "" if vectors.shared or config.embedding.model == "none" else "storage.several"
 
 
 async def settle(database: Database, documents: Documents, vectors: Vectors) -> None:

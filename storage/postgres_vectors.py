@@ -89,6 +89,9 @@ _DOCUMENTS = """UPDATE documents SET {column} = 0{rest} WHERE {column} > 0 AND {
     SELECT count(*) FROM chunk_vectors AS v WHERE v.space = documents.space AND v.shelf = documents.shelf
     AND v.document_id = documents.id AND v.embedder = documents.{maker})"""
 
+_ELSEWHERE = f"""SELECT NOT EXISTS (SELECT 1 FROM {TABLE}) AND EXISTS (SELECT 1 FROM documents WHERE
+    embedded > 0 AND embedder IS NOT NULL OR other_embedded > 0 AND other_embedder IS NOT NULL)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Extension:
@@ -282,6 +285,14 @@ async def used(db: Database) -> bool:
     """Whether the table exists."""
     async with db.read() as connection:
         return (await connection.run_sync(extension)).used
+
+
+async def elsewhere(db: Database) -> bool:
+    """Whether documents have vectors, but none is in the table, because another store was used before."""
+    from sqlalchemy import text
+
+    async with db.read() as connection:
+        return bool((await connection.execute(text(_ELSEWHERE))).scalar())
 
 
 async def drop(db: Database) -> None:

@@ -107,24 +107,46 @@ async def test_a_second_process_without_common_vectors_is_refused_and_may_still_
     await app.close()
 
 
+@pytest.mark.parametrize("model", ["bge-small", "none"])
 async def test_several_processes_share_the_vectors_in_postgres_until_one_has_a_chroma_server(
-    server: str, tmp_path: Path
+    server: str, tmp_path: Path, model: str
 ) -> None:
-    lease, embedding = Lease(server), '[embedding]\nmodel = "bge-small"\n'
-    app = await App.open(settings(server, tmp_path / "first", embedding))
+    lease = Lease(server)
+    app = await App.open(settings(server, tmp_path / "first", '[embedding]\nmodel = "bge-small"\n'))
     assert isinstance(app.resources.vectors, PostgresVectors)
     await lease.take()
     await app.start()
     await app.close()
-    other = await App.open(
-        settings(server, tmp_path / "other", f'chroma_url = "http://127.0.0.1:9"\n{embedding}')
-    )
+    chroma = f'chroma_url = "http://127.0.0.1:9"\n[embedding]\nmodel = "{model}"\n'
+    other = await App.open(settings(server, tmp_path / "other", chroma))
     with pytest.raises(UserError) as caught:
         await other.start()
     assert caught.value.key == "storage.vectors_elsewhere"
     assert await postgres_vectors.used(other.resources.records.database)
     await lease.release()
     await other.close()
+
+
+@pytest.mark.parametrize("model", ["bge-small", "none"])
+async def test_a_process_without_the_chroma_server_of_the_others_is_refused_and_forgets_no_vectors(
+    server: str, tmp_path: Path, model: str
+) -> None:
+    lease, embedding = Lease(server), f'[embedding]\nmodel = "{model}"\n'
+    app = await App.open(settings(server, tmp_path / "first", embedding))
+    assert isinstance(app.resources.vectors, PostgresVectors)
+    database, embedded = app.resources.records.database, text("SELECT embedded FROM documents")
+    await document(database, "on-the-server", 3, maker="bge-small")
+    await lease.take()
+    with pytest.raises(UserError) as caught:
+        await app.start()
+    assert caught.value.key == "storage.vectors_elsewhere"
+    assert await database.column(embedded) == [3]
+    await lease.release()
+    await app.close()
+    app = await App.open(settings(server, tmp_path / "alone", embedding))
+    await app.start()
+    assert await app.resources.records.database.column(embedded) == [0]
+    await app.close()
 
 
 async def test_vectors_are_made_again_where_the_store_has_changed(server: str, tmp_path: Path) -> None:
