@@ -160,8 +160,9 @@ async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
         tmp_path,
         Picture("map.png", b"\x89PNG", "a map"),
         Attachment("../../x", "text/plain", b"hi"),
+        Attachment("A door in the sea.md", "text/markdown", b"hi"),
     )
-    assert sorted(os.listdir(tmp_path)) == ["run-0-map.png", "run-0-x"]  # noqa: PTH208
+    assert sorted(os.listdir(tmp_path)) == ["run-0-A-door-in-the-sea.md", "run-0-map.png", "run-0-x"]  # noqa: PTH208
     assert paper.lines[0].startswith("a map")
 
 

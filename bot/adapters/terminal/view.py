@@ -284,8 +284,10 @@ class TerminalView:
         return letters(self._citations[n].quote) in "".join(self._said)
 
     async def _save(self, name: str, data: bytes) -> str:
-        """Save a file of the answer. The run's id distinguishes two files with one name."""
-        name = f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+        """Save a file of the answer. The run's id distinguishes two files with one name; without spaces a line that
+        shows the path is not wrapped within it, and a shell needs no quotes.
+        """
+        name = f"{self._stages.run[-12:]}-{'-'.join(Path(clean(name)).name.split()) or 'file'}"
         file = self._folder / os.fsdecode(name.encode(sys.getfilesystemencoding(), errors="replace"))
         await asyncio.to_thread(save, file, data)
         return str(file)
