@@ -173,6 +173,11 @@ async def test_a_value_that_ends_with_a_full_stop_gets_no_second_one(ask: Asker)
     assert told == "In this channel, `instruction` is now `Answer briefly.`"
 
 
+async def test_a_zone_is_suggested_for_a_city_with_its_country(ask: Asker) -> None:
+    for typed in ("Paris/France", "paris, France", "France/Paris"):
+        assert "Did you mean Europe/Paris?" in await ask("set", f"timezone {typed}")
+
+
 async def test_a_setting_that_nothing_sets_any_more_shows_no_dash(ask: Asker) -> None:
     await ask("set", "shelf rules", to="everyone", author=BIA)
     told = await ask("reset", "shelf", to="everyone", author=BIA)

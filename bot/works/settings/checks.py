@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ def zone(resources: Resources, typed_value: str) -> str:
     nearest = get_close_matches(typed, zones_by_name, ZONES, 0.6)
     named = {key.rpartition("/")[2]: key for key in zones_by_name}
     nearest += [named[zone_name] for zone_name in get_close_matches(typed, named, ZONES, 0.7)]
+    parts = {part.strip("_") for part in re.split("[/,]", typed)}
+    cities = cities or [name for key, name in zones_by_name.items() if key.rpartition("/")[2] in parts]
     suggestions = cities[:ZONES] or [zones_by_name[zone_name] for zone_name in dict.fromkeys(nearest)][:ZONES]
     if suggestions:
         raise UserError("settings.zone_near", value=typed_value[:80], names=", ".join(suggestions))
