@@ -160,6 +160,7 @@ async def test_a_hidden_roll_is_kept_and_shown_later(tmp_path: Path) -> None:
         in_public(talk)
         listens = {"for": "Mira listens"}
         assert "= `1`" in (rolled := await alone(talk, "roll", "1d1", options=listens)), rolled
+        assert "Rolled:" not in rolled, "what it is for is the title"
         assert "Mira listens" in rolled
         assert "number 2" in await alone(talk, "roll", "3d1+4")
         assert "I can't roll" in await alone(talk, "roll", "the dice")

@@ -306,17 +306,17 @@ def thrown(text: str, say: Words) -> tuple[str, str]:
     if not (wanted := find(f"[{expression}]")):
         raise _error("bad", expression=_short(expression))
     rolls = [rolled(roll) for roll in wanted]
-    return "; ".join(for_people(roll, say) for roll in rolls), "; ".join(map(for_writer, rolls))
+    return "; ".join(for_people(roll, say, titled=False) for roll in rolls), "; ".join(map(for_writer, rolls))
 
 
-def for_people(roll: Roll, say: Words) -> str:
-    """The result as a line of Markdown."""
+def for_people(roll: Roll, say: Words, *, titled: bool = True) -> str:
+    """The result as a line of Markdown; without `titled`, dice alone get no "Rolled:"."""
     result = roll.result(say.locale)
     outcome = "result" if result else "checked" if roll.check else "rolled"
     if roll.success is not None:
         outcome = f"{'under_' if roll.under else ''}{'success' if roll.success else 'failure'}"
     values = {"dice": roll.shown, "check": roll.check, "dc": roll.dc, "margin": roll.margin, "result": result}
-    line = say(f"story.dice_{outcome}", **values)
+    line = say(f"story.dice_{outcome}", **values) if titled or outcome != "rolled" else roll.shown
     return f"{line}, {say(f'story.dice_natural_{roll.natural}')}" if roll.natural else line
 
 
