@@ -211,7 +211,9 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
     await write(bare(there / "data"), "local", found.story.alias, again)
     assert again.read_bytes() == out.read_bytes()
     async with playing(there, writer) as talk:
+        assert "imported, not opened yet" in texts(await talk.say("/story open"))
         assert "number 2" in texts(await talk.say(f"/story open {found.story.alias}"))
+        assert "not opened yet" not in texts(await talk.say("/story open"))
         assert "Version 2 of 2" in texts(await talk.say("/story flip next"))
         await talk.say("/story switch shut")
         await talk.say("/story mode free")

@@ -216,7 +216,10 @@ class BranchVerbs:
         """
         rows = await self._logs.open_to(request)
         if not request.text.strip():
-            listed = "\n".join(f"- **{title_of(row, say)}** · `{row.alias}`" for row in rows[:20])
+            new = f" · {say('story.not_opened')}"
+            listed = "\n".join(
+                f"- **{title_of(row, say)}** · `{row.alias}`{new if row.offered else ''}" for row in rows[:20]
+            )
             return Outcome(
                 "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
             )
