@@ -11,6 +11,7 @@ import pytest
 from bot import commands
 from bot.adapters.intake import HINTS
 from bot.adapters.invocation import Invocation, choice_invocation
+from bot.adapters.recent import Recent
 from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
@@ -77,7 +78,7 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
 async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
-    at.bot.intake._runs_of_events.clear()
+    at.bot.intake._runs_of_events = Recent(100, 60)
     at.slack.redeliver(message)
     await at.slack.until(
         lambda: all(len(delivery.tries) == 2 and delivery.tries[1].acked for delivery in message.sent)

@@ -21,6 +21,7 @@ import discord
 from discord.ext import commands
 
 from bot import metrics
+from bot.adapters.recent import Recent
 from bot.adapters.turns import Turns
 from bot.adapters.writer import Pace
 
@@ -63,6 +64,8 @@ ONCE: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE")
 """Events that must be handled once. The inbox knows those that an earlier process has handled."""
 KEPT: Final = 8_192
 """The most event ids in memory: more than arrive between two heartbeats."""
+KEPT_S: Final = 300.0
+"""Seconds for which they stay there: longer than a connection can be resumed."""
 
 _TYPES = (1, 2, 3)
 """Types of application commands: slash, user, message."""
@@ -253,11 +256,12 @@ def well_formed(data: object) -> bool:
 
 
 def _guarded(event: str, parse: Parser) -> Parser:
-    seen: OrderedDict[str, None] = OrderedDict()
+    seen = Recent[int, None](KEPT, KEPT_S)
 
     def read(payload: Any) -> None:
         id = payload.get("id") if event in ONCE and isinstance(payload, dict) else None
-        if isinstance(id, str) and id in seen:
+        number = int(id) if isinstance(id, str) and id.isdecimal() else None  # takes half of a text's memory
+        if number is not None and number in seen:
             _log.info("%s %s came again and was dropped", event, id)
             return
         try:
@@ -266,9 +270,7 @@ def _guarded(event: str, parse: Parser) -> Parser:
             # Log neither the payload nor a traceback: an interaction's payload contains its token.
             _log.warning("a malformed %s was dropped (%s)", event, type(error).__name__)
             return
-        if isinstance(id, str):
-            seen[id] = None
-            if len(seen) > KEPT:
-                seen.popitem(last=False)
+        if number is not None:
+            seen.note(number, None)
 
     return read

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from bot.adapters.invocation import (
     with_brought,
 )
 from bot.adapters.log_redaction import type_and_trace
+from bot.adapters.recent import Recent
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
@@ -56,6 +56,8 @@ Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
 MOST: Final = 8_192
 """The most events in memory: more than arrive within the five minutes in which Slack repeats one."""
+AGAIN_S: Final = 420.0
+"""Seconds for which they stay there."""
 LEAVE_S: Final = 5.0
 """Seconds that `close` waits for sentences that are not sent yet."""
 
@@ -89,7 +91,7 @@ class Intake(intake.Intake):
         self.people = people
         self.turns = KeyedLocks()
         self._taking = KeyedLocks()
-        self._runs_of_events: OrderedDict[str, str] = OrderedDict()
+        self._runs_of_events = Recent[str, str](MOST, AGAIN_S)
         """The runs that events have begun, "" for none, keyed by the id of the run that each event would begin.
 
         It holds only events of this process; the inbox knows earlier ones. Without it a refusal would be shown twice,
@@ -151,9 +153,7 @@ class Intake(intake.Intake):
         self._remember(event_id(PLATFORM, location.space, event), "")
 
     def _remember(self, run: str, became: str) -> None:
-        self._runs_of_events[run] = became
-        if len(self._runs_of_events) > MOST:
-            self._runs_of_events.popitem(last=False)
+        self._runs_of_events.note(run, run if became == run else became)  # one string for both
 
     async def words(self, location: Location) -> Words:
         """The words in the language that is set here, else that of the person's Slack."""
