@@ -75,6 +75,8 @@ class Cognates:
         postings: dict[str, list[tuple[int, int]]] = {}
         sizes = np.zeros(len(rows), dtype=np.float32)
         for at, (term, _) in enumerate(rows):
+            if term[:1].isdigit():
+                continue
             grams = _grams(_plain(term))
             sizes[at] = sum(grams.values())
             for gram, count in grams.items():

@@ -117,6 +117,14 @@ def test_a_name_or_a_number_stands_for_itself_alone() -> None:
     assert Cognates("en", []).of("magia", "pt") == []
 
 
+def test_numbers_take_no_memory_for_letters_that_are_never_compared() -> None:
+    numbered = [("fireball", 0), *((str(number), number) for number in range(1, 2_000))]
+    known = Cognates("en", numbered)
+    assert set(known._postings) == set(Cognates("en", [("fireball", 0)])._postings)
+    assert known.of("1999", "pt") == [(1_999, 1.0)]
+    assert known.of("fireball", "pt") == [(0, 1.0)]
+
+
 def shelf() -> Shelf:
     document = read("handbook.md", BOOK)
     made = chunks(document, child_chars=800, parent_chars=800)
