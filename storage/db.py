@@ -31,6 +31,10 @@ _WRITING = "sutradhar_writing"
 
 CLOSE_S = 5.0
 
+CACHE = "cache_size=-512"
+"""A connection to SQLite caches at most 512 KB of pages, not 2 MB: a process keeps up to nine connections open,
+and what it reads again is in the system's cache.
+"""
 SCRUBS, SCRUB_MS = 10, 200
 """How many tries are made to empty a log that others read, and how many milliseconds each waits for them."""
 
@@ -394,6 +398,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute(f"PRAGMA {CACHE}")
         cursor.execute(
             "PRAGMA secure_delete=ON"
         )  # what a person had deleted is overwritten, not only unlinked

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.db import SCRUB_MS, SCRUBS, network_limits
+from storage.db import CACHE, SCRUB_MS, SCRUBS, network_limits
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
     @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: object) -> None:
         busy = f"busy_timeout={int(busy_timeout_s * 1000)}"
-        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
+        wal = "journal_mode=WAL", "synchronous=NORMAL"
+        for pragma in (busy, "foreign_keys=ON", *wal, "secure_delete=ON", CACHE):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
             # DBOS calls unixepoch('subsec'), which these versions of SQLite do not have.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.runs.engine_database import sqlite_engine
 from storage.db import Database, StorageFault
 from storage.documents import Documents
 from storage.settings import SettingsStore
@@ -39,6 +40,19 @@ async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path:
     await second.close()
     assert found is not None
     assert found.value == "40"
+
+
+async def test_no_connection_to_sqlite_caches_more_than_half_a_megabyte(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+    engine = sqlite_engine(f"sqlite:///{tmp_path / 'engine.db'}", 1.0)
+    try:
+        async with database.write() as connection:
+            assert (await connection.exec_driver_sql("PRAGMA cache_size")).scalar_one() == -512
+        with engine.connect() as of_engine:
+            assert of_engine.exec_driver_sql("PRAGMA cache_size").scalar_one() == -512
+    finally:
+        engine.dispose()
+        await database.close()
 
 
 async def test_a_write_that_raises_leaves_no_trace(db: Database) -> None:
