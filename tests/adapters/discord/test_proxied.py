@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -100,6 +101,16 @@ async def test_a_proxys_message_is_its_players_turn_and_their_own_is_none(at: Pr
     await at.on.discord.say(at.on.bia, at.thread, "and this I say myself.")
     await at.heard("and this I say myself.")
     assert (await at.asked())[1:] == [(bia, "and this I say myself.", "")], "nothing posted it again"
+
+
+async def test_a_message_of_somebody_without_a_proxy_waits_for_none(at: Proxying) -> None:
+    await at.on.discord.say(at.on.ana, at.thread, "I open the door.")
+    await at.heard("I open the door.")
+    gc.collect()
+    written = [own for own in gc.get_objects() if isinstance(own, proxied._Written)]
+    assert [own.over for own in written if own.content == "I open the door."] == [None], (
+        "an event takes 700 bytes"
+    )
 
 
 async def test_a_proxys_edit_rewords_the_turn_and_its_deletion_withdraws_it(at: Proxying) -> None:

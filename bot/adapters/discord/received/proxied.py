@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import discord
@@ -34,16 +34,15 @@ LATE: Final = 1_000
 
 @dataclass(slots=True)
 class _Written:
-    """A player's own message. `over` is set once a proxy has posted it again or it was deleted; `taken`: it was taken
-    as a turn itself.
+    """A player's own message. `over` is set once a proxy has posted it again or it was deleted; None for a message that
+    was taken as a turn itself.
     """
 
     id: int
     author: int
     content: str
     at: float
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    taken: bool = False
+    over: asyncio.Event | None
 
 
 class Proxied:
@@ -77,7 +76,7 @@ class Proxied:
         if not own:  # if the message is another person's, so is the proxy, which uses the same name
             return row if not originals else None
         written = own[-1]
-        if not written.taken:
+        if written.over is not None:
             written.over.set()
             return row
         self._late[message.id] = written.id
@@ -89,13 +88,13 @@ class Proxied:
         """Wait for a proxy if the author has a proxied name. Returns whether the message itself is for the bot."""
         async with self._noting.of(message.channel.id):
             written = await self._noted(message)
-        if written is None or written.taken:
+        if written is None or written.over is None:
             return True
         try:
             async with asyncio.timeout(WAIT_S):
                 await written.over.wait()
         except TimeoutError:
-            written.taken = True
+            written.over = None
             return True
         return False
 
@@ -105,8 +104,8 @@ class Proxied:
             if not message.content or (space := await self._space(message)) is None:
                 return None
             own = await self._client.app.records.proxies.of(space, str(message.author.id))
-        written = _Written(message.id, message.author.id, message.content, self._now())
-        written.taken = not any(row.confirmed for row in own)
+        over = asyncio.Event() if any(row.confirmed for row in own) else None
+        written = _Written(message.id, message.author.id, message.content, self._now(), over)
         self._remember(message.channel.id, written)
         return written
 
@@ -126,7 +125,7 @@ class Proxied:
         """
         await self.noted(channel)
         for written in self._threads.get(channel, ()):
-            if written.id == message and not written.taken:
+            if written.id == message and written.over is not None:
                 written.over.set()
         return message in self._late.values()
 
@@ -150,7 +149,9 @@ class Proxied:
         return [
             written
             for written in self._threads.get(message.channel.id, ())
-            if written.at >= since and words in written.content and not written.over.is_set()
+            if written.at >= since
+            and words in written.content
+            and not (written.over is not None and written.over.is_set())
         ]
 
     def _now(self) -> float:
