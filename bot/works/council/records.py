@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from bot.words import words
 from bot.works.council.deliberation import Deliberation
 from bot.works.council.formatting import Bill, failure, place_of
-from bot.works.council.values import Ballot, Reply, Snapshot, Tally, groups
+from bot.works.council.values import Ballot, Reply, Tally, groups
 
 if TYPE_CHECKING:
     from bot.events import Request
@@ -187,7 +187,7 @@ def _tally(tally: Tally | None) -> str:
     return TypeAdapter(Tally).dump_json(tally).decode()
 
 
-def remembered(snapshot: Snapshot, council: Deliberation, dissent: str) -> str:
+def remembered(council: Deliberation, dissent: str) -> str:
     """What a follow-up question gets from this council: the verdict, with its dissent under the heading `dissent`."""
     if not council.dissent:
         return council.verdict

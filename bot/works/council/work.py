@@ -191,7 +191,7 @@ class Asking:
                 run.id,
                 # The current text: the asker may have changed it while a crash had interrupted the run.
                 run.request.text.strip() or council.snapshot.question,
-                records.remembered(council.snapshot, council, say("council.dissent")),
+                records.remembered(council, say("council.dissent")),
             )
 
 

@@ -125,7 +125,7 @@ def deeds(sentence: str, name: str) -> Iterator[Deed]:
     first, size = named[0].casefold(), len(named)
     wanted = [part.casefold() for part in named]
     for at, token in enumerate(folded):
-        is_subject = token == first and folded[at : at + size] == wanted and _begins(folded, tokens, at)
+        is_subject = token == first and folded[at : at + size] == wanted and _begins(folded, at)
         if is_subject and (deed := _deed(tokens, folded, at + size)) is not None:
             yield deed
 
@@ -140,7 +140,7 @@ def _adverb(word: str) -> bool:
     return word.endswith(_ADVERBIAL) and len(word) > 4
 
 
-def _begins(folded: Sequence[str], tokens: Sequence[str], at: int) -> bool:
+def _begins(folded: Sequence[str], at: int) -> bool:
     """Whether the name at `at` may be the subject of a clause."""
     if at > 0 and folded[at - 1] in ("a", "o") and (at == 1 or folded[at - 2] in _MARKS | _BEGINNINGS):
         at -= 1  # "a Mira"
