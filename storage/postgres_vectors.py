@@ -73,10 +73,12 @@ _NEAREST = f"""SELECT id, 1 - (CAST(vector AS halfvec({{n}})) <=> CAST(:vector A
     FROM {TABLE} WHERE {_OF} AND {_FILTERED}
     ORDER BY CAST(vector AS halfvec({{n}})) <=> CAST(:vector AS halfvec({{n}})) LIMIT :k"""
 
-# A plan that is made without the shelf's name could not use its index, and one that may sort would not where the server
-# has no statistics yet, or takes the shelf for small.
+# A plan that is made without the shelf's name could not use its index. One that may sort would not use it as long
+# as the server has no statistics, or takes the shelf for small. Before Postgres 18 a forbidden sort seems so
+# expensive that such a plan would be compiled.
 _SETTINGS = """SELECT set_config('hnsw.ef_search', :ef, true), set_config('hnsw.iterative_scan', 'strict_order', true),
-    set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true)"""
+    set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
+    set_config('jit', 'off', true)"""
 
 _STATE = f"""SELECT
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS installed,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from storage.db import Database, StorageFault, new_id
 from storage.postgres_vectors import PostgresVectors
 from tests.fakes.postgres import created
 from tests.storage.test_vectors import HALF, SHELF, unit_vectors
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -167,6 +170,44 @@ async def test_two_processes_add_and_remove_at_once(database: Database, server: 
     assert await one.count(*SHELF) == 400
     assert (await one.search(*SHELF, made[1], 1, among=["d"]))[0][1] == pytest.approx(1, abs=HALF)
     await other.close()
+
+
+KILLED = """
+import asyncio, sys
+from storage.db import Database
+from storage.postgres_vectors import PostgresVectors
+from tests.storage.test_vectors import SHELF, unit_vectors
+
+async def main():
+    database = await Database.open(sys.argv[1])
+    vectors, made = PostgresVectors(database), unit_vectors(4000)
+    for first in range(0, 4000, 64):
+        ids = [f"d:{i}" for i in range(first, min(first + 64, 4000))]
+        await vectors.add(*SHELF, ids, made[first : first + 64], "d")
+        print(first, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_job_that_was_killed_repeats_its_last_batch(database: Database, server: str) -> None:
+    job = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, server, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    assert job.stdout is not None
+    for _ in range(3):
+        assert await job.stdout.readline()
+    job.kill()
+    await job.wait()
+    vectors, made = PostgresVectors(database), unit_vectors(4000)
+    there = await vectors.count(*SHELF)
+    assert 192 <= there < 4000
+    assert there % 64 == 0, "a batch is there as a whole, or not at all"
+    for first in range(there - 64, there + 128, 64):
+        ids = [f"d:{i}" for i in range(first, first + 64)]
+        await vectors.add(*SHELF, ids, made[first : first + 64], "d")
+    assert await vectors.count(*SHELF) == there + 128
+    assert {id for id, _ in await vectors.search(*SHELF, made[there - 1], 1)} == {f"d:{there - 1}"}
 
 
 async def test_damaged_vectors_are_put_out_of_the_way(database: Database) -> None:
