@@ -37,7 +37,10 @@ class PlainText:
             session = await self._resources.records.sessions.active(
                 place.space, place.platform, place.channel, place.thread
             )
-            work = await self._answering(place, session.work) if session else await self._default_work(place)
+            if session is not None and session.work in commands.KINDS:
+                work = await self._answering(place, session.work)
+            else:  # also if it is of a work of an earlier release
+                work = await self._default_work(place)
             work, verb = commands.plain_verb(work)
             kind = commands.KINDS[work]
             meant = await kind.plain(self._resources, place, author, text) if kind.plain is not None else ""

@@ -271,7 +271,8 @@ class Dispatcher:
         )
         if session is None or session.work == request.work or session.author_id != author:
             return False
-        kind = commands.KINDS[session.work]
+        if (kind := commands.KINDS.get(session.work)) is None:  # a work of an earlier release
+            return True
         if not commands.verb(*commands.plain_verb(session.work)).asks:
             return False
         words = request.text.rstrip("? ")

@@ -74,3 +74,23 @@ async def test_plain_text_follows_its_authors_last_question_and_leaves_books_tha
         assert (await app.plain(place, "a", "I look around."))[0] == "story"
     finally:
         await app.close()
+
+
+async def test_a_conversation_with_a_work_of_an_earlier_release_ends_with_the_next_question(
+    tmp_path: Path,
+) -> None:
+    app = await open_scripted(tmp_path, {}, Recorder())
+    question = asked("1", "wolves?", work="rules")
+    place = question.place
+    at = (place.space, place.platform, place.channel, place.thread)
+    try:
+        await app.start()
+        await app.records.sessions.open(*at, "oracle", author_id=question.author.id)
+        assert await app.plain(place, question.author.id, "wolves?") == ("rules", "ask")
+        async with asyncio.timeout(30):
+            await (await app.perform(question)).wait()
+        session = await app.records.sessions.active(*at)
+        assert session is not None
+        assert session.work == "rules"
+    finally:
+        await app.close()
