@@ -163,6 +163,8 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
             return HELP, 0
         if (in_words := _named_in_words(first, second)) is not None:
             return in_words
+        if len(meant := verbs_named(second)) == 1 and not meant[0].inner:
+            raise UserError("commands.unknown_verb", name=f"{first} {second}", nearest=meant[0].path)
         raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
     if (in_words := _named_in_words(first, second)) is not None:
         return in_words
