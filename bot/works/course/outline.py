@@ -6,6 +6,7 @@ Pure; knows no format of these lines.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +53,9 @@ def outlined(
         from_section = len(sections)
         path = (title, shown(lesson.number, lesson.title))
         start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
+        start = _past_title(document.text, start, end, lesson.title)
         _add(sections, document, start, max(end, start), path)
-        inner.add_to(sections, document, start, end, path, lesson.title)
+        inner.add_to(sections, document, start, end, path)
         id = lesson_id(title, lesson.number, nth[lesson.number])
         nth[lesson.number] += 1
         outline_lessons.append(
@@ -71,22 +73,13 @@ class _Inner:
         self._at = 0
 
     def add_to(
-        self,
-        sections: list[Section],
-        document: Document,
-        start: int,
-        end: int,
-        path: tuple[str, ...],
-        title: str,
+        self, sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
     ) -> None:
-        """Add the sections of a lesson's headings; one that repeats the lesson's title begins no section."""
         trail: list[tuple[int, str]] = []
         while self._at < len(self._headings) and self._headings[self._at].start < start:
             self._at += 1
         while self._at < len(self._headings) and (heading := self._headings[self._at]).start < end:
             self._at += 1
-            if not trail and _repeats(heading.title, title):
-                continue
             trail = [
                 *(ancestor for ancestor in trail if ancestor[0] < heading.level),
                 (heading.level, heading.title),
@@ -94,6 +87,12 @@ class _Inner:
             last = sections[-1]
             sections[-1] = replace(last, end=max(heading.start, last.start))
             _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
+
+
+def _past_title(text: str, start: int, end: int, title: str) -> int:
+    """Where a lesson's text begins: after its first line, with its underline, if that repeats the lesson's title."""
+    first = re.compile(r"\s*([^\n]+)(?:\n[=\-~]{3,}[ \t]*(?=\n|$))?").match(text, start, max(end, start))
+    return first.end() if first is not None and _repeats(first[1], title) else start
 
 
 def _repeats(heading: str, title: str) -> bool:

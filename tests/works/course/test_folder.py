@@ -135,15 +135,19 @@ def test_a_lessons_title_is_named_once() -> None:
     files: dict[str, str | bytes] = {
         "Aula 1 - O solo.md": "# Aula 1: O solo\n\nUm.\n\n## Húmus\n\nEscuro.",
         "Aula 2 - O mar.md": "# Aula 2: O mar\n\n## O mar e o sal\n\nSal.",
+        "Aula 3 - O rio.txt": "Aula 3: O rio\n=============\n\nDoce.",
     }
     shaped, outline = read_folder("sea.zip", bundle.read("sea.zip", zipped(files), nobody))
-    assert lessons(outline) == [(1, "O solo"), (2, "O mar")]
+    assert lessons(outline) == [(1, "O solo"), (2, "O mar"), (3, "O rio")]
     assert [section.path for section in shaped.sections] == [
         ("sea", "1. O solo"),
         ("sea", "1. O solo", "Húmus"),
         ("sea", "2. O mar"),
         ("sea", "2. O mar", "O mar e o sal"),
+        ("sea", "3. O rio"),
     ]
+    texts = [shaped.text[section.start : section.end].strip() for section in shaped.sections]
+    assert (texts[0], texts[2], texts[4]) == ("Um.", "", "Doce.")
 
 
 def test_lessons_are_found_by_any_of_their_words() -> None:
