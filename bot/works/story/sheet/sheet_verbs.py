@@ -198,7 +198,7 @@ def _kept(name: str, tree: Mapping[str, Any]) -> str:
 def named(story: Story, text: str, author: Author) -> tuple[str, str]:
     """The character whose name begins the text, and the rest; without a name, the author's own character, or "".
 
-    Raises UserError for a single unknown name.
+    Raises UserError for a single unknown name, and for a fighter who is not in the cast.
     """
     parts = text.split()
     for count in range(len(parts), 0, -1):
@@ -207,6 +207,10 @@ def named(story: Story, text: str, author: Author) -> tuple[str, str]:
             return character, " ".join(parts[count:])
     if parts and all(part.isalpha() for part in parts) and not template_of(story).field(text):
         raise UserError("story.no_character_of", name=text[:60], names=", ".join(story.cast) or "…")
+    fight = story.initiative
+    for fighter in fight.order if fight is not None else ():
+        if f"{folded(text)} ".startswith(f"{folded(fighter.name)} "):
+            raise UserError("story.no_character_of", name=fighter.name, names=", ".join(story.cast) or "…")
     own = plays(story, author)
     return own, " ".join(parts)
 
