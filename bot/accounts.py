@@ -271,13 +271,14 @@ def _called(line: Line, asker: str, say: Words) -> str:
 
 
 def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words, *, bars: bool = False) -> str:
-    lines = [say(header) + "  |" * bars, "|---|--:|--:|--:|--:|" + "---|" * bars]
     most = max((usd_of(spent) for _, spent in rows), default=Decimal(0))
+    bars = bars and most > 0
+    lines = [say(header) + "  |" * bars, "|---|--:|--:|--:|--:|" + "---|" * bars]
     for name, spent in rows:
         read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
         figures = [_figure(n, say) for n in (spent.calls, read, spent.output_tokens)]
         cells = [harmless(name[:NAME_CHARS]), *figures, _cost(spent, say)]
-        cells += [BAR * int(-(-BAR_CELLS * usd_of(spent) // most))] if bars and most else [""] * bars
+        cells += [BAR * int(-(-BAR_CELLS * usd_of(spent) // most))] if bars else []
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -18,6 +18,7 @@ from bot.llm.cache_times import CacheTimes
 from bot.names import Names
 from bot.platforms import Platform
 from bot.runs.requests import row_of
+from bot.words import words
 from bot.works.house.bars import Bars, bars_of
 from bot.works.house.chart import draw
 from storage.tables import ledger
@@ -408,3 +409,10 @@ async def test_a_terminal_has_bars_in_letters(desk: Desk) -> None:
     request = desk._request(HERE, BOSS, "house", "usage")
     table = (await desk.app.accounts.breakdown(replace(request, options={"by": "person"}))).table
     assert [row.count("█") for row in rows(table)] == [20, 5]
+
+
+async def test_a_terminal_has_no_empty_column_where_nothing_cost_anything(desk: Desk) -> None:
+    await desk.spent(ANA, "0")
+    request = desk._request(HERE, BOSS, "house", "usage")
+    table = (await desk.app.accounts.breakdown(replace(request, options={"by": "person"}))).table
+    assert table.splitlines()[0] == words("en")("usage.by_person")
