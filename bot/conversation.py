@@ -16,7 +16,7 @@ from bot.verb import LAST
 from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from bot.events import Quoted, Request
     from bot.platforms import Platform, ThreadMessage
@@ -163,15 +163,21 @@ class Conversations:
 
 
 async def session_for(
-    sessions: Sessions, request: Request, question: str, *, over: bool = False
+    sessions: Sessions,
+    request: Request,
+    question: str,
+    *,
+    over: bool | Callable[[SessionRow], Awaitable[bool]] = False,
 ) -> SessionRow | None:
     """The place's session, opened if there is none and titled after the question.
 
-    None in another work's thread, where the request is answered without a session. With `over` the other work's session
-    is closed and a new one opened.
+    None in another work's thread, where the request is answered without a session. With `over`, or if it returns True
+    for the other work's session, that is closed and a new one opened.
     """
     place = request.place
     session = await sessions.active(place.space, place.platform, place.channel, place.thread)
+    if session is not None and session.work != request.work and callable(over):
+        over = await over(session)
     if session is None or (over and session.work != request.work):
         session = await sessions.open(
             place.space,

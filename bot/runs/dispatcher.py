@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bot.runs.live import LiveRuns
     from bot.runs.processes import Processes
     from bot.verb import Verb
+    from storage.sessions import SessionRow
 
 Acknowledge = Callable[[], Awaitable[object]]
 ACKNOWLEDGE_S = 10.0
@@ -249,7 +251,7 @@ class Dispatcher:
         if (row.plain or row.holds) and request.text.strip():
             # Before the run, which may wait, so that plain text that comes meanwhile belongs to the same session.
             sessions = self._resources.records.sessions
-            over = row.holds or await self._moves_on(request)
+            over = row.holds or partial(self._moves_on, request)
             await session_for(sessions, request, request.text, over=over)
         await self._gate.passed()
         if self._processes is None:
@@ -261,15 +263,12 @@ class Dispatcher:
         if line:
             self._background.start(self._execution.show_waiting(request, line, seq))
 
-    async def _moves_on(self, request: Request) -> bool:
+    async def _moves_on(self, request: Request, session: SessionRow) -> bool:
         """Whether a question typed with its work's name continues its author's conversation with another work, so that
         their plain text follows it. A story stays, and so does a quiz that the author has not finished.
         """
         place, author = request.place, request.author.id
-        session = await self._resources.records.sessions.active(
-            place.space, place.platform, place.channel, place.thread
-        )
-        if session is None or session.work == request.work or session.author_id != author:
+        if session.author_id != author:
             return False
         if (kind := commands.KINDS.get(session.work)) is None:  # a work of an earlier release
             return True
