@@ -68,7 +68,8 @@ _WAIT = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/adapters/", "te
 _LONGEST = tuple(
     f"tests/{module}.py"
     for module in (
-        *("wire/test_outages", "works/council/test_ballots_at_once", "adapters/slack/test_matrix"),
+        *("wire/test_stories_played", "wire/test_outages", "works/council/test_ballots_at_once"),
+        "adapters/slack/test_matrix",
         *("wire/test_chaos", "works/story/test_log", "works/story/test_exchange", "wire/test_taken_back"),
         *("wire/test_party", "works/test_two_processes", "wire/test_voice", "wire/test_shards"),
         *(

@@ -16,7 +16,7 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.runs.engine_database import Json, checkpoint, keep_quiet, server_engine, sqlite_engine
+from bot.runs.engine_database import Json, checkpoint, keep_quiet, prepare, server_engine, sqlite_engine
 from storage.db import close_when_returned
 from storage.faults import StorageFault
 from storage.patience import patient_in_a_run
@@ -138,6 +138,8 @@ class Engine:
         dbos(config=config)
         self._dbos = dbos
         if self._lease is not None:
+            # In a thread, because a new index waits for the transactions of this loop, which must be able to end them.
+            await asyncio.to_thread(prepare, self._url)
             dbos.listen_queues([])
         try:
             # On the running loop, so that runs share it with the adapters.

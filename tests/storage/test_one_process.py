@@ -92,6 +92,27 @@ async def test_a_run_that_an_earlier_release_began_on_another_machine_is_taken_u
     await app.close()
 
 
+@pytest.mark.timeout(60)
+async def test_a_first_start_waits_for_a_transaction_that_is_open_meanwhile(
+    server: str, tmp_path: Path
+) -> None:
+    app, reading = await App.open(settings(server, tmp_path / "first")), asyncio.Event()
+
+    async def read() -> None:
+        # As what lies together is read: its snapshot lasts as long as the transaction.
+        engine = app.records.database._engine.execution_options(isolation_level="REPEATABLE READ")
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+            reading.set()
+            await asyncio.sleep(2)
+
+    reader = asyncio.create_task(read())
+    await reading.wait()
+    await app.start()
+    await reader
+    await app.close()
+
+
 async def test_a_second_process_without_common_vectors_is_refused_and_may_still_look(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
