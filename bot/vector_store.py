@@ -53,4 +53,4 @@ async def settle(database: Database, documents: Documents, vectors: Vectors) -> 
     elif await postgres_vectors.used(database):
         await documents.forget_vectors()
         await postgres_vectors.drop(database)
-        _log.warning("the vectors are not in Postgres any more: they are made again in the background")
+        _log.warning("Postgres no longer stores the vectors: they are made again in the background")

@@ -234,8 +234,8 @@ class PostgresVectors:
 
 
 async def settle(db: Database) -> int:
-    """Note which documents lack vectors in the table, so that all of theirs are made again; returns how many
-    documents.
+    """Mark the documents whose vectors are missing or incomplete in the table, so that they are made again; returns
+    how many.
     """
     from sqlalchemy import text
 

@@ -134,5 +134,5 @@ class Processes:
 
 def _leave() -> None:
     """End the process at once: it must not show anything of runs that other processes continue."""
-    _log.error("this process has lost its lease on the database: leaving, as others go on with its runs")
+    _log.error("this process has lost its lease on the database: it ends, and others continue its runs")
     os._exit(LOST)

@@ -112,7 +112,7 @@ async def offered_on_slack(at: Table, what: str = "offers", label: str = "Left")
 
 
 async def presses_anyway(on: Line, message: Message, custom_id: str) -> str:
-    """As somebody does whose client has not heard of the change yet: what they are told."""
+    """Press a button that an outdated client still shows; returns the answer."""
     for node in walk(message.components):
         node.pop("disabled", None)
     return (await on.discord.press(on.bia, message, custom_id)).text

@@ -29,9 +29,9 @@ async def test_after_a_crash_edits_keep_apart_too(views: Views) -> None:
     await show(views.view(), *(Stage(key, key) for key in "abcd"))
     await views.paper.until(lambda: len(views.paper.messages) == 4)
     before = len(views.paper.edits)
-    await views.run(*(event for key in "abcd" for event in (Stage(key, key), Text("Anew."))))
+    await views.run(*(event for key in "abcd" for event in (Stage(key, key), Text("Again."))))
     edits = views.paper.edits[before:]
-    assert views.paper.texts == [f"### {key}\nAnew." for key in "abcd"]
+    assert views.paper.texts == [f"### {key}\nAgain." for key in "abcd"]
     assert all(b - a >= 0.019 for a, b in pairwise(edits))
 
 

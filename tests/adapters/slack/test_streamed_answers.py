@@ -39,8 +39,8 @@ def more_than(calls: Sequence[object], before: int) -> bool:
 
 
 async def test_of_a_burst_every_answer_is_whole_without_waiting(bench: Desk) -> None:
-    """At Slack's own figures and with no time for the budget to refill: who cannot have an answer that grows has it
-    in one piece, and is told so. What has begun can end.
+    """With Slack's own limits, and no time for the budget to refill: people whose answer cannot be streamed get it in
+    one piece, and a notice. Streams that have begun can end.
     """
     bench.workspaces.limits = Limits(now=lambda: 0.0)
     limits = bench.fake.limits

@@ -129,7 +129,7 @@ class HomeTab:
             try:
                 await self._change(location, action)
             finally:
-                await unattended("a Home tab could not be shown anew", self.publish(location))
+                await unattended("a Home tab could not be updated", self.publish(location))
 
     async def _change(self, location: Location, action: str) -> None:
         owned = self._intake.app.records.own_sessions
