@@ -6,7 +6,7 @@ commands and docs/commands.md (`bot.manual`) are built from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -70,6 +70,17 @@ def verb(work: str, name: str) -> Verb:
     if row is None:
         raise UserError("commands.unknown_verb_only", name=f"{work} {name}")
     return row
+
+
+def by_heading(rows: Sequence[Verb]) -> list[tuple[str, list[Verb]]]:
+    """The rows below the headings of their works (`Kind.headings`); all below "" if fewer than two headings apply."""
+    groups = []
+    for work in dict.fromkeys(row.work for row in rows):
+        named = {row.name: row for row in rows if row.work == work}
+        for heading, names in KINDS[work].headings.items():
+            if below := [named[name] for name in names.split() if name in named]:
+                groups.append((heading, below))
+    return groups if len(groups) > 1 else [("", list(rows))]
 
 
 def plain_verb(work: str) -> tuple[str, str]:

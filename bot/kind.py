@@ -201,7 +201,8 @@ class Kind:
     character whom the asker plays; None for nothing. `knows` says whether there is an answer to plain text, without
     asking a model; None if that cannot be known. `stays` are the key prefixes of stages that stay visible when their
     request is taken back. `shared`: its state belongs to the place, so a private answer concerns that state and begins
-    no separate conversation.
+    no separate conversation. `headings` are the groups in which the help lists its verbs, each by its key of the
+    catalogue with the names of its verbs between spaces, the most used first; a work of few verbs has none.
     """
 
     name: str
@@ -226,3 +227,4 @@ class Kind:
     knows: Knows | None = None
     in_view: Callable[[Resources, Request], Awaitable[InView | None]] | None = None
     shared: bool = False
+    headings: Mapping[str, str] = field(default_factory=dict)

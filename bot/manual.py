@@ -6,9 +6,10 @@ Knows no platform; Discord, where commands are forms, words its own (`bot.adapte
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from bot.commands import DEFAULT_WORK, KINDS, TABLE, WORKS, plain_verb
+from bot.commands import DEFAULT_WORK, HELP, KINDS, TABLE, WORKS, by_heading, plain_verb
 from bot.markdown import code
 from bot.verb import Argument, Option, Verb, usage
 from bot.words import Words, words
@@ -27,8 +28,31 @@ def help_text(
     if exact:
         return "\n\n".join(_verb_help(say, verb) for verb in exact)
     shown = [verb for verb in table if verb.work == path]
-    lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown] or overview(say, table)
+    lines = _listed(say, shown) if shown else overview(say, table)
     return "\n".join([*lines, "", say(plain)] if plain else lines)
+
+
+def _listed(say: Words, shown: Sequence[Verb]) -> list[str]:
+    """A line for each of a work's verbs, below its heading. Below headings the lines have no options, because the list
+    is long.
+    """
+    groups = by_heading(shown)
+    if len(groups) == 1:
+        return [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
+    lines = headed(say, groups, lambda verb: f"- `{usage(replace(verb, options=()))}`  {say(verb.summary)}")
+    return [*lines, "", say("verbs.help_options", verb=f"`/{HELP.path} {groups[0][1][0].path}`")]
+
+
+def headed(
+    say: Words, groups: Sequence[tuple[str, Sequence[Verb]]], line: Callable[[Verb], str]
+) -> list[str]:
+    """The groups of `by_heading` as Markdown, with `line` for each verb."""
+    lines: list[str] = []
+    for heading, verbs in groups:
+        if heading:
+            lines += [*([""] if lines else []), f"### {say(heading)}"]
+        lines += map(line, verbs)
+    return lines
 
 
 def overview(say: Words, table: Sequence[Verb]) -> list[str]:
@@ -76,14 +100,16 @@ def document() -> str:
         "*Ordered* verbs of a thread run one after another; *free* verbs start at once.",
     ]
     for work in KINDS:
-        parts += ["", f"## {work}", ""]
-        parts += ["| command | what it does | order |", "|---|---|---|"]
-        shown = [verb for verb in TABLE if verb.work == work]
-        parts += [
-            f"| `{usage(verb)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
-            for verb in shown
-        ]
-        for verb in shown:
+        parts += ["", f"## {work}"]
+        groups = by_heading([verb for verb in TABLE if verb.work == work])
+        for heading, verbs in groups:
+            parts += ["", f"**{say(heading)}**"] if heading else []
+            parts += ["", "| command | what it does | order |", "|---|---|---|"]
+            parts += [
+                f"| `{usage(verb)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
+                for verb in verbs
+            ]
+        for verb in (verb for _, verbs in groups for verb in verbs):
             if verb.argument or verb.options:
                 parts += ["", f"### /{verb.path}", "", _verb_help(say, verb).split("\n", 4)[-1]]
     return "\n".join(parts) + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.command_line import line_for, lines_of, parse, tokens, with_words
-from bot.commands import MAX_LINE, TABLE, plain_verb, verb
+from bot.commands import KINDS, MAX_LINE, TABLE, plain_verb, verb
 from bot.events import UserError
 from bot.manual import document, help_text
 from bot.verb import Verb, usage
@@ -294,7 +296,8 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     say = words(locale)
     everything = help_text(say)
     for row in TABLE:
-        assert usage(row) in (everything if row.bare else help_text(say, row.work))
+        brief = replace(row, options=()) if KINDS[row.work].headings else row
+        assert usage(brief) in (everything if row.bare else help_text(say, row.work))
         assert f"`{row.name}`" in everything or row.bare
         page = help_text(say, row.path)
         assert all(f"--{option.name}" in page for option in row.options)
@@ -302,6 +305,38 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     assert "how long scenes are (`short`, `medium`, `long`)" in help_text(words("en"), "story start")
     assert "everyone, teen or mature\n" in help_text(words("en"), "story start"), "named once"
     assert help_text(say, "no such thing") == everything
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_help_of_a_work_with_many_verbs_is_grouped_under_headings(locale: str) -> None:
+    say, grouped = words(locale), 0
+    for work, kind in KINDS.items():
+        rows = [row for row in TABLE if row.work == work]
+        if len(rows) < 10:
+            assert not kind.headings, work
+            continue
+        grouped += 1
+        listed = [name for names in kind.headings.values() for name in names.split()]
+        assert sorted(listed) == sorted(row.name for row in rows), "each verb once"
+        shown = ""
+        for line in help_text(say, work).splitlines():
+            if line.startswith("### "):
+                shown = line.removeprefix("### ")
+            elif found := re.match(rf"- `/{work} ([\w-]+)", line):
+                heading = next(key for key, names in kind.headings.items() if found[1] in names.split())
+                assert shown == say(heading)
+                assert "[--" not in line, "options are in the help of one verb"
+    assert grouped == 5
+    assert help_text(say, "story").startswith(f"### {say('verbs.heading_play')}\n- `/story start PREMISE`")
+    assert "`/help story start`" in help_text(say, "story")
+
+
+def test_the_page_of_commands_has_the_headings_of_the_help() -> None:
+    say, page = words("en"), document()
+    for kind in KINDS.values():
+        for heading, names in kind.headings.items():
+            _, _, below = page.partition(f"**{say(heading)}**\n\n| command")
+            assert below.split("\n", 3)[2].startswith(f"| `/{kind.name} {names.split()[0]}")
 
 
 def test_the_page_of_commands_is_the_table() -> None:

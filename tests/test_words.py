@@ -114,7 +114,9 @@ def test_portuguese_describes_commands_and_names_buttons_in_the_imperative() -> 
     described = {
         key: text
         for key, text in PORTUGUESE.items()
-        if re.match(r"verbs\.(?!arg|option|group|setting_|help_more|plain_text|example|story_fork_menu)", key)
+        if re.match(
+            r"verbs\.(?!arg|option|group|heading|setting_|help_more|plain_text|example|story_fork_menu)", key
+        )
         or re.search(r"button", key.partition(".")[2])
     }
     other = re.compile(r"\w+[aei]r\b|(Que|Quem|O que|Como|Se|Os?|As?|Um|Uma) ")

@@ -38,6 +38,18 @@ def test_all_of_it_fits_a_message_and_names_every_command(locale: str) -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
+def test_long_lists_are_grouped_under_headings(locale: str) -> None:
+    say = words(locale)
+    for group in ("story", "party", "world", "script", "voice", "settings", "course"):
+        lines = help_text(say, group).splitlines()
+        assert lines[0].startswith("### "), group
+        assert sum(line.startswith("### ") for line in lines) > 1, group
+    for group in ("rules", "gm", "library"):
+        assert "###" not in help_text(say, group)
+    assert "`/story" not in help_text(words("pt-BR"), "memória"), "a command by its name in the table"
+
+
+@pytest.mark.parametrize("locale", LOCALES)
 def test_each_command_has_help_without_dashes(locale: str) -> None:
     say = words(locale)
     for row in TABLE:

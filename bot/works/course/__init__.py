@@ -87,6 +87,12 @@ VERBS: tuple[Verb, ...] = (
     Verb("course", "finish", outside="where they may ask"),
 )
 
+HEADINGS: Final = {
+    "verbs.heading_course_ask": "ask list outline",
+    "verbs.heading_course_quiz": "quiz answer score finish",
+    "verbs.heading_course_files": "add replace remove",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CourseConfig:
@@ -280,4 +286,5 @@ KIND = Kind(
     shapes=_shapes,
     plain=_plain,
     knows=_knows,
+    headings=HEADINGS,
 )

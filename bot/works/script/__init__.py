@@ -92,6 +92,13 @@ VERBS: tuple[Verb, ...] = (
     Verb("script", "export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, _DRAFT, PRIVATE)),
 )
 
+HEADINGS: Final = {
+    "verbs.heading_script_ask": "ask scenes scene report analysis",
+    "verbs.heading_script_drafts": "add replace drafts compare list remove",
+    "verbs.heading_script_ideas": "brainstorm ideas drop",
+    "verbs.heading_script_share": "share export",
+}
+
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
@@ -169,4 +176,5 @@ KIND = Kind(
     settings=(of_channel("script", one_line),),
     sections={"script": ScriptConfig},
     knows=_knows,
+    headings=HEADINGS,
 )

@@ -4,7 +4,7 @@ work.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot.kind import Kind, Runs, Setting, Typed, of_channel
 from bot.settings import (
@@ -118,6 +118,12 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("settings", "used", inner=True, tells_admins=True),
 )
+
+HEADINGS: Final = {
+    "verbs.heading_settings": "show set reset",
+    "verbs.heading_settings_access": "access allow deny channels budget",
+    "verbs.heading_settings_history": "history export import",
+}
 
 
 def make(resources: Resources, runs: Runs) -> Work:
@@ -262,4 +268,5 @@ KIND = Kind(
     completes={"setting": _setting, "right": _right},
     settings=SETTINGS,
     checks=_checks,
+    headings=HEADINGS,
 )

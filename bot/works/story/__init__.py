@@ -8,7 +8,7 @@ from bot.kind import Complete, InView, Kind, Runs, Service, Setting, Typed
 from bot.settings import OFF, ON
 from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.log.turn import SCENE
-from bot.works.story.verbs import VERBS
+from bot.works.story.verbs import HEADINGS, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,4 +269,5 @@ KIND = Kind(
     sections={"story": StoryConfig, "recall": RecallConfig},
     stays=(SCENE,),
     shared=True,
+    headings=HEADINGS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from bot.verb import LINE_CHARS, PRIVATE, Argument, Option, Verb
 from bot.works.story.grouped_verbs import AGREED, GROUPED, STORY
@@ -24,7 +25,6 @@ from bot.works.story.log.nodes import LENGTHS, MODES, TENSES, VIEWS
 _verb = partial(Verb, "story")
 _inner = partial(Verb, "story", inner=True)
 
-# In the order in which the help lists them.
 VERBS: tuple[Verb, ...] = (
     _verb(
         "start",
@@ -228,3 +228,18 @@ VERBS: tuple[Verb, ...] = (
     _inner("enlist", "Bo", Argument("name", "verbs.arg_remembering"), ordered=True),
     _inner("apply", "1 scene", Argument("change", "verbs.arg_query"), ordered=True),
 )
+
+HEADINGS: Final = {
+    "verbs.heading_play": "start act say continue suggest ask ooc end",
+    "verbs.heading_scene": "retry more flip edit",
+    "verbs.heading_back": "undo redo fork branches switch",
+    "verbs.heading_people": "join play as pass mode whisper leave gm deadline proxy",
+    "verbs.heading_safety": "stopcard safety",
+    "verbs.heading_told": "recap missed recall show",
+    "verbs.heading_characters": "cast sheet state initiative characters interview relation",
+    "verbs.heading_world": "lore plot threads chapter arc",
+    "verbs.heading_writer": "direct remember prose hide unhide context prompt",
+    "verbs.heading_screen": "screen plan roll reveal try",
+    "verbs.heading_stories": "zero ideas open",
+    "verbs.heading_exchange": "export import history share keep bring",
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot.check import Check
 from bot.kind import Kind, Runs, Setting, Typed
@@ -77,6 +77,12 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("voice", "taken", inner=True),
 )
+
+HEADINGS: Final = {
+    "verbs.heading_voice_channel": "join leave pause resume skip stop",
+    "verbs.heading_voice_read": "narrate say voice speed doctor",
+    "verbs.heading_voice_hear": "hear",
+}
 
 
 def make(resources: Resources, runs: Runs) -> Work:
@@ -178,4 +184,5 @@ KIND = Kind(
     settings=SETTINGS,
     examine=_examine,
     stands_for=_stands_for,
+    headings=HEADINGS,
 )

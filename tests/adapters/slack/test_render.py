@@ -7,17 +7,19 @@ import re
 import time
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.footer import Button
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.escaping import cost
-from bot.adapters.slack.text.page import Page, Task, actions_of
+from bot.adapters.slack.text.page import TEXT, Page, Task, actions_of
 from bot.adapters.slack.text.render import BODY
 from bot.adapters.stage_content import StageContent
+from bot.commands import WORKS
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
-from bot.words import words
+from bot.words import LOCALES, words
 from tests.adapters.slack.looks import CALLS, FACTS, MARKS, RUN, SAY, buttons, called, fits, markdown
 from tests.fakes.slack import texts
 
@@ -216,3 +218,17 @@ def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
         "title": "…",
         "status": "in_progress",
     }
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_help_of_each_work_fits_a_message_in_whole_lines(locale: str) -> None:
+    say = words(locale)
+    for topic in ("", *WORKS):
+        page = render.help_page(say, topic, "sutradhar")
+        assert len(page.body) < 12_000, "one markdown block"
+        assert len(page.plain) <= TEXT
+        assert not [line for line in page.plain.splitlines() if line.count("`") % 2], topic
+    assert "`@sutradhar course add`" in render.help_page(say, "course", "sutradhar").body
+    shown = render.help_page(say, "story", "sutradhar")
+    assert shown.body.startswith(f"### {say('verbs.heading_play')}\n")
+    assert shown.plain.startswith(f"*{say('verbs.heading_play')}*\n")

@@ -26,8 +26,9 @@ from bot.adapters.discord.received.commands import (
 )
 from bot.adapters.markdown import clean, neutralise
 from bot.command_line import parse
-from bot.commands import TABLE
+from bot.commands import TABLE, by_heading
 from bot.events import UserError
+from bot.manual import headed
 from bot.verb import Verb
 from bot.words import Words, name_of
 
@@ -115,16 +116,16 @@ def help_text(say: Words, topic: str = "") -> str:
         return "\n\n".join(_one(say, row) for row in exact)
     listed = named or list(groups)
     rows = [
-        (path_of(say, row), row.summary)
-        for row in TABLE
-        if (row.bare if not named else not row.bare and (row.group or row.work) in named)
+        row for row in TABLE if (row.bare if not named else not row.bare and (row.group or row.work) in named)
     ]
+    commands = headed(
+        say, by_heading(rows), lambda row: f"- **/{path_of(say, row)}**  {localized(say, say(row.summary))}"
+    )
     if not named:
-        rows += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
-    commands = [f"- **/{path}**  {say(summary)}" for path, summary in rows]
+        commands += [f"- **/{say(f'names.{name}')}**  {say(f'welcome.{name}')}" for name in ONLY_HERE]
     others = [group for group, work in groups.items() if work in listed and (not named or group not in named)]
     lines = [_group(say, group) for group in others]
-    lines = [*commands, *lines] if named else [*lines, *commands]
+    lines = [*commands, "", *lines] if named and lines else [*lines, *commands]
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
 
 
@@ -135,7 +136,7 @@ def _group(say: Words, group: str) -> str:
 
 
 def _one(say: Words, row: Verb) -> str:
-    lines = [f"**/{path_of(say, row)}**", say(row.summary), ""]
+    lines = [f"**/{path_of(say, row)}**", localized(say, say(row.summary)), ""]
     lines += [_option(say, row, slot) for slot in slots(row) if slot.name not in FILES[1:]]
     return "\n".join([*lines, "", f"{say('verbs.example')} `{_example(say, row)}`"])
 

@@ -160,11 +160,13 @@ def help_page(say: Words, topic: str, name: str) -> Page:
     # In the form for a channel; the last sentence is about threads.
     text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
     for row in _bringing():
-        text = text.replace(f"`/{row.path} ", f"`@{name} {row.path} ")
+        for end in " `":
+            text = text.replace(f"`/{row.path}{end}", f"`@{name} {row.path}{end}")
     if all(f"`{COMMAND} {name_of_verb}" in text for name_of_verb in ("help", "stop")):  # help for everything
         text = f"{text}\n- `{COMMAND} {SETUP}`  {say('welcome.setup')}"
     text = f"{text}\n\n{say('slack.help_talk', name=name)}"
-    return Page(safe(text), plain=mrkdwn(text)[:TEXT])
+    plain = mrkdwn(text)
+    return Page(safe(text), plain=plain if len(plain) <= TEXT else plain[:TEXT].rpartition("\n")[0])
 
 
 def _rows() -> Iterator[Verb]:
