@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed
@@ -22,9 +23,10 @@ LEVELS = ("single", "mini", "full")
 
 _RUN = Option("run", "verbs.option_run", most=64)
 
+_verb = partial(Verb, "council")
+
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "council",
+    _verb(
         "ask",
         "Which ending serves the story better? --level full",
         Argument("question", "verbs.arg_question", most=6_000),
@@ -42,40 +44,30 @@ VERBS: tuple[Verb, ...] = (
         planned=True,
         asks=True,
     ),
-    Verb(
-        "council",
+    _verb(
         "members",
         'openai:model-a effort=high, local:model-b persona="a sceptic"',
         Argument("list", "verbs.arg_members", required=False, completes="model", most=4_000),
         sets=True,
     ),
-    Verb(
-        "council",
+    _verb(
         "chair",
         "openai:model-a, local:model-b",
         Argument("models", "verbs.arg_chair", required=False, completes="model", most=4_000),
         sets=True,
     ),
-    Verb(
-        "council",
+    _verb(
         "criteria",
         "Is it true, and does it say what it rests on?",
         Argument("text", "verbs.arg_criteria", required=False, most=1_000),
         sets=True,
     ),
-    Verb(
-        "council",
-        "show",
-        "ballots 2",
-        Argument("what", "verbs.arg_what", completes="council"),
-        (_RUN, PRIVATE),
-    ),
-    Verb(
-        "council",
+    _verb("show", "ballots 2", Argument("what", "verbs.arg_what", completes="council"), (_RUN, PRIVATE)),
+    _verb(
         "export",
         options=(_RUN, Option("as", "verbs.option_council_as", choices=("markdown", "html")), PRIVATE),
     ),
-    Verb("council", "stats", options=(PRIVATE,)),
+    _verb("stats", options=(PRIVATE,)),
 )
 
 

@@ -40,12 +40,13 @@ _ABOUT = (
     Option("link", "verbs.option_course_link", "link"),
 )
 
+_verb = partial(Verb, "course")
+
 VERBS: tuple[Verb, ...] = (
-    Verb("course", "add", "course1.txt course2.docx", _FILES, _ABOUT, background=True, admin=True),
-    Verb("course", "replace", "course1.txt", _FILES, _ABOUT, background=True, admin=True),
-    Verb("course", "remove", "Keeping Bees", _COURSE, admin=True),
-    Verb(
-        "course",
+    _verb("add", "course1.txt course2.docx", _FILES, _ABOUT, background=True, admin=True),
+    _verb("replace", "course1.txt", _FILES, _ABOUT, background=True, admin=True),
+    _verb("remove", "Keeping Bees", _COURSE, admin=True),
+    _verb(
         "ask",
         "When does a colony swarm?",
         Argument("question", "verbs.arg_question", most=4_000),
@@ -59,10 +60,9 @@ VERBS: tuple[Verb, ...] = (
         plain=True,
         asks=True,
     ),
-    Verb("course", "list", options=(PRIVATE,)),
-    Verb("course", "outline", "Keeping Bees", _COURSE, (PRIVATE,)),
-    Verb(
-        "course",
+    _verb("list", options=(PRIVATE,)),
+    _verb("outline", "Keeping Bees", _COURSE, (PRIVATE,)),
+    _verb(
         "quiz",
         "Keeping Bees --lesson 3",
         Argument("course", "verbs.arg_course", required=False, completes="course"),
@@ -74,17 +74,16 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         asks=True,
     ),
-    Verb(
-        "course",
+    _verb(
         "answer",
         "2 the old queen",
         Argument("answer", "verbs.arg_answer", most=300),
         personal=True,
         outside="where they may ask",
     ),
-    Verb("course", "score", options=(SHARE,), personal=True, outside="where they may ask"),
-    Verb("course", "lesson", inner=True),
-    Verb("course", "finish", outside="where they may ask"),
+    _verb("score", options=(SHARE,), personal=True, outside="where they may ask"),
+    _verb("lesson", inner=True),
+    _verb("finish", outside="where they may ask"),
 )
 
 HEADINGS: Final = {
@@ -178,14 +177,7 @@ def _watch(resources: Resources, runs: Runs, work: Work | None) -> Watch:
     folders = () if section.folder is None else (section.folder,)
     documents, refused = resources.records.documents, resources.jobs.refused
     return Watch(
-        folders,
-        section.space,
-        documents,
-        runs.perform,
-        runs.goes_on,
-        refused,
-        work="course",
-        shelf=SHELF,
+        folders, section.space, documents, runs.perform, runs.goes_on, refused, work="course", shelf=SHELF
     )
 
 

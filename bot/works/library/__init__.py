@@ -40,9 +40,10 @@ class LibraryConfig:
         return self.max_mb * 1_000_000
 
 
+_verb = partial(Verb, "library")
+
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "library",
+    _verb(
         "add",
         "handbook.md notes/ --shelf rules",
         Argument("paths", "verbs.arg_paths", many=True, completes="path"),
@@ -54,25 +55,18 @@ VERBS: tuple[Verb, ...] = (
         background=True,
         admin=True,
     ),
-    Verb("library", "list", "--shelf rules", options=(SHELF,)),
-    Verb(
-        "library",
-        "show",
-        "handbook.pdf",
-        Argument("name", "verbs.arg_book", completes="book"),
-        (SHELF, PRIVATE),
-    ),
-    Verb(
-        "library",
+    _verb("list", "--shelf rules", options=(SHELF,)),
+    _verb("show", "handbook.pdf", Argument("name", "verbs.arg_book", completes="book"), (SHELF, PRIVATE)),
+    _verb(
         "remove",
         "handbook.md --shelf rules",
         Argument("name", "verbs.arg_book", completes="book"),
         (_SHELF_OR_DEFAULT,),
         admin=True,
     ),
-    Verb("library", "reindex", "--shelf rules", options=(SHELF,), background=True, admin=True),
-    Verb("library", "jobs"),
-    Verb("library", "cancel", "4f6a1c", Argument("job", "verbs.arg_job", required=False, completes="job")),
+    _verb("reindex", "--shelf rules", options=(SHELF,), background=True, admin=True),
+    _verb("jobs"),
+    _verb("cancel", "4f6a1c", Argument("job", "verbs.arg_job", required=False, completes="job")),
 )
 
 

@@ -18,9 +18,10 @@ STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""
 
 
+_verb = partial(Verb, "rules")
+
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "rules",
+    _verb(
         "ask",
         "Can a grappled creature cast spells? --shelf rules",
         Argument("question", "verbs.arg_question", most=4_000),
@@ -36,25 +37,22 @@ VERBS: tuple[Verb, ...] = (
         plain=True,
         asks=True,
     ),
-    Verb(
-        "rules",
+    _verb(
         "lookup",
         "Grappled",
         Argument("name", "verbs.arg_name", completes="section"),
         (SHELF, PRIVATE),
         outside="where they may ask",
     ),
-    Verb(
-        "rules",
+    _verb(
         "roll",
         "2d20kh1+5",
         Argument("expression", "verbs.arg_expression", most=200),
         (PRIVATE,),
         outside="where they may ask",
     ),
-    Verb("rules", "books", options=(SHELF, PRIVATE)),
-    Verb(
-        "rules",
+    _verb("books", options=(SHELF, PRIVATE)),
+    _verb(
         "house",
         '"Flanking gives +2 instead of advantage."',
         Argument("rule", "verbs.arg_rule", required=False, most=4_000),
@@ -67,9 +65,8 @@ VERBS: tuple[Verb, ...] = (
         sets=True,
     ),
     # If two people press at once, the second finds everything done.
-    Verb("rules", "adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True, ordered=True),
-    Verb(
-        "rules",
+    _verb("adopt", "all", Argument("which", "verbs.arg_rule"), admin=True, inner=True, ordered=True),
+    _verb(
         "see",
         "1",
         Argument("ref", "verbs.arg_ref", completes="section"),

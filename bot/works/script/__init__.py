@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
@@ -31,13 +32,14 @@ _DRAFT = Option("draft", "verbs.option_draft", "number", most=999_999)
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
 
+_verb = partial(Verb, "script")
+
 VERBS: tuple[Verb, ...] = (
-    Verb("script", "add", "ferry.fdx --visible thread", _FILES, (_VISIBLE, _TITLE), background=True),
-    Verb("script", "replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT, _TITLE, _ANYWAY), background=True),
-    Verb("script", "remove", "The Last Ferry", Argument("script", "verbs.arg_script", completes="script")),
-    Verb("script", "share", "The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
-    Verb(
-        "script",
+    _verb("add", "ferry.fdx --visible thread", _FILES, (_VISIBLE, _TITLE), background=True),
+    _verb("replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT, _TITLE, _ANYWAY), background=True),
+    _verb("remove", "The Last Ferry", Argument("script", "verbs.arg_script", completes="script")),
+    _verb("share", "The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
+    _verb(
         "ask",
         "How does Anna change over the script?",
         Argument("question", "verbs.arg_question", most=4_000),
@@ -58,8 +60,7 @@ VERBS: tuple[Verb, ...] = (
         plain=True,
         asks=True,
     ),
-    Verb(
-        "script",
+    _verb(
         "brainstorm",
         "What could the storm cost them?",
         Argument("about", "verbs.arg_idea_about", most=4_000),
@@ -67,29 +68,24 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         asks=True,
     ),
-    Verb("script", "ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "drop", "3", Argument("idea", "verbs.arg_idea", most=20), (_OF_SCRIPT,)),
-    Verb("script", "drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb(
-        "script",
+    _verb("ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    _verb("drop", "3", Argument("idea", "verbs.arg_idea", most=20), (_OF_SCRIPT,)),
+    _verb("drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    _verb(
         "compare",
         "1 3 --script The Last Ferry",
         Argument("drafts", "verbs.arg_drafts", required=False, most=40),
         (_OF_SCRIPT, PRIVATE),
     ),
-    Verb("script", "list", personal=True),
-    Verb("script", "scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "scene", "12", Argument("scene", "verbs.arg_scene", most=300), (_OF_SCRIPT, PRIVATE)),
-    Verb(
-        "script",
-        "report",
-        "The Last Ferry",
-        _SCRIPT,
-        (Option("character", "verbs.option_character", most=80), PRIVATE),
+    _verb("list", personal=True),
+    _verb("scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    _verb("scene", "12", Argument("scene", "verbs.arg_scene", most=300), (_OF_SCRIPT, PRIVATE)),
+    _verb(
+        "report", "The Last Ferry", _SCRIPT, (Option("character", "verbs.option_character", most=80), PRIVATE)
     ),
-    Verb("script", "analysis", "The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "analysed", inner=True),
-    Verb("script", "export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, _DRAFT, PRIVATE)),
+    _verb("analysis", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    _verb("analysed", inner=True),
+    _verb("export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, _DRAFT, PRIVATE)),
 )
 
 HEADINGS: Final = {

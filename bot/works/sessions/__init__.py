@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
@@ -12,37 +13,19 @@ if TYPE_CHECKING:
     from bot.work import Work
 
 
+_verb = partial(Verb, "sessions", personal=True)
+
 VERBS: tuple[Verb, ...] = (
-    Verb("sessions", "list", personal=True),
-    Verb(
-        "sessions",
-        "resume",
-        "4f6a1c",
-        Argument("session", "verbs.arg_session", completes="session"),
-        personal=True,
-    ),
-    Verb(
-        "sessions",
+    _verb("list"),
+    _verb("resume", "4f6a1c", Argument("session", "verbs.arg_session", completes="session")),
+    _verb(
         "rename",
         "The siege of the mill",
         Argument("title", "verbs.arg_title", most=200),
         (Option("session", "verbs.option_session", completes="session"),),
-        personal=True,
     ),
-    Verb(
-        "sessions",
-        "archive",
-        "4f6a1c",
-        Argument("session", "verbs.arg_session", required=False, completes="session"),
-        personal=True,
-    ),
-    Verb(
-        "sessions",
-        "delete",
-        "4f6a1c",
-        Argument("session", "verbs.arg_session", completes="session"),
-        personal=True,
-    ),
+    _verb("archive", "4f6a1c", Argument("session", "verbs.arg_session", required=False, completes="session")),
+    _verb("delete", "4f6a1c", Argument("session", "verbs.arg_session", completes="session")),
 )
 
 

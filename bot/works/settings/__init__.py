@@ -4,6 +4,7 @@ work.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot.kind import Kind, Runs, Setting, Typed, of_channel
@@ -58,63 +59,44 @@ REMOVE = Option("remove", "verbs.option_unrule", "flag")
 PER = Option("per", "verbs.option_budget_per", choices=("day", "month"))
 WHOSE = Option("whose", "verbs.option_budget_whose", choices=("space", "channel", "each"))
 
+_verb = partial(Verb, "settings", personal=True)
+
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "settings",
-        "show",
-        argument=Argument("setting", "verbs.arg_setting", required=False, completes="setting"),
-        personal=True,
-    ),
-    Verb(
-        "settings",
+    _verb("show", argument=Argument("setting", "verbs.arg_setting", required=False, completes="setting")),
+    _verb(
         "set",
         "language pt-BR --for me",
         Argument("setting value", "verbs.arg_setting_value", completes="setting", most=2_000),
         (FOR,),
-        personal=True,
         sets=True,
         form=("for",),
     ),
-    Verb(
-        "settings",
+    _verb(
         "reset",
         "language --for me",
         Argument("setting", "verbs.arg_setting", completes="setting"),
         (FOR,),
-        personal=True,
         sets=True,
     ),
-    Verb("settings", "channels", personal=True),
-    Verb("settings", "access", personal=True),
-    Verb(
-        "settings",
-        "allow",
-        "story --group Players",
-        RIGHT,
-        (PERSON, GROUP, REMOVE),
-        admin=True,
-        personal=True,
-    ),
-    Verb("settings", "deny", "models", RIGHT, (PERSON, GROUP, REMOVE), admin=True, personal=True),
-    Verb(
-        "settings",
+    _verb("channels"),
+    _verb("access"),
+    _verb("allow", "story --group Players", RIGHT, (PERSON, GROUP, REMOVE), admin=True),
+    _verb("deny", "models", RIGHT, (PERSON, GROUP, REMOVE), admin=True),
+    _verb(
         "budget",
         "5 usd --per day --whose each",
         Argument("amount", "verbs.arg_amount", required=False, most=60),
         (PER, WHOSE, PERSON, GROUP),
-        personal=True,
         sets=True,
     ),
-    Verb("settings", "history", admin=True, personal=True),
-    Verb("settings", "export", admin=True, personal=True),
-    Verb(
-        "settings",
+    _verb("history", admin=True),
+    _verb("export", admin=True),
+    _verb(
         "import",
         "sutradhar-settings.toml",
         Argument("paths", "verbs.arg_settings_file", required=False, many=True, completes="path"),
         (Option("yes", "verbs.option_yes_import", "flag"),),
         admin=True,
-        personal=True,
     ),
     Verb("settings", "used", inner=True, tells_admins=True),
 )

@@ -44,11 +44,13 @@ STORY: Final = Argument("story", "verbs.arg_story", required=False, completes="s
 
 _HIDDEN = Argument("number", "verbs.arg_hide", required=False, most=WHEN_CHARS)
 
+change = partial(Verb, "story", ordered=True, brief=True)
+"""A verb that changes something, and says so in a few lines."""
+_secret = partial(Verb, "story", personal=True, secret=True)
 _memory = partial(Verb, "story", group="memory")
 _party = partial(Verb, "story", group="party")
 _gm = partial(Verb, "story", group="gm")
 _world = partial(Verb, "story", group="world")
-_character = partial(Verb, "story", group="character")
 _exchange = partial(Verb, "story", group="exchange")
 
 GROUPED: Final = (
@@ -66,20 +68,19 @@ GROUPED: Final = (
         asks=True,
     ),
     _memory("context", options=(PRIVATE,)),
-    _memory("hide", "4", _HIDDEN, ordered=True, brief=True),
-    _memory("unhide", "4", _HIDDEN, ordered=True, brief=True),
+    change("hide", "4", _HIDDEN, group="memory"),
+    change("unhide", "4", _HIDDEN, group="memory"),
     _party(
         "stopcard",
         argument=Argument("scene", "verbs.arg_stopcard", required=False, most=WHEN_CHARS),
         personal=True,
         urgent=True,
     ),
-    _party(
+    change(
         "safety",
         "--rating teen --lines 'spiders; harm to children' --veils torture",
         options=AGREED,
-        ordered=True,
-        brief=True,
+        group="party",
     ),
     _party(
         "zero",
@@ -93,28 +94,20 @@ GROUPED: Final = (
         ordered=True,
         holds=True,
     ),
-    _party("join", ordered=True, brief=True),
-    _party(
+    change("join", group="party"),
+    change(
         "leave",
         argument=Argument("who", "verbs.arg_leave", "person", required=False, most=NAME_CHARS),
-        ordered=True,
-        brief=True,
+        group="party",
     ),
-    _party(
-        "play",
-        "Mira",
-        Argument("character", "verbs.arg_play", completes="character"),
-        ordered=True,
-        brief=True,
-    ),
-    _party(
+    change("play", "Mira", Argument("character", "verbs.arg_play", completes="character"), group="party"),
+    change(
         "as",
         "Mira",
         Argument("character", "verbs.arg_as", required=False, most=NAME_CHARS, completes="self"),
-        ordered=True,
-        brief=True,
+        group="party",
     ),
-    _party(
+    change(
         "proxy",
         "Mira",
         Argument("name", "verbs.arg_proxy", required=False, most=NAME_CHARS),
@@ -122,43 +115,35 @@ GROUPED: Final = (
             Option("player", "verbs.option_proxy_player", "person", most=NAME_CHARS),
             Option("remove", "verbs.option_proxy_remove", "flag"),
         ),
-        ordered=True,
-        brief=True,
+        group="party",
     ),
-    _party(
-        "gm",
-        "Bia",
-        Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS),
-        ordered=True,
-        brief=True,
+    change(
+        "gm", "Bia", Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS), group="party"
     ),
-    _party(
+    change(
         "deadline",
         "2 days",
         Argument("span", "verbs.arg_deadline", required=False, most=WHEN_CHARS),
-        ordered=True,
-        brief=True,
+        group="party",
     ),
     _party(
         "missed",
         options=(Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
         asks=True,
     ),
-    _party(
+    _secret(
         "whisper",
         "Bia: the lamp is a trap",
         Argument("text", "verbs.arg_whisper", required=False, most=1_100),
-        personal=True,
-        secret=True,
+        group="party",
     ),
-    _gm(
+    _secret(
         "screen",
         argument=STORY,
         options=(Option("download", "verbs.option_screen_download", "flag"),),
-        personal=True,
-        secret=True,
+        group="gm",
     ),
-    _gm(
+    _secret(
         "plan",
         "The keeper of the lamp is Mira's father.",
         Argument("text", "verbs.arg_plan", required=False, most=NOTE_CHARS),
@@ -166,24 +151,17 @@ GROUPED: Final = (
             Option("tell", "verbs.option_tell", "number", most=1_000),
             Option("remove", "verbs.option_remove_entry", "number", most=1_000),
         ),
-        personal=True,
-        secret=True,
+        group="gm",
     ),
-    _gm(
+    _secret(
         "roll",
         "1d20+3 --for 'Mira listens'",
         Argument("expression", "verbs.arg_expression", most=NOTE_CHARS),
         (Option("for", "verbs.option_roll_for", most=TEXT_CHARS),),
-        personal=True,
-        secret=True,
+        group="gm",
     ),
-    _gm(
-        "reveal",
-        "2",
-        Argument("number", "verbs.arg_reveal", most=WHEN_CHARS),
-        personal=True,
-    ),
-    _gm(
+    _gm("reveal", "2", Argument("number", "verbs.arg_reveal", most=WHEN_CHARS), personal=True),
+    _secret(
         "try",
         "The lamp goes out, and something answers.",
         Argument("what", "verbs.arg_try", required=False, most=TURN_CHARS),
@@ -191,17 +169,15 @@ GROUPED: Final = (
             Option("play", "verbs.option_try_play", "number", most=1_000),
             Option("drop", "verbs.option_try_drop", "number", most=1_000),
         ),
-        personal=True,
-        secret=True,
         asks=True,
+        group="gm",
     ),
-    _world(
+    change(
         "state",
         "Mira holding: the lamp",
         Argument("character", "verbs.arg_state", required=False, completes="character", most=STATE_CHARS),
         (PRIVATE,),
-        ordered=True,
-        brief=True,
+        group="world",
     ),
     _world(
         "characters",
@@ -217,33 +193,30 @@ GROUPED: Final = (
         ordered=True,
         asks=True,
     ),
-    _world(
+    change(
         "plot",
         "the bell is found: no",
         Argument("event", "verbs.arg_event", required=False, most=STATE_CHARS),
         (PRIVATE,),
-        ordered=True,
-        brief=True,
         guarded=True,
+        group="world",
     ),
-    _world(
+    change(
         "threads",
         "open Who locked the gate?",
         Argument("change", "verbs.arg_threads", required=False, most=STATE_CHARS),
         (PRIVATE,),
-        ordered=True,
-        brief=True,
+        group="world",
     ),
-    _world(
+    change(
         "arc",
         "the door is found | the tower floods; Bo is lost | the door is shut",
         Argument("milestones", "verbs.arg_arc", required=False, most=LINE_CHARS),
         (Option("write", "verbs.option_write_arc", "number", most=15, asks=True), PRIVATE),
-        ordered=True,
-        brief=True,
         guarded=True,
+        group="world",
     ),
-    _world(
+    change(
         "chapter",
         "The lower stairs --events 'the bell is found; the lamp goes out'",
         Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS),
@@ -258,18 +231,16 @@ GROUPED: Final = (
             Option("check", "verbs.option_check", choices=CHECKS),
             PRIVATE,
         ),
-        ordered=True,
-        brief=True,
         guarded=True,
+        group="world",
     ),
-    _character(
+    change(
         "initiative",
         "begin Mira, Bo, Goblin +2",
         Argument("step", "verbs.arg_initiative", required=False, most=STATE_CHARS),
-        ordered=True,
-        brief=True,
+        group="character",
     ),
-    _character(
+    change(
         "sheet",
         "Mira hp -4",
         Argument("character", "verbs.arg_sheet", required=False, completes="character", most=STATE_CHARS),
@@ -279,8 +250,7 @@ GROUPED: Final = (
             Option("of", "verbs.option_sheet_of", completes="character"),
             Option("remove", "verbs.option_sheet_remove", "flag"),
         ),
-        ordered=True,
-        brief=True,
+        group="character",
     ),
     _exchange(
         "import",
@@ -301,7 +271,7 @@ GROUPED: Final = (
         guarded=True,
     ),
     _exchange("share", argument=STORY, options=(PRIVATE,)),
-    _exchange(
+    change(
         "keep",
         "Mira",
         Argument("name", "verbs.arg_keep", required=False, most=NAME_CHARS, completes="kept"),
@@ -312,15 +282,13 @@ GROUPED: Final = (
             Option("remove", "verbs.option_keep_remove", "flag"),
             Option("card", "verbs.option_keep_card", "flag"),
         ),
-        ordered=True,
-        brief=True,
+        group="exchange",
     ),
-    _exchange(
+    change(
         "bring",
         "Mira --lived",
         Argument("name", "verbs.arg_bring", required=False, most=NAME_CHARS, completes="kept"),
         (Option("lived", "verbs.option_bring_lived", "flag"),),
-        ordered=True,
-        brief=True,
+        group="exchange",
     ),
 )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from bot.verb import LINE_CHARS, PRIVATE, Argument, Option, Verb
-from bot.works.story.grouped_verbs import AGREED, GROUPED, STORY
+from bot.works.story.grouped_verbs import AGREED, GROUPED, STORY, change
 from bot.works.story.limits import (
     ABOUT_CHARS,
     BRANCH_CHARS,
@@ -86,15 +86,13 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         turn=True,
     ),
-    _verb("more", ordered=True, turn=True, brief=True),
-    _verb("undo", ordered=True, brief=True),
-    _verb("redo", ordered=True, brief=True),
-    _verb(
+    change("more", turn=True),
+    change("undo"),
+    change("redo"),
+    change(
         "edit",
         "The lamp goes out before it touches the water.",
         Argument("text", "verbs.arg_edit", most=LINE_CHARS),
-        ordered=True,
-        brief=True,
     ),
     _verb(
         "fork",
@@ -108,14 +106,8 @@ VERBS: tuple[Verb, ...] = (
         menu="verbs.story_fork_menu",
     ),
     _verb("branches", options=(PRIVATE,)),
-    _verb(
-        "switch",
-        "the door stays shut",
-        Argument("branch", "verbs.arg_branch", completes="branch"),
-        ordered=True,
-        brief=True,
-    ),
-    _verb(
+    change("switch", "the door stays shut", Argument("branch", "verbs.arg_branch", completes="branch")),
+    change(
         "cast",
         "Mira: a diver who fears the dark --style short, dry sentences",
         Argument("character", "verbs.arg_character", required=False, completes="character", most=SHEET_CHARS),
@@ -127,9 +119,7 @@ VERBS: tuple[Verb, ...] = (
             Option("write", "verbs.option_write", "number", most=10, asks=True),
             Option("remove", "verbs.option_remove", "flag"),
         ),
-        ordered=True,
         form=("about", "style", "player", "picture"),
-        brief=True,
         asks_by=("speak", "all", "fala", "todos"),
     ),
     _verb(
@@ -141,23 +131,19 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
     ),
     _verb("ooc", "Back in five minutes.", Argument("talk", "verbs.arg_talk", most=LINE_CHARS)),
-    _verb(
+    change(
         "direct",
         "Slower; more weather, less talk.",
         Argument("note", "verbs.arg_note", required=False, most=NOTE_CHARS),
-        ordered=True,
-        brief=True,
     ),
-    _verb(
+    change(
         "remember",
         "The lamp must never go out.",
         Argument("memory", "verbs.arg_memory", required=False, most=NOTE_CHARS),
         (Option("remove", "verbs.option_remove_number", "number", most=1_000),),
-        ordered=True,
-        brief=True,
         group="memory",
     ),
-    _verb(
+    change(
         "lore",
         "lamp, lantern: The lamp burns whale oil, and must never go out.",
         Argument("entry", "verbs.arg_lore", required=False, most=LINE_CHARS),
@@ -165,16 +151,12 @@ VERBS: tuple[Verb, ...] = (
             Option("always", "verbs.option_always", "flag"),
             Option("remove", "verbs.option_remove_number", "number", most=10_000),
         ),
-        ordered=True,
-        brief=True,
         group="world",
     ),
-    _verb(
+    change(
         "relation",
         "Mira, Bo: rivals",
         Argument("pair", "verbs.arg_pair", required=False, most=PAIR_CHARS),
-        ordered=True,
-        brief=True,
         group="world",
     ),
     _verb(
@@ -186,7 +168,7 @@ VERBS: tuple[Verb, ...] = (
         asks=True,
         guarded=True,
     ),
-    _verb(
+    change(
         "prose",
         "sparse --view third --tense past",
         Argument("name", "verbs.arg_prose", required=False, completes="prose"),
@@ -194,19 +176,11 @@ VERBS: tuple[Verb, ...] = (
             Option("view", "verbs.option_view", choices=VIEWS),
             Option("tense", "verbs.option_tense", choices=TENSES),
         ),
-        ordered=True,
-        brief=True,
         group="world",
     ),
     _verb("prompt", admin=True, personal=True, group="memory"),
-    _verb(
-        "mode",
-        "round-robin",
-        Argument("mode", "verbs.arg_mode", required=False, choices=MODES),
-        ordered=True,
-        brief=True,
-    ),
-    _verb("pass", ordered=True, brief=True),
+    change("mode", "round-robin", Argument("mode", "verbs.arg_mode", required=False, choices=MODES)),
+    change("pass"),
     _verb("show", options=(PRIVATE,), guarded=True),
     _verb("open", "the door in the sea", STORY, ordered=True),
     *GROUPED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot.check import Check
@@ -22,52 +23,42 @@ if TYPE_CHECKING:
 FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", "everyone"))
 WORK = Option("work", "verbs.option_voice_work", completes="work")
 
+_verb = partial(Verb, "voice")
+
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "voice",
-        "join",
-        argument=Argument("channel", "verbs.arg_voice_channel", "channel", required=False, most=100),
+    _verb(
+        "join", argument=Argument("channel", "verbs.arg_voice_channel", "channel", required=False, most=100)
     ),
-    Verb("voice", "leave"),
-    Verb("voice", "say", "The door opens.", Argument("text", "verbs.arg_voice_text"), speaks=True),
-    Verb("voice", "stop"),
-    Verb("voice", "skip"),
-    Verb("voice", "pause"),
-    Verb("voice", "resume"),
-    Verb(
-        "voice",
+    _verb("leave"),
+    _verb("say", "The door opens.", Argument("text", "verbs.arg_voice_text"), speaks=True),
+    _verb("stop"),
+    _verb("skip"),
+    _verb("pause"),
+    _verb("resume"),
+    _verb(
         "narrate",
         "on",
         Argument("state", "verbs.arg_narrate", required=False, completes="state"),
         (Option("for", "verbs.option_narrate_for", choices=("thread", "channel", "everyone")),),
         sets=True,
     ),
-    Verb(
-        "voice",
+    _verb(
         "voice",
         'hibari:low --as "Mira"',
         Argument("voice", "verbs.arg_voice", required=False, completes="voice", most=600),
         (FOR, Option("as", "verbs.option_voice_as", completes="speaker", most=80), WORK),
         sets=True,
     ),
-    Verb(
-        "voice",
+    _verb(
         "speed",
         "1.2 --for me",
         Argument("speed", "verbs.arg_speed", required=False, most=10),
         (FOR, WORK),
         sets=True,
     ),
-    Verb(
-        "voice",
-        "hear",
-        "turn.ogg",
-        Argument("paths", "verbs.arg_hear", many=True, completes="path"),
-        hears=True,
-    ),
-    Verb("voice", "doctor"),
-    Verb(
-        "voice",
+    _verb("hear", "turn.ogg", Argument("paths", "verbs.arg_hear", many=True, completes="path"), hears=True),
+    _verb("doctor"),
+    _verb(
         "play",
         argument=Argument("text", "verbs.arg_hear", required=False),
         options=(Option("changed", "verbs.voice_hear", "flag"), Option("leave", "verbs.voice_hear", "flag")),
@@ -75,7 +66,7 @@ VERBS: tuple[Verb, ...] = (
         plain=True,
         inner=True,
     ),
-    Verb("voice", "taken", inner=True),
+    _verb("taken", inner=True),
 )
 
 HEADINGS: Final = {
