@@ -59,12 +59,10 @@ class Runs(Protocol):
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
         """The work and the verb of a person's plain text in this place."""
-        ...
 
     @property
     def platforms(self) -> Collection[str]:
         """The platforms whose runs this process shows."""
-        ...
 
     def origin(self, place: Place) -> str | None: ...
 
@@ -74,13 +72,11 @@ class Runs(Protocol):
 
     async def going(self, space: str) -> Sequence[Request]:
         """The requests of the space that wait or run in any process and are not answered yet."""
-        ...
 
     async def ended(self, run_id: str) -> Ended: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the current run in this place, if it is of one of these verbs."""
-        ...
 
 
 class Service(Protocol):
@@ -88,7 +84,6 @@ class Service(Protocol):
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
         """Begin. `taken_up` are the runs that an earlier process left unfinished. Returns the requests made at once."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -102,11 +102,9 @@ class Reader(Protocol):
 
     async def stop(self, request: Request) -> int:
         """Skip everything; returns how many stages that were."""
-        ...
 
     async def skip(self, request: Request) -> bool:
         """Continue with the next stage; returns whether there was one to skip."""
-        ...
 
 
 @runtime_checkable
@@ -115,27 +113,21 @@ class VoiceChannels(Reader, Protocol):
 
     async def join(self, request: Request, name: str) -> str:
         """Enter the channel of this name, or with "" the asker's. Returns the sentence to show."""
-        ...
 
     async def leave(self, request: Request) -> str:
         """Leave the channel; returns its name."""
-        ...
 
     def pause(self, request: Request) -> bool:
         """Pause; returns whether anything was playing."""
-        ...
 
     def resume(self, request: Request) -> bool:
         """Resume; returns whether it was paused."""
-        ...
 
     def where(self, request: Request) -> str | None:
         """The name of the channel that the bot is in, "" for none; None if there can be none."""
-        ...
 
     def state(self, request: Request, say: Words) -> list[str]:
         """The state of voice for the doctor, as lines."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

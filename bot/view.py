@@ -18,11 +18,9 @@ class View(Protocol):
 
     async def show(self, event: Shown) -> None:
         """Accept an event; it may be shown after this returns."""
-        ...
 
     async def change(self, changed: Changed) -> None:
         """Show new contents of a stage of this view's run, which has ended; idempotent. Returns as `flush` does."""
-        ...
 
     async def flush(self, status: Ended) -> None:
         """Show all events; the run's end, as `status`, is about to be stored.
@@ -30,11 +28,9 @@ class View(Protocol):
         Returns once everything is on the screen or finally given up, however long that takes. If cancelled, it shows
         nothing more.
         """
-        ...
 
     async def close(self, status: Ended) -> None:
         """Note that the run's end, as `status`, is stored."""
-        ...
 
 
 @runtime_checkable
@@ -43,8 +39,6 @@ class Waiting(Protocol):
 
     async def show_waiting(self, status: Status, seconds: float) -> None:
         """Show the status; returns once it is on the screen. If that takes longer than `seconds`, it is never shown."""
-        ...
 
     async def unless_shown(self, seconds: float) -> None:
         """Take it back if another view, which has begun meanwhile, shows the run in other messages."""
-        ...

@@ -23,12 +23,10 @@ class Run(Protocol):
     @property
     def alone(self) -> bool:
         """Whether only the asker reads its answer."""
-        ...
 
     @property
     def hides(self) -> bool:
         """Whether its answer can hide text until a reader opens it."""
-        ...
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         """Run `call` once and store its value; a replay returns the stored value.
@@ -36,7 +34,6 @@ class Run(Protocol):
         `name` is unique within the run. `of` is the value's type, which is how it comes back
         from storage (anything pydantic can round-trip through JSON: dataclasses, lists, dicts).
         """
-        ...
 
     def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
@@ -45,7 +42,6 @@ class Run(Protocol):
 
         A replay yields the stored text in one piece, then the same Completion.
         """
-        ...
 
     async def begin(
         self,
@@ -67,14 +63,12 @@ class Run(Protocol):
         `new_thread` returns. `for_all`: it has no author, and everybody sees it, even if only one person sees this run:
         in the place `there`, or in this run's.
         """
-        ...
 
     def new_thread(self, key: str, title: str) -> Place:
         """The place of the new conversation, in this run's channel, that `begin` begins with this key and title.
 
         Raises UserError if there can be none.
         """
-        ...
 
 
 class Work(Protocol):

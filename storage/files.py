@@ -51,35 +51,27 @@ class Files(Protocol):
     @property
     def shared(self) -> bool:
         """Whether other processes may keep files there, too."""
-        ...
 
     def writing(self, key: str) -> AbstractAsyncContextManager[Path]:
         """A local path to write to. The file is stored at the end of the block, unless the block raises."""
-        ...
 
     async def read(self, key: str, most: int) -> bytes:
         """All bytes of a file. Raises FileNotFoundError, and TooLarge if there are more than `most`."""
-        ...
 
     def reading(self, key: str) -> AbstractAsyncContextManager[Path]:
         """A local path to read the file from, within the block. Raises FileNotFoundError."""
-        ...
 
     async def list(self, folder: str) -> list[str]:
         """The names of files and folders in a folder, in order; none if it does not exist."""
-        ...
 
     async def delete(self, keys: Collection[str]) -> None:
         """Delete those of the files that exist."""
-        ...
 
     async def clear(self, folder: str) -> None:
         """Delete a folder with its contents."""
-        ...
 
     async def size(self, folder: str) -> tuple[int, int]:
         """The bytes in a folder and its subfolders, and the number of their files."""
-        ...
 
 
 class Folder:

@@ -53,7 +53,6 @@ class EphemeralReply(Protocol[PutPage]):
 
     async def post_ephemeral(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
         """Post the page for the asker alone. Returns the message's id."""
-        ...
 
 
 class Home(Protocol[AnyPage]):
@@ -84,53 +83,42 @@ class Home(Protocol[AnyPage]):
     @property
     def response(self) -> EphemeralReply[AnyPage] | None:
         """A poster for the asker alone, if that is possible."""
-        ...
 
     @property
     def no_files(self) -> str:
         """The permission that is missing to send files here, or ""."""
-        ...
 
     async def open(self) -> None:
         """Find or create the place. Afterwards there is a surface, even if something could not be created."""
-        ...
 
     def recall(self, message: str) -> None:
         """Note a message of the run from before this process."""
-        ...
 
     async def move(self, surface: Surface[AnyPage], closed: PlaceClosed) -> bool:
         """Continue on another surface because `surface` is closed. Returns False if there is none.
 
         Raises Gone if a user has deleted the place.
         """
-        ...
 
     async def line(self, elsewhere: Elsewhere) -> str:
         """The line with a link to another conversation, in the platform's own Markdown."""
-        ...
 
     async def link(self, link: Link) -> str:
         """The line with a link to the run's first message, or with its title alone if there is none."""
-        ...
 
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
     ) -> None:
         """Give the asker what could not be shown, by the remaining ways."""
-        ...
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
         """Finish the messages that a crash interrupted with `note`; those that cannot be edited stay."""
-        ...
 
     def ending(self) -> None:
         """Called before the end of the run's last message is written."""
-        ...
 
     async def ended(self) -> None:
         """Called when the run's last message is written, even if that is late."""
-        ...
 
 
 def goes_back(key: str, quoting: Collection[str], stays: Collection[str] | None) -> bool:

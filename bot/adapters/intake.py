@@ -61,7 +61,6 @@ class Origin(Protocol):
 
     def to_json(self, *, title: str, asked: str) -> str:
         """The form stored with the request. `title` is that of a conversation which the request begins."""
-        ...
 
 
 class Location(Protocol):
@@ -73,12 +72,10 @@ class Location(Protocol):
     @property
     def space(self) -> str:
         """The tenant."""
-        ...
 
     @property
     def real(self) -> str:
         """The thread's id in `storage.sessions`, "" where there is none."""
-        ...
 
 
 @dataclass(slots=True)

@@ -27,39 +27,30 @@ class Press(Protocol):
     @property
     def location(self) -> Location:
         """The presser and the place. Runs are looked up only in its space, whatever id a button has."""
-        ...
 
     def acknowledge(self) -> Awaitable[object]:
         """Acknowledge the press; the answer may come later."""
-        ...
 
     async def soon(self, looked_up: Awaitable[T]) -> T:
         """Wait for a look-up; acknowledge the press meanwhile if it takes long."""
-        ...
 
     async def tell(self, key: str, **values: object) -> None:
         """Show a sentence of the catalogue to the presser alone."""
-        ...
 
     async def hidden(self, run: str) -> bool:
         """Whether the presser may not see the run."""
-        ...
 
     async def begin(self, chosen: StoredChoice, run: str) -> None:
         """Begin what the choice's line says, or first ask for its words."""
-        ...
 
     def recount(self, run: str) -> None:
         """Schedule an update of the votes on the pressed message."""
-        ...
 
     async def stopped(self) -> None:
         """Tell everybody who sees the answer who stopped the run."""
-        ...
 
     async def remove_button(self, custom_id: str) -> None:
         """Remove a button from the pressed message, if it can be edited."""
-        ...
 
 
 async def stop(press: Press, run: str) -> None:

@@ -48,19 +48,15 @@ class Adapter(Protocol):
 
     async def prepare(self) -> None:
         """Sign in, and attach the views. Raises UserError."""
-        ...
 
     async def run(self) -> None:
         """Receive events until `stop_receiving`. Raises UserError when it cannot continue."""
-        ...
 
     def connections(self) -> Connections:
         """Its connections to the platform, by the adapter's own names."""
-        ...
 
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -80,17 +80,14 @@ class Page(Protocol):
     @property
     def shown(self) -> str:
         """A text that is equal for equal pages."""
-        ...
 
     @property
     def files(self) -> tuple[tuple[str, bytes], ...]:
         """The names and contents of its files."""
-        ...
 
     @property
     def wordless(self) -> bool:
         """Whether it shows no text yet although its stage has some."""
-        ...
 
 
 AnyPage = TypeVar("AnyPage", bound=Page)
@@ -105,25 +102,20 @@ class Surface(Protocol[PutPage]):
     @property
     def key(self) -> Hashable:
         """The key of the channel's writer."""
-        ...
 
     async def post(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
         """Post a new message. Returns its id."""
-        ...
 
     async def edit(
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         """Edit a message. `files`: its files have changed. `reset`: its style may have been different."""
-        ...
 
     def renames(self, message: str, page: PutPage) -> bool:
         """Whether the page needs another sender's name than the message has; no edit can change that."""
-        ...
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         """The message of this ref that was posted since `since` and is not among the known ones."""
-        ...
 
     async def delete(self, message: str) -> None: ...
 

@@ -80,14 +80,12 @@ class Writable(Protocol):
     @property
     def exists(self) -> bool:
         """Whether it has been posted, so that writing it is an edit."""
-        ...
 
     async def write(self) -> bool | None:
         """Post or edit the message. Returns False if there was nothing to write. Raises Unavailable.
 
         None: it turned out to exist, so writing it is an edit, which must wait for its turn.
         """
-        ...
 
 
 class Clock(Protocol):
@@ -95,7 +93,6 @@ class Clock(Protocol):
 
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
         """Wait until the event is set, or `seconds` seconds have passed."""
-        ...
 
 
 class LoopClock:

@@ -265,11 +265,9 @@ class Provider(Protocol):
         generator closes the connection. Raises ModelError; "cut" once text has been yielded, with the text so far as
         `partial`. Images that the service refuses are left out, and the Completion is `unseen`.
         """
-        ...
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
         """Input tokens as the service counts them; None if it cannot count them."""
-        ...
 
     def capabilities(self, model: str) -> Capabilities: ...
 

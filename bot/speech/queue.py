@@ -46,11 +46,9 @@ class Player(Protocol):
 
     def lacks(self) -> str:
         """Why nothing can be heard now, as a catalogue key; "" if the player can be heard."""
-        ...
 
     def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
         """Play until `read` returns b"", or until `stop`; then call `ended`, from any thread."""
-        ...
 
     def stop(self) -> None: ...
 
@@ -66,7 +64,6 @@ class Captions(Protocol):
 
     async def ends(self, reading: Reading) -> None:
         """Remove the mark."""
-        ...
 
 
 @dataclass(eq=False, slots=True)

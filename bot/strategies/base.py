@@ -96,7 +96,6 @@ class Strategy(Protocol):
 
         If a model fails, the search continues without it and the result has a notice.
         """
-        ...
 
 
 class Asks(Protocol):

@@ -55,11 +55,9 @@ class Screen(Protocol):
 
     def tail(self, run: str, text: str) -> None:
         """The open block of the run that streams; "" for none."""
-        ...
 
     def status(self, run: str, text: str) -> None:
         """The status line of a run; "" when it is over."""
-        ...
 
 
 class Claimed(Protocol):

@@ -47,14 +47,11 @@ class Engine(Protocol):
 
     def reads(self, language: str, voice: str) -> bool:
         """Whether this voice ("" for the first) reads the language, which is an ISO 639-1 code only."""
-        ...
 
     def absent(self) -> str:
         """Why it cannot be used here, in a few words for the doctor; "" if it can."""
-        ...
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         """The unchecked sound of a sentence as `read_aloud` gives it. Raises Unspoken."""
-        ...
 
     async def close(self) -> None: ...

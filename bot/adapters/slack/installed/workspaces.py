@@ -82,7 +82,6 @@ class Installations(Protocol):
         """The installation of a workspace. `refused` is an expired token; then another one is returned, if there is
         one.
         """
-        ...
 
 
 class Workspaces:
