@@ -118,6 +118,9 @@ class Setting:
         return check(resources, value)
 
 
+OF_CHANNEL: tuple[Scope, ...] = ("channel", "category", "space")
+
+
 def of_channel(
     name: str,
     check: Callable[[Resources, str], str],
@@ -126,9 +129,38 @@ def of_channel(
     shown: Callable[[str], str] = str,
 ) -> Setting:
     """A setting that admins set for a channel, a category of channels, or everyone."""
-    scopes: tuple[Scope, ...] = ("channel", "category", "space")
     return Setting(
-        name, f"settings.is_{name}", scopes, check, lambda resources: default, values=values, shown=shown
+        name, f"settings.is_{name}", OF_CHANNEL, check, lambda resources: default, values=values, shown=shown
+    )
+
+
+def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
+    """One of the choices, ignoring case; an unambiguous beginning is enough."""
+    typed = typed_value.strip().casefold()
+    candidates = [option for option in choices if option.casefold().startswith(typed)]
+    exact = [option for option in candidates if option.casefold() == typed] or candidates
+    if len(exact) != 1:
+        raise UserError("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
+    return exact[0]
+
+
+def one_of(
+    name: str,
+    summary: str,
+    scopes: tuple[Scope, ...],
+    choices: tuple[str, ...],
+    default: str,
+    platforms: tuple[str, ...] = (),
+) -> Setting:
+    """A setting whose value is one of these choices."""
+    return Setting(
+        name,
+        summary,
+        scopes,
+        lambda _, typed: choice(name, typed, choices),
+        lambda _: default,
+        lambda _: choices,
+        platforms=platforms,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Kind, Runs, Setting, Typed, of_channel
+from bot.kind import OF_CHANNEL, Kind, Runs, Setting, Typed, of_channel, one_of
 from bot.settings import (
     ADMIN_NOTES,
     ADMINS_EXEMPT,
@@ -174,9 +174,9 @@ CHANNEL_SETTINGS: tuple[Setting, ...] = (
     of_channel(WORKS, checks.works, "all", _works, lambda value: ", ".join(value.split())),
     of_channel(DEFAULT_WORK, checks.default_work, values=_plain_works),
     of_channel(INSTRUCTION, checks.instruction),
-    of_channel(ANSWERS, checks.one_of(ANSWERS, ANSWERING), IN_THREAD, lambda resources: ANSWERING),
-    of_channel(LISTENS, checks.one_of(LISTENS, LISTENING), THREADS, lambda resources: LISTENING),
-    of_channel(UNANSWERED, checks.one_of(UNANSWERED, (TELL, SILENT)), TELL, lambda resources: (TELL, SILENT)),
+    one_of(ANSWERS, "settings.is_answers", OF_CHANNEL, ANSWERING, IN_THREAD),
+    one_of(LISTENS, "settings.is_listens", OF_CHANNEL, LISTENING, THREADS),
+    one_of(UNANSWERED, "settings.is_unanswered", OF_CHANNEL, (TELL, SILENT), TELL),
 )
 """Settings that admins set for a channel, a category of channels, or everyone."""
 
@@ -208,31 +208,9 @@ SETTINGS: tuple[Setting, ...] = (
         platforms=("discord",),
     ),
     *CHANNEL_SETTINGS,
-    Setting(
-        ADMIN_NOTES,
-        "settings.is_admin_notes",
-        ("channel",),
-        check=checks.one_of(ADMIN_NOTES, (ON, OFF)),
-        default=lambda resources: OFF,
-        values=lambda resources: (ON, OFF),
-    ),
-    Setting(
-        OUTSIDERS,
-        "settings.is_outsiders",
-        ("channel", "space"),
-        check=checks.one_of(OUTSIDERS, FOR_OUTSIDERS),
-        default=lambda resources: QUESTIONS,
-        values=lambda resources: FOR_OUTSIDERS,
-        platforms=("slack",),
-    ),
-    Setting(
-        ADMINS_EXEMPT,
-        "settings.is_admins_exempt",
-        ("space",),
-        check=checks.one_of(ADMINS_EXEMPT, (ON, OFF)),
-        default=lambda resources: OFF,
-        values=lambda resources: (ON, OFF),
-    ),
+    one_of(ADMIN_NOTES, "settings.is_admin_notes", ("channel",), (ON, OFF), OFF),
+    one_of(OUTSIDERS, "settings.is_outsiders", ("channel", "space"), FOR_OUTSIDERS, QUESTIONS, ("slack",)),
+    one_of(ADMINS_EXEMPT, "settings.is_admins_exempt", ("space",), (ON, OFF), OFF),
 )
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from bot.access import MOST, RULED, Access, setting_of, value_of
 from bot.events import Event, Request, Stage, Text, UserError
+from bot.kind import choice
 from bot.markdown import code, table_row
 from bot.words import words
 from bot.work import Run
-from bot.works.settings.checks import choice
 from bot.works.settings.whom import called, whom
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.config import model_spec
 from bot.events import UserError
+from bot.kind import choice
 from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, permitted_to_person, zones
 from bot.words import LOCALES
 
@@ -33,16 +33,6 @@ INSTRUCTION_CHARS = 600
 """The maximum length of a channel's instruction, which is part of each prompt there."""
 ZONES = 3
 """How many names are suggested for a misspelt time zone."""
-
-
-def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
-    """One of the choices, ignoring case; an unambiguous beginning is enough."""
-    typed = typed_value.strip().casefold()
-    candidates = [option for option in choices if option.casefold().startswith(typed)]
-    exact = [option for option in candidates if option.casefold() == typed] or candidates
-    if len(exact) != 1:
-        raise UserError("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
-    return exact[0]
 
 
 def language(resources: Resources, typed_value: str) -> str:
@@ -140,11 +130,6 @@ def default_work(resources: Resources, typed_value: str) -> str:
     from bot.channel_rules import PLAIN
 
     return choice("default_work", typed_value, PLAIN)
-
-
-def one_of(name: str, choices: Sequence[str]) -> Callable[[Resources, str], str]:
-    """A check that accepts one of these choices."""
-    return lambda resources, typed_value: choice(name, typed_value, choices)
 
 
 def instruction(resources: Resources, typed_value: str) -> str:

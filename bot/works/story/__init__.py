@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Complete, InView, Kind, Runs, Service, Setting, Typed
+from bot.kind import Complete, InView, Kind, Runs, Service, Typed, one_of
 from bot.settings import OFF, ON
 from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.log.turn import SCENE
@@ -168,25 +168,6 @@ def _service(resources: Resources, runs: Runs, work: Work | None) -> Service:
     return PlayedLast(logs_of(resources.stories), work if isinstance(work, Stories) else None, recall)
 
 
-def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
-    """A setting of a channel or a space that is on or off, off by default."""
-
-    def check(resources: Resources, value: str) -> str:
-        from bot.works.settings.checks import choice
-
-        return choice(name, value, (ON, OFF))
-
-    return Setting(
-        name,
-        summary,
-        ("channel", "space"),
-        check=check,
-        default=lambda resources: OFF,
-        values=lambda resources: (ON, OFF),
-        platforms=platforms,
-    )
-
-
 def _completion(name: str) -> Complete:
     async def complete(resources: Resources, typed: Typed) -> list[str]:
         from bot.works.story import completions
@@ -256,8 +237,10 @@ KIND = Kind(
         "template": _completion("template"),
     },
     settings=(
-        _switch(OWN_NAMES, "verbs.setting_own_names", ("discord", "slack")),
-        _switch(MATURE, "verbs.setting_mature", ("slack",)),
+        one_of(
+            OWN_NAMES, "verbs.setting_own_names", ("channel", "space"), (ON, OFF), OFF, ("discord", "slack")
+        ),
+        one_of(MATURE, "verbs.setting_mature", ("channel", "space"), (ON, OFF), OFF, ("slack",)),
     ),
     suggests=("slack_home.prompt_story",),
     reworded="edited",
