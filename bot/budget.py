@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import metrics
-from bot.events import Request, UserError
+from bot.events import Request, TransientError, UserError
 from bot.llm.base import Message, Meter, Prompt
 from bot.llm.completion import Usage
 from storage.faults import StorageFault
@@ -159,7 +159,7 @@ def refused_by(allowance: Allowance, spent: Decimal) -> UserError:
         return f"${dollars(Decimal(amount))}" if allowance.usd is not None else f"{int(amount)} tokens"
 
     cap = allowance.usd if allowance.usd is not None else allowance.tokens or 0
-    return UserError(f"budget.over_{allowance.kind}", spent=shown(spent), cap=shown(cap))
+    return TransientError(f"budget.over_{allowance.kind}", spent=shown(spent), cap=shown(cap))
 
 
 class Budget:
@@ -326,7 +326,7 @@ class Budget:
         if over.allowance is not None:
             return refused_by(over.allowance, over.spent)
         amount = str if over.kind.endswith("tokens") else dollars
-        return UserError(
+        return TransientError(
             f"budget.{over.kind}",
             cap=amount(over.cap),
             spent=amount(over.spent),

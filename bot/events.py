@@ -300,9 +300,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run could not finish; `text` says what happened and what to do next."""
+    """The run could not finish; `text` says what happened and what to do next. `retry`: the same request may succeed
+    later, so a button offers to try again.
+    """
 
     text: str
+    retry: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,13 +372,24 @@ Event: TypeAlias = Shown | Speaking | Speak | Hush | Unquoted | Changed | Answer
 class UserError(Exception):
     """An error that a person can understand and correct, by its key in the catalogue of words.
 
-    Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`.
+    Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`. `transient`: see
+    TransientError.
     """
+
+    transient = False
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(f"{key} {values}" if values else key)
         self.key = key
         self.values = values
+
+
+class TransientError(UserError):
+    """An error that lies not in the request but in the circumstances: a service that does not answer, a budget that is
+    used up, an empty library. The same request may succeed later, so people are offered to try again.
+    """
+
+    transient = True
 
 
 class PressedLate(UserError):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bot.events import Failed, Request, UserError
+from bot.events import Failed, Request, TransientError, UserError
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -23,14 +23,14 @@ def in_words() -> Iterator[None]:
         yield
     except StorageFault as fault:
         _log.warning("storage: %s", fault)
-        raise UserError(f"storage.{fault.kind}") from fault
+        raise TransientError(f"storage.{fault.kind}") from fault
 
 
 def failure(request: Request, error: Exception) -> Failed:
     """The event that ends a run which raised `error`."""
     say = words(request.locale)
     if isinstance(error, UserError):
-        return Failed(say(error.key, **error.values))
+        return Failed(say(error.key, **error.values), retry=error.transient)
     if isinstance(error, StorageFault):
         _log.warning("run %s: storage: %s", request.id, error)
         return Failed(say(f"storage.{error.kind}"))

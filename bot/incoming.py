@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Request, UserError
+from bot.events import File, Request, TransientError, UserError
 from bot.platforms import Platform
 from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
@@ -108,7 +108,7 @@ class Incoming:
         platform = self._platforms.get(run.request.place.platform)
         fetch = platform.fetch if platform is not None else None
         if not file.path and (fetch is None or not file.url):
-            raise UserError("library.not_fetched")
+            raise TransientError("library.not_fetched")
         # Numbered, so that no untrusted name becomes a path.
         target += suffix
         async with self.writing(run, target) as path:
@@ -121,7 +121,7 @@ class Incoming:
             except OSError as error:
                 if (fault := fault_of(error)).kind != "other":
                     raise fault from error
-                raise UserError("library.not_fetched") from error
+                raise TransientError("library.not_fetched") from error
             if size > max_bytes:
                 raise _too_large(size, max_bytes)
             if size == 0:

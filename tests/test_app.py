@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, Failed, Stage, Status, Text, UserError
+from bot.events import Author, Event, Failed, Stage, Status, Text, TransientError, UserError
+from bot.llm.base import ModelError
 from bot.resources import Resources
 from bot.words import words
 from bot.work import Run
+from storage.faults import StorageFault
 from tests.fakes.scripted_app import Recorder, Script, asked, config, open_scripted
 
 
@@ -212,13 +214,49 @@ async def test_a_fault_is_one_sentence_with_the_runs_id_and_the_next_request_wor
 async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, recorder: Recorder) -> None:
     async def error(run: Run) -> AsyncGenerator[Event, None]:
         yield Stage("s", "S")
-        raise UserError("rules.no_books")
+        raise TransientError("rules.no_books")
 
     async with running(tmp_path, recorder, error=error) as app:
         assert await (await app.perform(asked("one", "error"))).wait() == "failed"
     assert recorder.events["one"][-1] == Failed(
         "The library is empty. Put a book on a shelf with `/library add`; `/help library add` shows how."
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "retry"),
+    [
+        (UserError("rules.bad_dice", expression="2x6"), False),
+        (UserError("story.no_character", name="Bo"), False),
+        (ModelError("context", "openai:m"), False),
+        (ModelError("server", "openai:m"), True),
+        (TransientError("story.not_your_turn", name="Bo"), True),
+        (StorageFault("full"), True),
+        (RuntimeError("a fault of ours"), True),
+    ],
+    ids=str,
+)
+async def test_another_try_is_offered_only_where_it_may_end_differently(
+    tmp_path: Path, recorder: Recorder, error: Exception, retry: bool
+) -> None:
+    async def once() -> str:
+        raise error
+
+    async def direct(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("s", "S")
+        raise error
+
+    async def stepped(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("s", "S")
+        await run.step("once", once, str)  # stores a UserError
+
+    async with running(tmp_path, recorder, direct=direct, stepped=stepped) as app:
+        for name in ("direct", "stepped"):
+            assert await (await app.perform(asked(name, name))).wait() == "failed"
+    for name in ("direct", "stepped"):
+        failed = recorder.events[name][-1]
+        assert isinstance(failed, Failed)
+        assert failed.retry is retry
 
 
 async def test_leaving_in_the_middle_goes_on_at_the_next_start_in_order(

@@ -16,7 +16,7 @@ from bot.works import ALL
 
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
 ENGLISH, PORTUGUESE = (words(locale).sentences() for locale in LOCALES)
-SPEAKERS = {"UserError", "say", "words", "_say", "Refused"}
+SPEAKERS = {"UserError", "TransientError", "say", "words", "_say", "Refused"}
 
 
 def placeholders(sentence: str) -> set[str]:

@@ -99,7 +99,7 @@ class Composer(Generic[AnyPage]):
         nothing to rate.
         """
         self._retry = False
-        """Whether the answer is incomplete, so that a button offers to ask again."""
+        """Whether the answer is incomplete or the failure may pass, so that a button offers to ask again."""
         self._refused = ""
         """Why a press did nothing. Only the presser sees it, at the end."""
         self._changes_last = True
@@ -323,8 +323,9 @@ class Composer(Generic[AnyPage]):
                 FIRST, ""
             ):
                 self._refused = self._dialect.adapt(text)
-            case Failed(text=text):
+            case Failed(text=text, retry=retry):
                 content.failed = self._dialect.adapt(text)
+                self._retry = self._retry or retry
             case Stage():
                 pass
             case _:
@@ -373,7 +374,7 @@ class Composer(Generic[AnyPage]):
             private=self._home.private and self._shareable(),
             share=self._home.share,
             further=self._home.further,
-            retry=ended in ("failed", "stopped") or (ended == "done" and self._retry),
+            retry=ended == "stopped" or (ended != "" and self._retry),
             feedback=ended == "done" and self._begun,
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,

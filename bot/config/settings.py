@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from bot.config import model_spec
-from bot.events import UserError
+from bot.events import TransientError, UserError
 
 T = TypeVar("T")
 
@@ -411,7 +411,7 @@ class Config:
     def _needed(self, provider: ProviderConfig, variable: str) -> str:
         value = self.secret(variable)
         if value is None:
-            raise UserError("model.key_missing", provider=provider.name, variable=variable)
+            raise TransientError("model.key_missing", provider=provider.name, variable=variable)
         return value
 
     def key_missing(self, model: str) -> str:

@@ -243,6 +243,7 @@ class ModelError(UserError):
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(f"model.{fault}", model=model, detail=detail)
+        self.transient = fault != "context"  # the same text is too long again
         self.fault: ModelFault = fault
         self.model = model
         self.detail = detail

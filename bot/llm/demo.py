@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bot import models
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt
 from bot.llm.completion import Completion, Usage
 from bot.model_process import ModelProcess, ProcessEnded
@@ -188,7 +188,7 @@ class Demo:
     def _command_line(self) -> Sequence[str]:
         """The command that runs the model. Raises UserError if something is missing or damaged."""
         if find_spec("xllamacpp") is None:
-            raise UserError("model.demo_runtime", reason="No module named 'xllamacpp'")
+            raise TransientError("model.demo_runtime", reason="No module named 'xllamacpp'")
         if fault := models.fault(self._models_dir, MODEL):  # hashing adds a tenth of a second to each start
             raise UserError(f"model.demo_{fault}", name=MODEL)
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
@@ -236,7 +236,7 @@ def _error(reply: Mapping[str, Any], label: str) -> UserError:
     detail = str(reply.get("detail", ""))[:200]
     match reply.get("fault"):
         case "runtime":
-            return UserError("model.demo_runtime", reason=detail)
+            return TransientError("model.demo_runtime", reason=detail)
         case "context" | "bad_request" as fault:
             return ModelError(fault, label, detail)
         case _:

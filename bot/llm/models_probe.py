@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from bot.budget import text_tokens
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.llm.base import Message, Meter, ModelError, Prompt, Provider, Tool, ToolResult
 from bot.llm.completion import Completion, Usage
 from bot.llm.json_answers import UnreadableError, read, schema_of
@@ -214,7 +214,7 @@ class Probe:
             self.usage += meter.usage
         assert answer is not None, "a stream ends with its Completion, or raises"
         if answer.finish == "refusal":
-            raise UserError("probe.declined")
+            raise TransientError("probe.declined")
         return answer
 
 

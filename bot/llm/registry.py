@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from bot import metrics, tracing, untrusted
 from bot.budget import Budget, most_usage
 from bot.config import model_spec
-from bot.events import Request, UserError
+from bot.events import Request, TransientError, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
 from bot.llm.cache_times import CacheTimes
@@ -142,7 +142,7 @@ class Models:
         """
         chain = self._roles.chain(role)
         if not chain:
-            raise UserError("config.role_empty", role=role)
+            raise TransientError("config.role_empty", role=role)
         first = self.capabilities_of(role, chain[0])
         candidates = []
         for model in chain:
@@ -225,7 +225,7 @@ class Models:
         settings = self._config.providers.get(name)
         if settings is None:
             provider_names = ", ".join(sorted(self._config.providers))
-            raise UserError("config.role_provider", role=role, provider=name, known=provider_names)
+            raise TransientError("config.role_provider", role=role, provider=name, known=provider_names)
         return settings
 
     def _provider(self, settings: ProviderConfig) -> Provider:

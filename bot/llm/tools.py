@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from bot import untrusted
 from bot.budget import prompt_tokens
 from bot.config import model_spec
-from bot.events import Status, UserError
+from bot.events import Status, TransientError, UserError
 from bot.llm.base import Message, Prompt, ToolOutput, ToolResult
 from bot.llm.completion import Completion, ToolCall, Usage
 from bot.llm.fields import characters
@@ -368,7 +368,7 @@ class ToolLoop:
 
     def _end(self, answer: Completion) -> None:
         if answer.finish in ("tool", "length") and not answer.text:  # it called tools although it may not
-            self.ended, self.error = "failed", UserError("model.empty", model=answer.model, detail="")
+            self.ended, self.error = "failed", TransientError("model.empty", model=answer.model, detail="")
         else:
             self.ended = _ENDED.get(answer.finish, "answer")
 

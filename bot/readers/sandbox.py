@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.readers import frames, kinds
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
@@ -108,7 +108,7 @@ class Sandbox:
                 document = await self._listen(process, name, progress, timeouts.silent)
             leaving = _LEAVING_S
         except TimeoutError:
-            raise UserError("library.file_hangs", name=name) from None
+            raise TransientError("library.file_hangs", name=name) from None
         except UserError:
             leaving = _LEAVING_S
             raise
@@ -159,7 +159,7 @@ async def _started(module: str, name: str) -> Process:
         )
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
-        raise UserError("library.file_unguarded", name=name, reason=reason) from fault
+        raise TransientError("library.file_unguarded", name=name, reason=reason) from fault
 
 
 async def _give(process: Process, name: str, data: bytes) -> None:
@@ -200,7 +200,7 @@ async def _died(process: Process, name: str) -> UserError:
     code = await _wait_end(process)
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
-        return UserError("library.file_hangs", name=name)
+        return TransientError("library.file_hangs", name=name)
     # A SIGKILL that is not ours is the kernel's, when the machine has no memory left.
     if code in (OUT_OF_MEMORY, _KILLED):
         return UserError("library.file_memory", name=name)

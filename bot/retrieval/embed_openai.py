@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from bot import tracing
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.retrieval.confidence import Likeness
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _INPUT_BYTES = 8_000  # and 8,192 tokens an input
 class OpenAIEmbedder:
     """An embedder that calls the API. `name` is "openai:MODEL". `dimensions` is 0 until the first answer shows it.
 
-    Calls raise UserError("embedding.failed") once the service has refused, or a few attempts have failed.
+    Calls raise TransientError("embedding.failed") once the service has refused, or a few attempts have failed.
     """
 
     languages: frozenset[str] | None = None
@@ -130,7 +130,7 @@ class OpenAIEmbedder:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
         # Raised outside the handlers, because the SDK's exceptions hold the request, which holds the key.
-        raise UserError("embedding.failed", model=self.name, reason=reason[:80])
+        raise TransientError("embedding.failed", model=self.name, reason=reason[:80])
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

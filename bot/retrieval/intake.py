@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.readers.kinds import shown_name
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import AWAY_S, GRACE, ORIGINALS, Cleanup
@@ -368,7 +368,7 @@ class Intake:
             except StorageFault as fault:
                 if fault.kind != "damaged" or not await self._damage.set_aside(folders):
                     raise
-                raise UserError("rules.vectors_damaged") from fault
+                raise TransientError("rules.vectors_damaged") from fault
             at += len(document_rows)
             if not await mark(space, document, past, embedder.name):
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import tracing
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.readers.document import Section
 from bot.readers.kinds import shown_name
 from bot.retrieval.chunk import SEPARATOR, body_start
@@ -92,7 +92,7 @@ class Library:
         """
         names = list(await self._shelves.all(space))
         if not names:
-            raise UserError("rules.no_books")
+            raise TransientError("rules.no_books")
         if shelf is not None:
             if shelf in names:
                 return shelf

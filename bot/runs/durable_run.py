@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Author, OptionValue, Place, Request, UserError
+from bot.events import Author, OptionValue, Place, Request, TransientError, UserError
 from bot.llm.completion import Completion
 from storage.faults import StorageFault
 from storage.patience import patiently
@@ -180,8 +180,11 @@ def _sorry_to_json(error: UserError) -> dict[str, Any]:
         name: v if isinstance(v, str | int | float | bool | None) else str(v)
         for name, v in error.values.items()
     }
-    return {"key": error.key, "values": values}
+    return {"key": error.key, "values": values, "transient": error.transient}
 
 
 def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
-    return UserError(stored["key"], **stored["values"])
+    kind = (
+        TransientError if stored.get("transient") else UserError
+    )  # an earlier release stored no "transient"
+    return kind(stored["key"], **stored["values"])

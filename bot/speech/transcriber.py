@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.config import model_spec
-from bot.events import Request, UserError
+from bot.events import Request, TransientError, UserError
 from bot.llm.base import ModelError, ModelFault
 from bot.llm.completion import Usage
 from bot.llm.error_report import error_report
@@ -80,7 +80,7 @@ class Transcriber:
                     raise
                 _log.warning("run %s was not heard by %s: %s", request.id, model, error)
                 failed.append(error)
-        raise failed[0] if failed else UserError("config.role_empty", role=ROLE)
+        raise failed[0] if failed else TransientError("config.role_empty", role=ROLE)
 
     async def _heard(self, request: Request, recording: Recording, data: bytes, tell: Tell) -> str:
         usage = replace(_tokens(recording.seconds), cost_usd=0.0)
@@ -101,7 +101,7 @@ class Transcriber:
                     if provider.kind in ("openai", "openai-compatible")
                 )
             )
-            raise UserError("config.role_provider", role=ROLE, provider=provider, known=names)
+            raise TransientError("config.role_provider", role=ROLE, provider=provider, known=names)
         client, headers = await asyncio.to_thread(self._connected, settings)
         try:
             usage = _usage(settings, model, recording.seconds)

@@ -40,7 +40,7 @@ from bot.adapters.health import Connections
 from bot.adapters.log_redaction import announce
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
-from bot.events import File, Place, Request, UserError
+from bot.events import File, Place, Request, TransientError, UserError
 from bot.platforms import Platform, Standing
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Sutradhar(Client):
         except discord.NotFound:  # a person who has left is in no group
             return Standing(())
         except (discord.DiscordException, OSError):
-            raise UserError("access.no_groups") from None
+            raise TransientError("access.no_groups") from None
         theirs = member.guild_permissions
         return Standing(groups_of(member) or (), theirs.manage_guild or theirs.administrator)
 

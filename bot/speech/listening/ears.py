@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot import models
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.model_process import ModelProcess, ProcessEnded
 from bot.speech.listening.whisper import FILES
 from bot.speech.recording import SUFFIXES
@@ -75,7 +75,7 @@ class Ears:
 
     def missing(self) -> list[UserError]:
         """Everything that prevents its use here, as far as that is known without a network. Reads the disk."""
-        package = None if find_spec(PACKAGE) else UserError("voice.ears_package", package=PACKAGE)
+        package = None if find_spec(PACKAGE) else TransientError("voice.ears_package", package=PACKAGE)
         return [fault for fault in (package, self._model_missing()) if fault is not None]
 
     def _model_missing(self) -> UserError | None:
@@ -87,7 +87,9 @@ class Ears:
             return None if there else UserError("voice.ears_name", value=self._named[:60])
         folder = Path(self._named).expanduser()
         lacking = [name for name in FILES if not (folder / name).is_file()]
-        return UserError("voice.ears_folder", folder=folder, lacks=", ".join(lacking)) if lacking else None
+        return (
+            TransientError("voice.ears_folder", folder=folder, lacks=", ".join(lacking)) if lacking else None
+        )
 
     def to_be_fetched(self) -> bool:
         """Whether the first recording must wait for a download."""
@@ -161,7 +163,7 @@ class Ears:
             raise
         if "fault" in reply:
             await child.end()
-            raise UserError("voice.ears_load", model=self.model, reason=reply["detail"])
+            raise TransientError("voice.ears_load", model=self.model, reason=reply["detail"])
         self._child = child
         return child
 
@@ -184,7 +186,7 @@ class Ears:
             )
         except Exception as fault:  # the hub's own faults, those of two clients, and of the disk
             _log.warning("%s could not be fetched: %s", self.model, fault)
-            raise UserError("voice.ears_hub", name=self._named) from fault
+            raise TransientError("voice.ears_hub", name=self._named) from fault
 
     @property
     def _repository(self) -> str:
@@ -196,7 +198,7 @@ class Ears:
 
     def _ended(self, how: ProcessEnded) -> UserError:
         _log.warning("%s broke off: %s", self.model, how)
-        return UserError("voice.ears_ended")
+        return TransientError("voice.ears_ended")
 
     def _let_go(self) -> None:
         if self._child is not None and not self._turn.locked():

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Notice, Speak, Speaking, Stage, Status, Text, UserError
+from bot.events import Event, Notice, Speak, Speaking, Stage, Status, Text, TransientError, UserError
 from bot.llm.completion import Completion
 from bot.words import Words
 from bot.work import Run
@@ -88,10 +88,10 @@ class Verdict:
             yield Speak(text, "single", names[seat])
             return
         if single:
-            raise UserError(
+            raise TransientError(
                 "council.did_not_answer", name=names[0], why=formatting.failure(council.replies[0], say)
             )
-        raise UserError("council.none_answered", m=len(names))
+        raise TransientError("council.none_answered", m=len(names))
 
     async def _streamed(self, written: _ChairText) -> AsyncGenerator[Event, None]:
         """The chair's words as they arrive, without its dissent."""

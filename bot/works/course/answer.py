@@ -20,7 +20,19 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.conversation import Note, question_of, read_along
-from bot.events import Choice, Choices, Citation, Event, Notice, Request, Stage, Status, Text, UserError
+from bot.events import (
+    Choice,
+    Choices,
+    Citation,
+    Event,
+    Notice,
+    Request,
+    Stage,
+    Status,
+    Text,
+    TransientError,
+    UserError,
+)
 from bot.llm.base import Message, Prompt, room
 from bot.llm.completion import ToolCall
 from bot.llm.tools import Limits, ToolLoop
@@ -140,7 +152,7 @@ class CourseQuestions:
         space = request.place.space
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
-            raise UserError("course.none")
+            raise TransientError("course.none")
         course, lesson = await kept_to(self._names, catalogue, request)
         follows = bool(request.options.get(FOLLOW_UP))
         memory = await self._memory(request)

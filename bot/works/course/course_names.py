@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.retrieval.language import FUNCTION_WORDS, may_vote
 from bot.retrieval.lexical import content_terms, fold, terms
 from bot.retrieval.titles import normal
@@ -137,7 +137,7 @@ async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> C
     if resolved.course is not None:
         return resolved.course
     if not catalogue.courses:
-        raise UserError("course.none")
+        raise TransientError("course.none")
     key = "several" if resolved.several else "no_such"
     raise UserError(f"course.{key}", name=name[:80], names="; ".join(resolved.nearest))
 

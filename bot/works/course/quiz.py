@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.conversation import session_for
-from bot.events import Choice, Choices, Event, Notice, Request, Stage, Status, Text, UserError
+from bot.events import Choice, Choices, Event, Notice, Request, Stage, Status, Text, TransientError, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
 from bot.prompts import PromptText
@@ -173,7 +173,7 @@ class Quiz:
 
         questions = await run.step("kept", store, list[QuizQuestion])
         if not questions:
-            raise UserError("course.quiz_empty", course=plan.course)
+            raise TransientError("course.quiz_empty", course=plan.course)
         if plan.back:
             yield Notice(say("course.quiz_back", n=len(plan.back)))
         if by_code:
@@ -192,7 +192,7 @@ class Quiz:
         """The lesson that is next, by the number of earlier ones. Raises UserError."""
         catalogue = await self._catalogues.of(request.place.space)
         if not catalogue.courses:
-            raise UserError("course.none")
+            raise TransientError("course.none")
         course, _ = await self._about(catalogue, request)
         lessons = {lesson.number: lesson for lesson in course.lessons}
         if not lessons:
@@ -214,7 +214,7 @@ class Quiz:
             raise UserError("course.quiz_many", most=MOST_QUESTIONS)
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
-            raise UserError("course.none")
+            raise TransientError("course.none")
         course, number = await self._about(catalogue, request)
         parts = (
             [course.part(lesson) for lesson in course.numbered(number)]

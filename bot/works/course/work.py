@@ -101,7 +101,7 @@ class Courses:
         if not files and not refused:
             yield Stage("job", say("course.adding", n=0))
             kinds = ", ".join(KINDS)
-            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
+            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds), retry=False)
             return
 
         async def gathered() -> list[tuple[Item, int]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bot.config import model_spec
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.llm.local_servers import MOST_MODELS, TITLES, local_servers, on_this_machine
 from bot.markdown import code, harmless, table_row
@@ -113,7 +113,9 @@ class ModelChoice:
             named = f"{await self._first(name.casefold())}{named.removeprefix(name)}"
         spec = model_spec.parse(checks.models(self._resources, named))
         if variable := self._config.key_missing(spec.model):
-            raise UserError("model.key_missing", provider=spec.model.partition(":")[0], variable=variable)
+            raise TransientError(
+                "model.key_missing", provider=spec.model.partition(":")[0], variable=variable
+            )
         return str(spec)
 
     async def _first(self, name: str) -> str:

@@ -86,7 +86,7 @@ class LibraryWork:
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)
-            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
+            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds), retry=False)
             async for notice in left_out(run, named):
                 yield notice
             return

@@ -8,7 +8,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from bot.check import Check
-from bot.events import UserError
+from bot.events import TransientError, UserError
 from bot.settings import OFF, ON, permitted
 from bot.speech.engines.service import Service
 from bot.speech.listening.ears import Ears
@@ -53,7 +53,7 @@ def voices(resources: Resources, text: str, *, admin: bool) -> str:
             known_names = ", ".join(f"{voice.engine}:{name}" for name in engine.voices) or "–"
             raise UserError("voice.no_such", value=str(voice)[:60], voices=known_names)
         if reason := engine.absent():
-            raise UserError("voice.absent", engine=voice.engine, reason=reason)
+            raise TransientError("voice.absent", engine=voice.engine, reason=reason)
     return " ".join(map(str, chosen[:MOST_VOICES]))
 
 

@@ -13,7 +13,20 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import FOLLOW_UP
-from bot.events import Changed, Choice, Choices, Event, File, Notice, Request, Stage, Status, Text, UserError
+from bot.events import (
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    File,
+    Notice,
+    Request,
+    Stage,
+    Status,
+    Text,
+    TransientError,
+    UserError,
+)
 from bot.platforms import Transcript
 from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
@@ -66,7 +79,7 @@ class Hearing:
         if not text or (part and self._transcriber.listens):
             part = False
             if not self._transcriber.listens:
-                raise UserError("voice.no_transcriber")
+                raise TransientError("voice.no_transcriber")
             files = [*request.files, *(File(PurePath(path).name, path, 0) for path in named_paths(request))]
             if len(files) != 1:
                 raise UserError("voice.one_recording", suffixes=", ".join(SUFFIXES))

@@ -148,6 +148,14 @@ async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     assert message.buttons == ["🔁 Try again"]
 
 
+async def test_a_refusal_that_would_only_be_repeated_offers_no_other_try(bench: Desk) -> None:
+    root = await bench.root()
+    await bench.run(bench.request(root), Failed("I can't roll “2x6”.", retry=False), status="failed")
+    (message,) = [message for message in bench.channel.everything if message is not root]
+    assert "I can't roll" in message.shown
+    assert message.buttons == []
+
+
 async def test_in_a_direct_conversation_it_is_said_there(bench: Desk) -> None:
     root = await bench.root(channel=bench.dm)
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")

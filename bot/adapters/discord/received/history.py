@@ -12,7 +12,7 @@ import discord
 from bot.adapters.discord.installed.client import Client, faults_as_sorry
 from bot.adapters.discord.received.placing import Origin, missing, origin_of, text_of, text_without_mention
 from bot.adapters.markdown import clean
-from bot.events import Request, UserError
+from bot.events import Request, TransientError, UserError
 from bot.platforms import LinkedThread, ThreadMessage, WholeThread
 
 PINS: Final = 50
@@ -32,7 +32,7 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
     if not isinstance(thread, discord.Thread):
         return None
     if missing(client, thread.id, "view_channel", "read_message_history"):
-        raise UserError("discord.history_closed")
+        raise TransientError("discord.history_closed")
     by_bot = client.user is not None and thread.owner_id == client.user.id
     starter = "" if by_bot else str(thread.owner_id)
     return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
@@ -56,7 +56,7 @@ async def _readable(client: Client, origin: Origin) -> discord.abc.Messageable:
     if not isinstance(channel, discord.abc.Messageable):
         raise UserError("thread.no_messages_here")
     if not origin.member or missing(client, origin.channel, "view_channel", "read_message_history"):
-        raise UserError("discord.history_closed")
+        raise TransientError("discord.history_closed")
     if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
         member = channel.guild.get_member(origin.user) or await channel.guild.fetch_member(origin.user)
         if not channel.permissions_for(member).read_message_history:
@@ -106,7 +106,7 @@ def _read(messages: Sequence[discord.Message], me: int) -> list[ThreadMessage]:
         text = "\n\n".join(filter(None, (said.text, all_text.removeprefix(own).strip())))
         read += [replace(said, text=text)] if text else []
     if messages and not read and not any(message.attachments for message in messages):
-        raise UserError("discord.history_unseen")
+        raise TransientError("discord.history_unseen")
     return read
 
 
@@ -131,7 +131,7 @@ async def _pages(
             break
         after = page[-1]
     if blank and not seen:
-        raise UserError("discord.history_unseen")
+        raise TransientError("discord.history_unseen")
 
 
 def _counts(message: discord.Message, me: int, origin: Origin) -> bool:

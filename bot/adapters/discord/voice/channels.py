@@ -20,7 +20,7 @@ from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
 from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
 from bot.commands import verb
-from bot.events import Request, Speak, Speaking, UserError
+from bot.events import Request, Speak, Speaking, TransientError, UserError
 from bot.speech.queue import HEARD, Queue, Reading
 from bot.words import words
 from storage.faults import StorageFault
@@ -309,7 +309,7 @@ class VoiceChannels:
         if not name:
             mine = next((channel for channel in channels if person in channel.voice_states), None)
             if mine is None:
-                raise UserError("voice.where")
+                raise TransientError("voice.where")
             return mine
         id, name = mention.chosen(name)
         channel_name = id or name.lstrip("#🔊 ").casefold()

@@ -20,7 +20,7 @@ import discord
 from discord.gateway import DiscordVoiceWebSocket
 from discord.voice_state import ConnectionFlowState, VoiceConnectionState
 
-from bot.events import UserError
+from bot.events import TransientError, UserError
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -272,14 +272,14 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
             timeout=CONNECT_S, reconnect=False, self_deaf=True, cls=VoiceConnection
         )
     except (TimeoutError, discord.DiscordException, OSError) as fault:
-        raise UserError("voice.not_connected", channel=channel.name) from fault
+        raise TransientError("voice.not_connected", channel=channel.name) from fault
     connection._connection.timeout = AGAIN_S
     connection.alone = not listeners(channel)
     ends = time.monotonic() + PRIVACY_S
     while not (connection.alone or connection.encrypted):
         if time.monotonic() > ends or not connection.connected:
             await connection.disconnect(force=True)
-            raise UserError("voice.not_encrypted", channel=channel.name)
+            raise TransientError("voice.not_encrypted", channel=channel.name)
         await asyncio.sleep(LOOK_S)
     return connection
 
@@ -306,10 +306,10 @@ def closed(channel: VoiceChannel, say: Words) -> UserError | None:
     for name in needed:
         if not getattr(may, name):
             permission = say(f"discord_doctor.perm_{name}")
-            return UserError("voice.may_not", channel=channel.name, permission=permission)
+            return TransientError("voice.may_not", channel=channel.name, permission=permission)
     other_users = [user for user in channel.voice_states if user != me.id]
     if channel.user_limit and len(other_users) >= channel.user_limit and not may.move_members:
-        return UserError("voice.full", channel=channel.name, n=channel.user_limit)
+        return TransientError("voice.full", channel=channel.name, n=channel.user_limit)
     return None
 
 

@@ -24,7 +24,7 @@ from bot.adapters.slack.received.line import Name, text_without_mention, words_o
 from bot.adapters.slack.received.replies import newest_replies
 from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import PlaceClosed, SurfaceFault
-from bot.events import File, Request, UserError
+from bot.events import File, Request, TransientError, UserError
 from bot.platforms import LinkedThread, ThreadMessage, Transcript, WholeThread
 from storage.faults import StorageFault
 
@@ -236,7 +236,7 @@ class ThreadReader:
                 )
                 messages = list(filter(counts, answer.get("messages") or ()))
         except SurfaceFault as fault:
-            raise UserError("slack_files.thread_closed") from fault
+            raise TransientError("slack_files.thread_closed") from fault
         name = self._limited_names(location)
         messages.sort(key=lambda message: float(text_of(message, "ts") or 0))
         return [await _said(message, name, words_of(message)) for message in messages[-most:]]
@@ -267,7 +267,7 @@ class ThreadReader:
             client = await self._workspaces.client(location.team, location.enterprise)
             answer: Any = await client.pins_list(channel=origin.channel)
         except SurfaceFault as fault:
-            raise UserError("slack_files.pins_closed") from fault
+            raise TransientError("slack_files.pins_closed") from fault
         name = self._limited_names(location)
         messages = [item.get("message") or {} for item in answer.get("items") or ()]
         return [
@@ -285,7 +285,7 @@ class ThreadReader:
                     channel=location.channel, ts=location.thread, limit=PAGE, cursor=cursor or None
                 )
             except SurfaceFault as fault:
-                raise UserError("slack_files.thread_closed") from fault
+                raise TransientError("slack_files.thread_closed") from fault
             page = answer.get("messages") or ()
             yield [row for row in page if not location.message or text_of(row, "ts") < location.message]
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import origin_at, origin_of
 from bot.adapters.surface import SurfaceFault
-from bot.events import Place, UserError
+from bot.events import Place, TransientError
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
@@ -57,7 +57,7 @@ class Groups:
             async with asyncio.timeout(WAIT_S):
                 return await asyncio.shield(asking)
         except (SurfaceFault, TimeoutError):
-            raise UserError("slack.groups") from None
+            raise TransientError("slack.groups") from None
 
     async def close(self) -> None:
         for asking in self._asking.values():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
-from bot.events import UserError
+from bot.events import TransientError
 from bot.words import locale_of
 from storage.faults import StorageFault
 
@@ -105,7 +105,7 @@ class People:
         if cached is not None:
             return replace(cached[1], admin=False)
         if fresh and not listed:
-            raise UserError("slack.who")
+            raise TransientError("slack.who")
         return Person(admin=listed)
 
     async def name(self, location: Location, user: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Choice, Choices, Event, Request, Stage, Text, UserError
+from bot.events import Choice, Choices, Event, Request, Stage, Text, TransientError, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.work import Run
@@ -135,7 +135,7 @@ def check_turn(story: Story, author: Author) -> None:
     """Raises UserError if it is somebody else's turn in a fight; the game master may always narrate."""
     now = story.initiative
     if now is not None and not initiative.may_act(story, author) and leader(story) != author.id:
-        raise UserError("story.initiative_wait", name=initiative.acting(now).name)
+        raise TransientError("story.initiative_wait", name=initiative.acting(now).name)
 
 
 def mark(now: Initiative) -> str:

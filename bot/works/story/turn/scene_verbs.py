@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversation import session_for, title_of
-from bot.events import Author, Event, Request, Stage, Text, UserError
+from bot.events import Author, Event, Request, Stage, Text, TransientError, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.work import Run
@@ -238,12 +238,12 @@ class SceneVerbs:
         choices = head.scene.choices if head is not None and head.scene is not None else ()
         # Votes on the buttons of an earlier version do not count.
         if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
-            raise UserError("story.no_votes")
+            raise TransientError("story.no_votes")
         # The scene's choices are the first group of buttons that its run has offered.
         counts = await self._votes.counts(request.place.space, head.shown_by, 0)
         counted = [counts.get(n, 0) for n in range(len(choices))]
         if not any(counted):
-            raise UserError("story.no_votes")
+            raise TransientError("story.no_votes")
         winner = counted.index(max(counted))
         say = words(request.locale)
         voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
@@ -296,7 +296,7 @@ class SceneVerbs:
         if mode_of(story, self.settings) == "round-robin" and (expected := whose(story)) is not None:
             author, name = expected
             if author != request.author.id:
-                raise UserError("story.not_your_turn", name=name)
+                raise TransientError("story.not_your_turn", name=name)
 
     async def task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
         """A plan for a task that adds to the story; `may` raises UserError where the task is not allowed.
