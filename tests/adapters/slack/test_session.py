@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -97,3 +98,20 @@ async def test_a_call_that_arrives_after_all_does_not_bring_the_stop_button_back
     assert session is not None
     session.become("processing")
     await bench.fake.until(lambda: session.past[-1] == "active")
+
+
+async def test_a_run_is_not_shown_to_its_end_before_the_stop_button_is_gone(bench: Desk) -> None:
+    """Otherwise nothing would take it away after a process that dies meanwhile."""
+    root = await bench.root()
+    home = bench.home(bench.request(root))
+    await home.open()
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "processing")
+    bench.fake.fail(STATUS, status=503, times=99)
+    ended = asyncio.create_task(home.ended())
+    done, _ = await asyncio.wait({ended}, timeout=1.5)
+    assert not done
+    bench.fake.faults.waiting.clear()
+    await ended
+    session = bench.fake.session(root)
+    assert session is not None
+    assert session.status == "active"

@@ -67,8 +67,6 @@ WAITS_S = 5.0
 """Seconds without a message after which people are shown that they wait."""
 TITLE = 100
 """The most characters of another conversation's title in a link to it."""
-ENDED_S = 1.0
-"""How many seconds the next run waits for the stop button of this one to go."""
 _PROMPTS = ("slack_thread.prompt_help", "slack_thread.prompt_books")
 
 _log = logging.getLogger(__name__)
@@ -344,7 +342,7 @@ class SlackHome:
         self.ending()  # also where the answer has moved meanwhile
         if self._at is not None:
             self._session.want(*self._at, WAITS)
-            await self._session.settled(ENDED_S)
+            await self._session.settled()  # a process that dies before has not shown the end
 
     def recall(self, message: str) -> None:
         self.messages.add(message)
@@ -401,6 +399,7 @@ class SlackHome:
                     )
             if self.surface.thread and self._ordered and self._origin.user:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)
+                await self._session.settled()
 
     async def line(self, elsewhere: Elsewhere) -> str:
         """The link to another conversation of this space, whose thread is renamed to the title.

@@ -224,10 +224,10 @@ class Session:
         if self._setting is None or self._setting.done():
             self._setting = self.side_tasks.do(self._send_status(channel, thread))
 
-    async def settled(self, seconds: float) -> None:
-        """Wait until the stop button is gone, if there was room for one, for at most so many seconds."""
+    async def settled(self) -> None:
+        """Wait until the stop button is gone, if there was room for one."""
         if self._setting is not None and not self._skipped:
-            await asyncio.wait({self._setting}, timeout=seconds)
+            await asyncio.wait({self._setting})
 
     async def _send_status(self, channel: str, thread: str) -> None:
         """Send the wanted status. A status that changed before there was room for it is left out."""
@@ -240,10 +240,14 @@ class Session:
                     self._status_sent = ""  # otherwise the stop button would stay
                 elif self._status_sent == self._wanted:
                     raise
-            if self._unanswered and self._status_sent == self._wanted == WAITS:
-                # It may still arrive, after this one.
-                self._unanswered, self._status_sent = False, ""
-                await asyncio.sleep(LATE_S)
+        if self._unanswered and self._wanted == WAITS:
+            self._unanswered = False
+            self.side_tasks.do(self._send_again(channel, thread))
+
+    async def _send_again(self, channel: str, thread: str) -> None:
+        """Send the status once more, because the call that Slack did not answer may have its effect after it."""
+        await asyncio.sleep(LATE_S)
+        self.want(channel, thread, self._wanted)
 
     async def _set(self, channel: str, thread: str) -> None:
         client = await self.workspace.client()
