@@ -210,7 +210,10 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
     try:
         return _run(asked, locale)
     except UserError as error:
-        print(words(locale)(error.key, **error.values), file=sys.stderr)
+        from bot.config.errors import ConfigError
+
+        for wrong in error.errors if isinstance(error, ConfigError) else (error,):
+            print(words(locale)(wrong.key, **wrong.values), file=sys.stderr)
         return WRONG_USE if error.key.startswith(_SETTINGS) else FAILED
 
 

@@ -80,7 +80,10 @@ def examine(
     try:
         settings = load(config, data, environ)
     except UserError as error:
-        yield Check(False, say(error.key, **error.values))
+        from bot.config.errors import ConfigError
+
+        for wrong in error.errors if isinstance(error, ConfigError) else (error,):
+            yield Check(False, say(wrong.key, **wrong.values))
         return
     if settings.file is not None:
         yield Check(True, say("doctor.config", file=settings.file))

@@ -118,6 +118,18 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("locale", "count"), [("en", "2 things need attention."), ("pt", "2 itens precisam")])
+def test_doctor_names_all_errors_of_the_settings_at_once(tmp_path: Path, locale: str, count: str) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[retrieval]\nk = "ten"\n\n[roles]\nanswrer = "openai:gpt"\n', encoding="utf-8")
+    done = bot("doctor", "--config", str(config), data=tmp_path / "data", SUTRADHAR_LOCALE=locale)
+    assert done.returncode == 1
+    assert "config.toml, line" in done.stdout or "config.toml, linha" in done.stdout
+    assert "`k`" in done.stdout
+    assert "`answerer`" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(count)
+
+
 def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
     assert "chosen by the keys that are set (OPENAI_API_KEY)" in keyed

@@ -25,6 +25,7 @@ from bot.config import (
     load,
     model_spec,
 )
+from bot.config.errors import ConfigError
 from bot.config.file import TABLES, sections
 from bot.config.settings import KEYED
 from bot.events import UserError
@@ -54,6 +55,8 @@ def refusal(file: Path, text: str) -> str:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         load(file, environ={})
+    if isinstance(caught.value, ConfigError):
+        assert len(caught.value.errors) == 1, "one slip is one error"
     sentences = [words(locale)(caught.value.key, **caught.value.values) for locale in ("en", "pt-BR")]
     for sentence in sentences:
         assert caught.value.key not in sentence
@@ -451,6 +454,47 @@ def test_watched_folders_start_at_the_file(file: Path) -> None:
     assert load(file, environ={}).section(LibraryConfig).watch == (
         (file.parent / "books").resolve(),
         home / "more",
+    )
+
+
+SLIPS = """\
+[role]
+answerer = "openai:gpt"
+[roles]
+answerer = "nobody:m"
+writer = ["openai:gpt", "opnai:gpt"]
+[providers.mine]
+kind = "openai-compatble"
+base_url = "localhost"
+[providers.other]
+base_url = "http://localhost:1/v1"
+[retrieval]
+k = "ten"
+fetch_k = 2
+nearst = 3
+[discord]
+token = "abc"
+[story]
+lenght = "short"
+[spaces.here]
+x = 1
+[suggested.openai]
+answerer = 5
+[suggested.nobody]
+answerer = "m"
+"""
+
+
+def test_all_errors_of_a_file_are_found_in_one_reading(file: Path) -> None:
+    file.write_text(SLIPS, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(file, environ={})
+    lines = [error.values["line"] for error in caught.value.errors]
+    # Line 13 alone is right: what depends on a wrong setting, here `k`, is not checked.
+    assert lines == [1, 4, 5, 7, 8, 9, 12, 14, 16, 18, 19, 22, 23]
+    assert (caught.value.key, caught.value.values) == (
+        caught.value.errors[0].key,
+        caught.value.errors[0].values,
     )
 
 

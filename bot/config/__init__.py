@@ -69,8 +69,8 @@ def load(
 ) -> Config:
     """Read the settings: arguments, then `environ`, then `.env`, then config.toml, then defaults.
 
-    `path` and `data` come from the command line. Raises UserError ("config.…") with the line of a setting that cannot
-    be used.
+    `path` and `data` come from the command line. Raises UserError ("config.…"), a ConfigError with the line of each
+    setting that cannot be used.
     """
     environ = os.environ if environ is None else environ
     secrets = Secrets(environ, _dotenv(Path.cwd()))
@@ -87,6 +87,7 @@ def load(
         opened = ConfigFile(file)
         tables = opened.tables()
         suggested = opened.suggested()
+        opened.errors.check()
     if "roles" in tables:
         tables["roles_from"] = "config"
     else:

@@ -10,11 +10,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from bot.config import model_spec
+from bot.config.errors import SettingError, SettingErrors
 from bot.config.settings import (
     BUILT_IN,
     EMBEDDERS,
@@ -35,14 +37,12 @@ from bot.config.settings import (
 from bot.config.text import (
     VARIABLES,
     address,
-    line_of,
     nearest,
     password,
     repr_of,
     secret,
     secret_setting,
     variable,
-    without_credentials,
 )
 from bot.events import UserError
 from bot.works import ALL
@@ -91,7 +91,10 @@ def sections() -> dict[str, type]:
 
 
 class ConfigFile:
-    """One config.toml being read. Every error names the file and the line."""
+    """One config.toml being read. Every error names the file and the line.
+
+    A wrong setting is noted and counts as not set, so that the rest is read, too: see `errors`.
+    """
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -106,60 +109,67 @@ class ConfigFile:
             raise UserError("config.encoding", file=file) from fault
         except tomllib.TOMLDecodeError as fault:
             raise UserError("config.syntax", file=file, reason=str(fault)) from fault
+        self.errors = SettingErrors(file, self.text)
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
         names_allowed = [*TABLES, "providers", "suggested", "spaces"]
         of_works = {} if set(names_allowed).issuperset(self.raw) else sections()
         self._check_names((), self.raw, [*names_allowed, *of_works])
-        providers = self._providers()
+        providers = self._providers
         tables_read: dict[str, Any] = {"providers": providers}
         for name, kind in TABLES.items():
             if name in self.raw:
                 tables_read[name] = self._fill((name,), kind, {})
         for part in fields(RolesConfig) if "roles" in tables_read else ():
             where, models = ("roles", part.name), getattr(tables_read["roles"], part.name)
-            self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
-            self._check_members(where, models)
-            self._check_kinds(where, models, providers)
+            with self.errors.noting():
+                self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
+                self._check_members(where, models)
+                self._check_kinds(where, models, providers)
         tables_read["spaces"] = self._spaces()
         tables_read["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
-        if (retrieval := tables_read.get("retrieval")) is not None:
-            self._check_order(retrieval)
-        if (discord := tables_read.get("discord")) is not None:
-            self._check_shards(discord)
+        for name, check in (("retrieval", self._check_order), ("discord", self._check_shards)):
+            if name in tables_read and not self.errors.within(name):
+                with self.errors.noting():
+                    check(tables_read[name])
         return tables_read
 
     def _spaces(self) -> dict[str, dict[str, Any]]:
         """The tables of spaces; `bot.space_file` checks their contents at the start."""
         for name in self._table(("spaces",)):
-            where = ("spaces", name)
-            if not _SPACE.fullmatch(name):
-                raise self._error("config.space_name", where, value=name)
-            pending: list[Any] = [self._table(where)]
-            while pending:
-                part = pending.pop()
-                if isinstance(part, dict | list):
-                    pending += part.values() if isinstance(part, dict) else part
-                elif isinstance(part, str) and secret("", part):
-                    raise self._error("config.space_secret", where)
+            with self.errors.noting():
+                self._check_space(name)
         return self._table(("spaces",))
+
+    def _check_space(self, name: str) -> None:
+        where = ("spaces", name)
+        if not _SPACE.fullmatch(name):
+            raise self.errors.of("config.space_name", where, value=name)
+        pending: list[Any] = [self._table(where)]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, dict | list):
+                pending += part.values() if isinstance(part, dict) else part
+            elif isinstance(part, str) and secret("", part):
+                raise self.errors.of("config.space_secret", where)
 
     def _section(self, name: str, kind: type, providers: Mapping[str, ProviderConfig]) -> Any:
         section = self._fill((name,), kind, {})
         for member in fields(kind):
             if member.type == "Offered":
-                self._check_models((name, member.name), getattr(section, member.name), providers)
+                with self.errors.noting():
+                    self._check_models((name, member.name), getattr(section, member.name), providers)
         return section
 
     def suggested(self) -> dict[str, RolesConfig]:
         """The [suggested.…] tables: which models of a service play which role once its key is found."""
         self._check_names(("suggested",), self._table(("suggested",)), list(KEYED))
         roles_by_name = {}
-        providers = self._providers()
-        for name in self._table(("suggested",)):
+        providers = self._providers
+        for name in filter(KEYED.__contains__, self._table(("suggested",))):
             parts = self._fill(("suggested", name), RolesConfig, {})
             roles_by_name[name] = RolesConfig(
                 **{
@@ -169,41 +179,53 @@ class ConfigFile:
             )
             for part in fields(RolesConfig):
                 where, seats = ("suggested", name, part.name), getattr(roles_by_name[name], part.name)
-                self._check_members(where, seats)
-                self._check_kinds(where, seats, providers)
+                with self.errors.noting():
+                    self._check_members(where, seats)
+                    self._check_kinds(where, seats, providers)
         return roles_by_name
 
+    @cached_property
     def _providers(self) -> dict[str, ProviderConfig]:
         providers = dict(BUILT_IN)
         for name in self._table(("providers",)):
-            where = ("providers", name)
-            built_in = BUILT_IN.get(name)
-            if ":" in name or not name.strip():
-                raise self._error("config.provider_name", where)
-            start = built_in or ProviderConfig(name, "")
-            raw = self._table(where)
-            if "kind" not in raw and built_in is None:
-                raise self._error("config.provider_kind", where, choices=", ".join(_KINDS))
-            compatible = start.kind == "openai-compatible"
-            defaults = {"name": name, "kind": start.kind, "base_url": start.base_url}
-            filled = self._fill(where, ProviderConfig, defaults)
-            kinds = (start.kind,) if built_in and not compatible else _KINDS
-            if filled.kind not in kinds:
-                self._wrong_choice((*where, "kind"), filled.kind, kinds)
-            if filled.kind == "openai-compatible" and filled.base_url is None:
-                raise self._error("config.provider_url", where)
-            # A service at its own address needs its own key; a service at another address may need none.
-            elsewhere = compatible and (filled.kind, filled.base_url) != (start.kind, start.base_url)
-            usual = start.api_key_env if built_in and not elsewhere else _key_of(filled)
-            providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
+            providers.setdefault(
+                name, ProviderConfig(name, "")
+            )  # known, even if something in its table is wrong
+            with self.errors.noting():
+                providers[name] = self._provider(name)
         return providers
+
+    def _provider(self, name: str) -> ProviderConfig:
+        where = ("providers", name)
+        built_in = BUILT_IN.get(name)
+        if ":" in name or not name.strip():
+            raise self.errors.of("config.provider_name", where)
+        start = built_in or ProviderConfig(name, "")
+        raw = self._table(where)
+        if "kind" not in raw and built_in is None:
+            self.errors.add(self.errors.of("config.provider_kind", where, choices=", ".join(_KINDS)))
+        compatible = start.kind == "openai-compatible"
+        defaults = {"name": name, "kind": start.kind, "base_url": start.base_url}
+        filled: ProviderConfig = self._fill(where, ProviderConfig, defaults)
+        kinds = (start.kind,) if built_in and not compatible else _KINDS
+        if "kind" in raw and not self.errors.within(*where, "kind") and filled.kind not in kinds:
+            self._wrong_choice((*where, "kind"), filled.kind, kinds)
+        if filled.kind == "openai-compatible" and filled.base_url is None and "base_url" not in raw:
+            raise self.errors.of("config.provider_url", where)
+        # A service at its own address needs its own key; a service at another address may need none.
+        elsewhere = compatible and (filled.kind, filled.base_url) != (start.kind, start.base_url)
+        usual = start.api_key_env if built_in and not elsewhere else _key_of(filled)
+        return replace(filled, api_key_env=filled.api_key_env or usual)
 
     def _fill(self, where: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
         """A `kind` made from the table at `where` and, for the rest, from `defaults`; the table may not set "name"."""
         raw = self._table(where)
         members = {member.name: member for member in fields(kind) if member.name != "name"}
         self._check_names(where, raw, list(members))
-        values = {name: self._value((*where, name), members[name], raw[name]) for name in raw}
+        values = {}
+        for name in filter(members.__contains__, raw):
+            with self.errors.noting():
+                values[name] = self._value((*where, name), members[name], raw[name])
         return kind(**(defaults | values))
 
     def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
@@ -211,7 +233,8 @@ class ConfigFile:
         for name in where:
             table = table.get(name, {})
             if not isinstance(table, dict):
-                raise self._error("config.not_a_table", where)
+                self.errors.add(self.errors.of("config.not_a_table", where))
+                return {}
         return table  # type: ignore[no-any-return]  # a TOML table, checked above
 
     def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
@@ -219,17 +242,17 @@ class ConfigFile:
             if isinstance(text, str) and secret(where[-1], text):
                 raise self._secret(where)
             if isinstance(text, str) and password(text):
-                raise self._error("config.password", where)
+                raise self.errors.of("config.password", where)
         match member.type:
             case "int" | "float" | "int | None" | "float | None":
                 number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
-                    raise self._error("config.type_number", where, value=repr_of(value))
+                    raise self.errors.of("config.type_number", where, value=repr_of(value))
                 self._in_range(where, member, value)
                 return value
             case "tuple[int, ...]":
                 if not isinstance(value, list) or not all(type(entry) is int for entry in value):
-                    raise self._error("config.type_numbers", where, value=repr_of(value))
+                    raise self.errors.of("config.type_numbers", where, value=repr_of(value))
                 for entry in value:
                     self._in_range(where, member, entry)
                 return tuple(dict.fromkeys(value))
@@ -239,7 +262,7 @@ class ConfigFile:
                 return self._body(where, value)
             case "bool":
                 if not isinstance(value, bool):
-                    raise self._error("config.type_truth", where, value=repr_of(value))
+                    raise self.errors.of("config.type_truth", where, value=repr_of(value))
                 return value
             case "Chain" | "Offered":
                 chain = [value] if isinstance(value, str) else value  # a model, or a list of them
@@ -250,10 +273,10 @@ class ConfigFile:
                 return self._like(where, member, self._texts(where, value, "config.type_list"))
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-                    raise self._error("config.type_list", where, value=repr_of(value))
+                    raise self.errors.of("config.type_list", where, value=repr_of(value))
                 return tuple((self.file.parent / Path(entry).expanduser()).resolve() for entry in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
-            raise self._error("config.type_text", where, value=repr_of(value))
+            raise self.errors.of("config.type_text", where, value=repr_of(value))
         if member.type == "Path | None":
             return (self.file.parent / Path(value).expanduser()).resolve()
         if member.metadata.get("folder") and value.startswith(("/", ".", "~")):
@@ -266,13 +289,13 @@ class ConfigFile:
     def _in_range(self, where: tuple[str, ...], member: Any, value: float) -> None:
         low, high = member.metadata["range"]
         if not low <= value <= high:
-            raise self._error("config.range", where, value=value, low=low, high=high)
+            raise self.errors.of("config.range", where, value=value, low=low, high=high)
 
     def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
         pattern, otherwise = member.metadata["like"]
         for text in texts:
             if not re.fullmatch(pattern, text):
-                raise self._error(otherwise, where, value=text)
+                raise self.errors.of(otherwise, where, value=text)
         return tuple(dict.fromkeys(texts))
 
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
@@ -284,24 +307,24 @@ class ConfigFile:
             if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
                 self._wrong_choice(where, value, EMBEDDERS)
         if where[-1].endswith(VARIABLES) and not variable(value):
-            raise self._error("config.variable", where)
+            raise self.errors.of("config.variable", where)
         if (starts := URLS.get(where[-1])) and not value.startswith(starts):
-            raise self._error("config.url", where, value=value, starts=", ".join(starts))
+            raise self.errors.of("config.url", where, value=value, starts=", ".join(starts))
         if starts and where[-1] != "url" and not address(value):
-            raise self._error("config.address", where, value=value)
+            raise self.errors.of("config.address", where, value=value)
 
     def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(
             isinstance(entry, str) and entry.strip() for entry in value
         ):
-            raise self._error(wrong, where, value=repr_of(value))
+            raise self.errors.of(wrong, where, value=repr_of(value))
         return tuple(value)
 
     def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
             model_spec.of(seats)
         except UserError as error:
-            raise self._error("config.member", where, reason=error) from None
+            raise self.errors.of("config.member", where, reason=error) from None
 
     def _check_models(
         self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
@@ -309,10 +332,10 @@ class ConfigFile:
         for model in models:
             provider, _, name = model.partition(":")
             if not name.strip() or any(character.isspace() for character in name.strip()):
-                raise self._error("config.model", where, value=model)
+                raise self.errors.of("config.model", where, value=model)
             if provider not in providers:
                 if nearest(provider, list(providers)) is None:
-                    raise self._error("config.no_provider", where, value=provider)
+                    raise self.errors.of("config.no_provider", where, value=provider)
                 self._wrong_choice(where, provider, tuple(providers))
 
     def _check_kinds(
@@ -323,49 +346,49 @@ class ConfigFile:
             try:
                 providers[spec.model.partition(":")[0]].check(spec)
             except UserError as error:
-                raise self._error("config.member", where, reason=error) from None
+                raise self.errors.of("config.member", where, reason=error) from None
 
     def _named_texts(self, where: tuple[str, ...], value: Any) -> dict[str, str]:
         """The `headers`, `headers_env` or `query` of a provider."""
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self._error("config.type_texts", where, value=repr_of(value))
+            raise self.errors.of("config.type_texts", where, value=repr_of(value))
         for name, text in value.items():
             here = (*where, name)
             if where[-1].endswith(VARIABLES):
                 if secret(where[-1], text):
-                    raise self._error("config.secret", here, named="headers_env")
+                    raise self.errors.of("config.secret", here, named="headers_env")
                 if not variable(text):
-                    raise self._error("config.variable", here)
+                    raise self.errors.of("config.variable", here)
             elif (
                 secret(name, text)
                 or secret_setting(name.replace("-", "_"))
                 or name.lower() in ("authorization", "cookie")
             ):
-                raise self._error("config.secret", here, named="headers_env")
+                raise self.errors.of("config.secret", here, named="headers_env")
             sendable = text.isascii() and text.isprintable()
             if where[-1] != "query" and not (_HEADER.fullmatch(name) and sendable):
-                raise self._error("config.header", here)
+                raise self.errors.of("config.header", here)
         return dict(value)
 
     def _body(self, where: tuple[str, ...], value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self._error("config.not_a_table", where)
+            raise self.errors.of("config.not_a_table", where)
         for name in value:
             if name in _OURS:
-                raise self._error("config.body", (*where, name))
+                raise self.errors.of("config.body", (*where, name))
         pending: list[Any] = [value]
         while pending:
             part = pending.pop()
             if isinstance(part, dict | list):
                 if isinstance(part, dict) and any(map(_SECRET_FIELD.match, part)):
-                    raise self._error("config.secret", where, named="headers_env")
+                    raise self.errors.of("config.secret", where, named="headers_env")
                 pending += part.values() if isinstance(part, dict) else part
             elif isinstance(part, str) and secret(where[-1], part):
-                raise self._error("config.secret", where, named="headers_env")
+                raise self.errors.of("config.secret", where, named="headers_env")
             elif not isinstance(part, str | int | float) or (
                 isinstance(part, float) and not math.isfinite(part)
             ):  # TOML's dates and times, nan and inf, which JSON does not have
-                raise self._error("config.body_value", where, value=repr_of(part))
+                raise self.errors.of("config.body_value", where, value=repr_of(part))
         return dict(value)
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
@@ -373,46 +396,42 @@ class ConfigFile:
         for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
             if getattr(retrieval, large) < getattr(retrieval, small):
                 name = large if large in self.raw["retrieval"] else small
-                raise self._error("config.order", ("retrieval", name), large=large, small=small)
+                raise self.errors.of("config.order", ("retrieval", name), large=large, small=small)
 
     def _check_shards(self, discord: DiscordConfig) -> None:
         if discord.shard_ids and discord.shard_count is None:
-            raise self._error("config.shards_of_how_many", ("discord", "shard_ids"))
+            raise self.errors.of("config.shards_of_how_many", ("discord", "shard_ids"))
         for shard in discord.shard_ids:
             if shard >= (discord.shard_count or 0):
                 where = ("discord", "shard_ids")
-                raise self._error("config.shard", where, shard=shard, count=discord.shard_count)
+                raise self.errors.of("config.shard", where, shard=shard, count=discord.shard_count)
 
     def _check_names(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
         for name in raw:
             if name in right:
                 continue
             if secret_setting(name):
-                raise self._secret((*where, name), right)
+                self.errors.add(self._secret((*where, name), right))
+                continue
             near = nearest(name, right)
             key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
             table = ".".join(where)
-            raise self._error(key, (*where, name), table=table, near=near, choices=", ".join(right))
+            self.errors.add(
+                self.errors.of(key, (*where, name), table=table, near=near, choices=", ".join(right))
+            )
 
     def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
         near = nearest(value, list(right))
         key = "config.value_near" if near else "config.value"
-        raise self._error(key, where, value=value, near=near, choices=", ".join(right))
+        raise self.errors.of(key, where, value=value, near=near, choices=", ".join(right))
 
-    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> UserError:
+    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> SettingError:
         name = where[-1]
         if name.endswith(VARIABLES) or name + VARIABLES in right:
             named = name.removesuffix(VARIABLES) + VARIABLES
         else:
             named = {"discord": "token_env", "slack": "bot_token_env"}.get(where[0], "api_key_env")
-        return self._error("config.secret", where, named=named)
-
-    def _error(self, key: str, where: tuple[str, ...], **values: object) -> UserError:
-        shown = {
-            name: without_credentials(value) if isinstance(value, str) else value
-            for name, value in values.items()
-        }
-        return UserError(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **shown)
+        return self.errors.of("config.secret", where, named=named)
 
 
 def _key_of(provider: ProviderConfig) -> str | None:
