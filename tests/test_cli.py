@@ -118,7 +118,9 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("locale", "count"), [("en", "2 things need attention."), ("pt", "2 itens precisam")])
+@pytest.mark.parametrize(
+    ("locale", "count"), [("en", "2 things need attention."), ("pt", "2 itens precisam")]
+)
 def test_doctor_names_all_errors_of_the_settings_at_once(tmp_path: Path, locale: str, count: str) -> None:
     config = tmp_path / "config.toml"
     config.write_text('[retrieval]\nk = "ten"\n\n[roles]\nanswrer = "openai:gpt"\n', encoding="utf-8")

@@ -59,6 +59,13 @@ def test_the_configuration_fills_it_in_and_no_secret_is_in_it(tmp_path: Path) ->
     assert "one of the models below" not in text, "there are none"
 
 
+@pytest.mark.parametrize(("locale", "where"), [("en", "in the terminal"), ("pt-BR", "no terminal")])
+def test_in_the_terminal_it_names_no_platform(tmp_path: Path, locale: str, where: str) -> None:
+    text = page(facts_of(load(data=tmp_path, environ={}), "terminal", []), words(locale))
+    assert f" {where}, " in text
+    assert "Terminal" not in text
+
+
 @pytest.mark.parametrize("locale", ["en", "pt-BR"])
 def test_the_guide_shows_it_as_it_is_without_settings(tmp_path: Path, locale: str) -> None:
     config = load(data=tmp_path, environ={})

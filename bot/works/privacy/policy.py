@@ -73,13 +73,15 @@ def facts_of(config: Config, platform: str, models: Iterable[str]) -> Facts:
 
 def page(known: Facts, say: Words) -> str:
     """The page, in Markdown."""
+    in_terminal = known.platform == TERMINAL
+    here = say("policy.in_terminal") if in_terminal else say("policy.on_platform", platform=known.platform)
     where = [say("policy.postgres" if known.postgres else "policy.sqlite")]
     if known.store:
         where.append(
             say("policy.store_folder") if known.store == "file" else say("policy.store", kind=known.store)
         )
     where += [say("policy.vectors")] if known.vectors_apart else []
-    others = [say("policy.carried", platform=known.platform)] if known.platform != TERMINAL else []
+    others = [say("policy.carried", platform=known.platform)] if not in_terminal else []
     others += [say("policy.services", services=", ".join(known.services))] if known.services else []
     others += [say("policy.models_here")] if known.models_here else []
     others += [] if known.services or known.models_here else [say("policy.no_models")]
@@ -94,7 +96,7 @@ def page(known: Facts, say: Words) -> str:
             f"# {say('policy.title')}",
             say("policy.intro"),
             f"## {say('policy.what')}",
-            say("policy.kept", platform=known.platform),
+            say("policy.kept", where=here),
             " ".join(
                 [
                     say("policy.not_kept"),
