@@ -102,7 +102,7 @@ def test_what_judges_a_release_does_as_the_readme_says() -> None:
             r'^export HOME="\$work/',
             r"^step .* first_run$",
             r"^step .* tested test$",
-            r"^step .* make check$",
+            r"^beside .* make check$",
             r"^step .* tested test-slow$",
         )
     ]
