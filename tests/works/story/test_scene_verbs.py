@@ -69,6 +69,29 @@ async def test_another_version_is_written_from_the_same_bytes(tmp_path: Path, wr
         assert "Slower." in sent
 
 
+@pytest.mark.parametrize(
+    ("locale", "only"), [("en", "Scene 1 has only one"), ("pt-BR", "A cena 1 tem só uma")]
+)
+async def test_a_scene_of_one_version_cannot_be_flipped(
+    tmp_path: Path, writer: Writer, locale: str, only: str
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"/settings set language {locale} --for me")
+        await talk.say(START)
+        for to in ("prev", "next", "2"):
+            (refused,) = [
+                event for event in await talk.say(f"/story flip {to}") if event["event"] == "failed"
+            ]
+            assert only in refused["text"]
+            assert "`/story retry`" in refused["text"]
+            assert not refused["retry"]
+        for _ in range(2):
+            await talk.say("/story retry")
+        assert " 2 " in texts(await talk.say("/story flip prev")), "back from 3, not forward to 1"
+        (refused,) = [event for event in await talk.say("/story flip sideways") if event["event"] == "failed"]
+        assert "sideways" in refused["text"]
+
+
 async def test_a_story_takes_over_where_another_work_was_talked_to(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say("How long does a candle burn?")

@@ -5,7 +5,7 @@ words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from bot.events import Request, UserError
 from bot.words import Words
@@ -15,6 +15,10 @@ from bot.works.story.table.outcome import Messages, Outcome, hush_of
 
 DIGITS = 7
 """A number with this many digits is no scene's."""
+_STEPS: Final = dict.fromkeys(("next", "próxima", "proxima", "seguinte"), 1) | dict.fromkeys(
+    ("back", "prev", "previous", "voltar", "anterior"), -1
+)
+"""The words for another version, with the step to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,13 @@ class Versions:
         if turn is None or turn.scene is None:
             raise UserError("story.nothing_yet")
         versions, now = turn.versions, turn.versions.index(turn.scene)
-        to = request.text.strip().casefold()
-        if to.isdecimal():
-            chosen = int(to) - 1
-        else:
-            chosen = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
+        to, number = request.text.strip().casefold(), played.story.path.index(turn.id) + 1
+        if len(versions) == 1 and to != "1":
+            raise UserError("story.one_version", n=number)
+        chosen = (now + _STEPS[to]) % len(versions) if to in _STEPS else int(to) - 1 if to.isdecimal() else -1
         if not 0 <= chosen < len(versions):
-            raise UserError("story.no_version", n=to, count=len(versions))
-        scene, number = versions[chosen], played.story.path.index(turn.id) + 1
+            raise UserError("story.no_version", n=to[:40], count=len(versions))
+        scene = versions[chosen]
         body = {"scene": scene.id}
         await self._logs.record(played, request, "flip", body, turn=turn.id)
         values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
