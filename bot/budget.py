@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bot import metrics
 from bot.events import Request, TransientError, UserError
@@ -29,6 +29,9 @@ from storage.patience import patiently
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from storage.ledger import Ledger, Settled
+
+Price: TypeAlias = Callable[[Usage], Awaitable[Decimal | None]]
+"""Gives the dollars of a usage; None if they are not known."""
 
 _WEIGHTS = (
     (0.27, r"A-Za-z"),
@@ -144,7 +147,7 @@ class _OpenCall:
 
     space: str
     meter: Meter
-    price: Callable[[Usage], Awaitable[Decimal | None]]
+    price: Price
     noted: Usage = field(default_factory=Usage)
 
 
@@ -184,12 +187,7 @@ class Budget:
 
     @asynccontextmanager
     async def spending(
-        self,
-        request: Request,
-        step: str,
-        model: str,
-        most: Usage,
-        price: Callable[[Usage], Awaitable[Decimal | None]] = unknown,
+        self, request: Request, step: str, model: str, most: Usage, price: Price = unknown
     ) -> AsyncGenerator[Meter, None]:
         """A context for a call that may use as much as `most`; the call updates the meter.
 
@@ -257,14 +255,7 @@ class Budget:
             with suppress(StorageFault):
                 await self._ledger.progress(calls)
 
-    async def _reserve(
-        self,
-        request: Request,
-        step: str,
-        model: str,
-        most: Usage,
-        price: Callable[[Usage], Awaitable[Decimal | None]],
-    ) -> str:
+    async def _reserve(self, request: Request, step: str, model: str, most: Usage, price: Price) -> str:
         space = request.place.space
         most_usd, input_usd, caps = await asyncio.gather(
             price(most), price(replace(most, output_tokens=0)), self._caps(request)
@@ -295,13 +286,7 @@ class Budget:
         except OverCap as over:
             raise self._refused(over) from None
 
-    async def _again(
-        self,
-        request: Request,
-        entry: str,
-        most: Usage,
-        price: Callable[[Usage], Awaitable[Decimal | None]],
-    ) -> None:
+    async def _again(self, request: Request, entry: str, most: Usage, price: Price) -> None:
         """Reserve an estimate once more, for a call that is repeated. Raises UserError ("budget.…")."""
         space = request.place.space
         try:
@@ -334,13 +319,7 @@ class Budget:
         )
 
     async def _settle(
-        self,
-        space: str,
-        entry: str,
-        usage: Usage,
-        price: Callable[[Usage], Awaitable[Decimal | None]],
-        state: Settled,
-        model: str = "",
+        self, space: str, entry: str, usage: Usage, price: Price, state: Settled, model: str = ""
     ) -> None:
         async def settle() -> None:
             cost = await price(usage)

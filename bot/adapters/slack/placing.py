@@ -93,6 +93,11 @@ class Origin:
     def private(self) -> bool:
         return self.home in ("alone", "direct") or (self.home == "there" and self.user != "")
 
+    @property
+    def location(self) -> Location:
+        """The location of the person when they wrote."""
+        return Location(self.user, self.team, self.channel, self.enterprise, self.thread, self.message)
+
     def to_json(self, **more: str) -> str:
         """As JSON, with `more` of its fields."""
         return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))

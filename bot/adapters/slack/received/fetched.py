@@ -144,9 +144,7 @@ class ThreadReader:
         origin = origin_of(request.origin)
         if not (origin.earlier and origin.thread):
             return ""
-        location = Location(
-            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
-        )
+        location = origin.location
         try:
             messages = await self._messages_before(location, origin)
         except (SurfaceFault, StorageFault) as fault:  # the question can be answered without it
@@ -190,9 +188,7 @@ class ThreadReader:
         origin = origin_of(request.origin)
         if not origin.thread or origin.private:
             return None
-        location = Location(
-            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
-        )
+        location = origin.location
         me = await self._workspaces.installed(location.team, location.enterprise)
         name = self._limited_names(location)
         pages = self._pages(location)
@@ -218,9 +214,7 @@ class ThreadReader:
     async def last(self, request: Request, most: int) -> list[ThreadMessage]:
         """The newest messages before the request, from its thread or else its channel."""
         origin = origin_of(request.origin)
-        location = Location(
-            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
-        )
+        location = origin.location
         in_thread = origin.thread not in ("", origin.message)
         try:
             client = await self._workspaces.client(location.team, location.enterprise)

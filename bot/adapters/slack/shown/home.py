@@ -326,11 +326,8 @@ class SlackHome:
         origin = self._origin
         if self.style is MessageStyle.BARE or self._told or not origin.user:
             return
-        at = placing.Location(
-            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
-        )
         url = origin.response_url if usable(origin) else ""
-        await tell(self._workspace.workspaces, at, self._say("slack_thread.lost"), url)
+        await tell(self._workspace.workspaces, origin.location, self._say("slack_thread.lost"), url)
 
     def ending(self) -> None:
         # From now on the end of a stream also ends the session's work: the process may die before `ended`.

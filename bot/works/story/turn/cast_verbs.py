@@ -36,13 +36,6 @@ WORDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Speakers:
-    """The characters who reply, in order."""
-
-    names: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Invented:
     """The characters that a run has added, each as a line of Markdown; `known` lists those already in the cast."""
 
@@ -58,7 +51,7 @@ class CastVerbs:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Have one character reply, or all that may, one after another. After a stop the others do not reply."""
         request = run.request
-        names = (await run.step("speakers", lambda: self._speakers(request), Speakers)).names
+        names = await run.step("speakers", lambda: self._speakers(request), list[str])
         for number, name in enumerate(names, 1):
             stage = SCENE if number == 1 else f"{SCENE}-{number}"
             reply = partial(self._reply, request, name, stage, last=number == len(names))
@@ -70,8 +63,8 @@ class CastVerbs:
             if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[plan.turn].scenes):
                 return  # after a failure the next ones would fail too
 
-    async def _speakers(self, request: Request) -> Speakers:
-        """The characters whom the request asks to reply. Raises UserError."""
+    async def _speakers(self, request: Request) -> list[str]:
+        """The characters whom the request asks to reply, in order. Raises UserError."""
         story = (await self._logs.writable(request)).story
         if story.head is None:
             raise UserError("story.nothing_yet")
@@ -83,13 +76,13 @@ class CastVerbs:
         if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
             if not (names := [speaker for speaker in cast.free(story) if speaker.casefold() not in dead]):
                 raise UserError("story.nobody_speaks")
-            return Speakers(names)
+            return names
         speaker = cast.may_speak(story, name)
         if story.cast[speaker].get("muted"):
             raise UserError("story.muted_character", name=speaker)
         if speaker.casefold() in dead:
             raise UserError("story.dead_character", name=speaker)
-        return Speakers([speaker])
+        return [speaker]
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> TurnPlan:
         """The turn in which the character replies; it has no author, since no person wrote it."""
