@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.events import Place, UserError
-from bot.runs.requests import request_from_json
+from bot.runs.requests import readable
 
 if TYPE_CHECKING:
     from bot.resources import Resources
@@ -24,10 +24,8 @@ class Names:
         if not id:
             return ""
         row = await self._inbox.last_of(place.space, id)
-        try:
-            name = " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
-        except (KeyError, TypeError, ValueError):  # written by an earlier release
-            name = ""
+        last = readable(row.payload) if row is not None else None
+        name = " ".join(last.author.name.split()) if last is not None else ""
         platform = self._platforms.get(place.platform)
         if name or platform is None or platform.person_name is None:
             return name

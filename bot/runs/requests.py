@@ -21,7 +21,7 @@ from bot import commands
 from bot.conversation import title_of
 from bot.events import Author, Ended, File, Place, Quoted, Request
 from storage.faults import StorageFault
-from storage.inbox import Inbox, InboxRow, NewRequest
+from storage.inbox import Inbox, NewRequest
 
 if TYPE_CHECKING:
     from storage.sessions import Sessions
@@ -141,10 +141,10 @@ def row_of(request: Request) -> NewRequest:
     )
 
 
-def readable(row: InboxRow) -> Request | None:
-    """The row's request; None if it cannot be read."""
+def readable(payload: str) -> Request | None:
+    """The stored request; None if it cannot be read, as one of another release."""
     try:
-        return request_from_json(row.payload)
+        return request_from_json(payload)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -236,7 +236,7 @@ class PastRequests:
     async def request(self, space: str, run: str) -> Request | None:
         """The run's request; None if this space has no such run, or if its row cannot be read."""
         row = await self._inbox.get(run)
-        return readable(row) if row is not None and row.space == space else None
+        return readable(row.payload) if row is not None and row.space == space else None
 
     async def stands(self, request: Request) -> bool:
         """Whether the request still has its words: a withdrawn one has no words and no answer."""
@@ -248,7 +248,7 @@ class PastRequests:
         """The later runs that repeat this request's words, because somebody asked again or a reminder was sent."""
         runs = []
         for row in await self._inbox.following(request.place.space, request.id):
-            if (other := readable(row)) is None:
+            if (other := readable(row.payload)) is None:
                 continue
             own = other.author.id in ("", request.author.id)
             shorter, longer = sorted((request.text, other.text), key=len)

@@ -72,14 +72,20 @@ class SharedRuns(LiveRuns):
 
     async def going(self, space: str = "") -> list[Request]:
         rows = await self._inbox.unfinished(space)
-        return [request for row in rows if row.state != "answered" and (request := readable(row)) is not None]
+        return [
+            request
+            for row in rows
+            if row.state != "answered" and (request := readable(row.payload)) is not None
+        ]
 
     async def called(self, place: Place) -> Request | None:
         return next((going for going in await self.going(place.space) if line_of(going) == place), None)
 
     async def stop_where(self, matches: Callable[[Request], bool]) -> int:
         requests = [
-            request for row in await self._inbox.unfinished() if (request := readable(row)) is not None
+            request
+            for row in await self._inbox.unfinished()
+            if (request := readable(row.payload)) is not None
         ]
         return sum([await self.stop_run(request) for request in requests if matches(request)])
 
@@ -154,10 +160,14 @@ class SharedRuns(LiveRuns):
         row = await self._inbox.get(live.request.id)
         if row is not None and row.state == "stopped":
             await self.stop_one(live)
-        elif row is not None and (request := readable(row)) is not None and request.text != live.request.text:
+        elif (
+            row is not None
+            and (request := readable(row.payload)) is not None
+            and request.text != live.request.text
+        ):
             live.reworded = request.text
 
     async def _read_words(self, live: LiveRun) -> None:
         row = await self._inbox.get(live.request.id)
-        if row is not None and (request := readable(row)) is not None:
+        if row is not None and (request := readable(row.payload)) is not None:
             live.reworded = request.text

@@ -135,15 +135,12 @@ def verdict_title(council: Council, say: Words) -> str:
 
 
 def tally_of(council: Council) -> Tally | None:
-    """The result of the vote; None if there is none, or if only an earlier release could read it."""
+    """The result of the vote; None if there is none."""
     if not council.row.tally:
         return None
     from pydantic import TypeAdapter
 
-    try:
-        return TypeAdapter(Tally).validate_json(council.row.tally)
-    except ValueError:
-        return None
+    return TypeAdapter(Tally).validate_json(council.row.tally)
 
 
 def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:

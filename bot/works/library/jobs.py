@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import JOBS
 from bot.events import Event, OptionValue, Request, Stage, Text, UserError
-from bot.runs.requests import request_from_json
+from bot.runs.requests import readable
 from bot.words import Words, words
 from bot.work import Run
 
@@ -150,10 +150,8 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _option(run: JobRunRow, name: str) -> OptionValue:
-    try:
-        return request_from_json(run.payload).options.get(name)
-    except (KeyError, TypeError, ValueError):  # written by an earlier release
-        return None
+    request = readable(run.payload)
+    return request.options.get(name) if request is not None else None
 
 
 def _progress(job: JobRow, remaining: timedelta | None, say: Words) -> str:

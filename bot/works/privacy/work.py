@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Attachment, Author, Choice, Choices, Event, Place, Request, Stage, Status, Text
 from bot.runs.engine import KEEP_DAYS
-from bot.runs.requests import request_from_json, request_to_json
+from bot.runs.requests import readable, request_to_json
 from bot.words import Words, words
 from bot.work import Run
 from bot.works.privacy import policy
@@ -126,10 +126,7 @@ def without_words(payload: str) -> str:
     """The request without its words, its person and its place; its id remains, so that a second delivery has no
     effect.
     """
-    try:
-        original = request_from_json(payload)
-    except (KeyError, TypeError, ValueError):  # written by an earlier release
-        original = Request("", Place("", "", "", ""), Author("", ""), "", "")
+    original = readable(payload) or Request("", Place("", "", "", ""), Author("", ""), "", "")
     place = Place(original.place.platform, original.place.space, "", "")
     return request_to_json(
         Request(original.id, place, Author("", ""), original.work, original.verb, locale=original.locale)

@@ -207,7 +207,7 @@ async def _shared(press: Press, run: str) -> str:
     interaction, location = press.interaction, press.location
     message = interaction.message
     shared = await _answer(press, run)
-    if message is not None and not shared:  # from an earlier release
+    if message is not None and not shared:  # it could not be kept
         shared = [_layout(neutralise(part)) for part in split(message_text(message), PAGE_CHARS)]
     if message is None or not shared:
         return "buttons.nothing_to_share"
