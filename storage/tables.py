@@ -20,104 +20,15 @@ from sqlalchemy import (
     text,
 )
 
-from storage.columns import Dollars, Moment, Sequence, metadata
+from storage.columns import Dollars, Moment, Sequence
+from storage.columns import metadata as metadata
 from storage.ownership import Ownership, PersonRule
-from storage.tables_council import council_ballots, council_seats, councils
-from storage.tables_library import (
-    chunks,
-    documents,
-    job_errors,
-    jobs,
-    leftovers,
-    lessons,
-    links,
-    outlines,
-    pages,
-    query_vectors,
-    sections,
-    segments,
-    shelves,
-    texts,
-)
-from storage.tables_quiz import quiz_cards, quiz_questions
-from storage.tables_script import (
-    script_drafts,
-    script_findings,
-    script_ideas,
-    script_places,
-    script_vectors,
-    scripts,
-)
-from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
-from storage.tables_story import (
-    proxied_names,
-    stories,
-    story_branches,
-    story_cards,
-    story_library,
-    story_library_lore,
-    story_nodes,
-    story_places,
-    story_vectors,
-)
-
-__all__ = [
-    "chunks",
-    "council_ballots",
-    "council_seats",
-    "councils",
-    "documents",
-    "exchanges",
-    "feedback",
-    "inbox",
-    "job_errors",
-    "jobs",
-    "ledger",
-    "leftovers",
-    "lessons",
-    "links",
-    "marks",
-    "metadata",
-    "offers",
-    "outbox",
-    "outlines",
-    "pages",
-    "processes",
-    "proxied_names",
-    "query_vectors",
-    "quiz_cards",
-    "quiz_questions",
-    "schedule_followers",
-    "schedules",
-    "script_drafts",
-    "script_findings",
-    "script_ideas",
-    "script_places",
-    "script_vectors",
-    "scripts",
-    "sections",
-    "segments",
-    "sessions",
-    "setting_changes",
-    "settings",
-    "shelves",
-    "slack_bots",
-    "slack_installations",
-    "slack_oauth_states",
-    "stories",
-    "story_branches",
-    "story_cards",
-    "story_library",
-    "story_library_lore",
-    "story_nodes",
-    "story_places",
-    "story_vectors",
-    "texts",
-    "threads",
-    "voice_channels",
-    "voice_readings",
-    "votes",
-]
+from storage.tables_council import *  # noqa: F403
+from storage.tables_library import *  # noqa: F403
+from storage.tables_quiz import *  # noqa: F403
+from storage.tables_script import *  # noqa: F403
+from storage.tables_slack import *  # noqa: F403
+from storage.tables_story import *  # noqa: F403
 
 inbox = Table(
     "inbox",

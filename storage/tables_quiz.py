@@ -7,8 +7,6 @@ from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, St
 from storage.columns import Moment, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["quiz_cards", "quiz_questions"]
-
 # `run_id` is the quiz's; `first` names the question's first asking. `closed_by` is the run that has ended the quiz.
 quiz_questions = Table(
     "quiz_questions",

@@ -18,8 +18,6 @@ from sqlalchemy import (
 from storage.columns import Moment, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["script_drafts", "script_findings", "script_ideas", "script_places", "script_vectors", "scripts"]
-
 # `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
 scripts = Table(
     "scripts",

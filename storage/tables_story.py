@@ -24,18 +24,6 @@ from sqlalchemy import (
 from storage.columns import Moment, Sequence, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = [
-    "proxied_names",
-    "stories",
-    "story_branches",
-    "story_cards",
-    "story_library",
-    "story_library_lore",
-    "story_nodes",
-    "story_places",
-    "story_vectors",
-]
-
 # `offered`: it was imported, and nobody has opened it yet, so that anybody of its space may.
 stories = Table(
     "stories",
