@@ -14,6 +14,7 @@ import pytest
 from bot.events import Choice, Choices, Citation, Event, Failed, File, Notice, Request, Stage, Text, UserError
 from bot.platforms import ThreadMessage
 from bot.retrieval.intake import Item
+from bot.words import words
 from bot.works.rules.house_rules import MOST, HouseRules, rules_in
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.works.test_settings import ANA, BIA, CONFIG, HERE, Asker, opened
@@ -109,6 +110,24 @@ async def test_they_answer_without_any_book(ask: Asker) -> None:
     assert any("found nothing" in event.text for event in nothing if isinstance(event, Text))
     elsewhere = await answered(ask, "What does flanking give?", OTHER)
     assert any(isinstance(event, Failed) for event in elsewhere)
+
+
+async def test_a_rule_that_may_answer_is_quoted_as_a_guess_unless_a_book_answers(
+    ask: Asker, tmp_path: Path
+) -> None:
+    """The question shares one word with the only rule, which is too little for an answer."""
+    await rules(ask, "flanking gives +2")
+    guess = await answered(ask, "How does flanking work?")
+    assert [event.heading for event in guess if isinstance(event, Citation)] == ["House rule 1"]
+    closest = words("en")("rules.closest")
+    assert any(closest in event.text for event in guess if isinstance(event, Text))
+    sure = await answered(ask, "What bonus does flanking give?")
+    assert not any(closest in event.text for event in sure if isinstance(event, Text))
+    nothing = await answered(ask, "What is the capital of Mongolia?")
+    assert not any(isinstance(event, Citation) for event in nothing)
+    await shelve(ask, tmp_path)
+    by_book = await answered(ask, "How does flanking work?")
+    assert {event.source for event in by_book if isinstance(event, Citation)} == {"combat.md"}
 
 
 async def test_a_model_is_told_that_they_overrule_the_book(tmp_path: Path) -> None:

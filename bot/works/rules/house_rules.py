@@ -174,17 +174,24 @@ class _WithHouseRules:
 
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         house = await self._house.search(space, "", question, k=SHOWN, lookup=False)
-        rules = [self._rule(passage) for passage in house.passages] if house.confident else []
+        found = house.passages if house.confident or house.doubtful else []
+        rules = [self._rule(passage) for passage in found]
         if self._base is None:
-            return replace(house, passages=rules, doubtful=False, nearest=[], see_also=[], notices=[])
+            return replace(house, passages=rules, nearest=[], see_also=[], notices=[])
         books = await self._base.search(space, shelf, question, k=k)
-        if not rules:
+        # A doubtful rule must not come before a book that answers.
+        if not rules or (house.doubtful and books.confident):
             return books
         best = max((passage.score for passage in books.passages), default=1.0)
         rules = [replace(rule, score=max(best, rule.score)) for rule in rules]
-        if not books.confident:
+        if not books.confident and not (books.doubtful and house.doubtful):
             books = replace(books, passages=[], nearest=[], see_also=[])
-        return replace(books, passages=[*rules, *books.passages], confident=True, doubtful=False)
+        return replace(
+            books,
+            passages=[*rules, *books.passages],
+            confident=house.confident,
+            doubtful=house.doubtful,
+        )
 
     def _rule(self, passage: Passage) -> Passage:
         number = _HEADING.search(passage.section_title)
