@@ -353,6 +353,6 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
             "commands.missing",
             verb=verb.path,
             what=", ".join(f"`{name}`" for name in missing),
-            example=verb.example,
+            example=verb.example_in,
             usage=usage(verb),
         )

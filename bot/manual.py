@@ -15,19 +15,34 @@ from bot.verb import Argument, Option, Verb, usage
 from bot.words import Words, words
 
 
+def example(say: Words, verb: Verb) -> str:
+    """The verb's example in the language of `say`, with its name in that language."""
+    return f"/{_paths(say, verb)[0]} {verb.sample_in(say)}".rstrip()
+
+
 def help_text(
-    say: Words, topic: str = "", *, table: Sequence[Verb] = TABLE, plain: str = "verbs.plain_text"
+    say: Words,
+    topic: str = "",
+    *,
+    table: Sequence[Verb] = TABLE,
+    plain: str = "verbs.plain_text",
+    example: Callable[[Words, Verb], str] = example,
 ) -> str:
     """Markdown for /help: all works, one work, or one verb. For an unknown topic it lists all works.
 
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """
-    path = topic.strip().lstrip("/").lower()
-    works = {verb.work for verb in table}
-    exact = [verb for verb in table if path == verb.path or (path == verb.name and path not in works)]
+    path = " ".join(topic.strip().lstrip("/").lower().split())
+    works = {name for verb in table for name in (verb.work, _work(say, verb))}
+    exact = [
+        verb
+        for verb in table
+        if path in (verb.path, *_paths(say, verb))
+        or (path in (verb.name, _name(say, verb)) and path not in works)
+    ]
     if exact:
-        return "\n\n".join(_verb_help(say, verb) for verb in exact)
-    shown = [verb for verb in table if verb.work == path]
+        return "\n\n".join(_verb_help(say, verb, example(say, verb)) for verb in exact)
+    shown = [verb for verb in table if path in (verb.work, _work(say, verb))]
     lines = _listed(say, shown) if shown else overview(say, table)
     return "\n".join([*lines, "", say(plain)] if plain else lines)
 
@@ -65,12 +80,29 @@ def overview(say: Words, table: Sequence[Verb]) -> list[str]:
     return [*lines, "", say("verbs.help_more", work=f"`/help {WORKS[0]}`", verb=f"`/help {table[0].path}`")]
 
 
-def _verb_help(say: Words, verb: Verb) -> str:
+def _paths(say: Words, verb: Verb) -> list[str]:
+    """The words that name the verb in the language of `say`, also as Slack and Discord show them."""
+    name = _name(say, verb)
+    if verb.bare:
+        return [name]
+    works = (_work(say, verb), verb.work, say(f"names.group_{verb.group or verb.work}"))
+    return [f"{work} {name}" for work in works]
+
+
+def _name(say: Words, verb: Verb) -> str:
+    return say(f"names.{verb.path.replace(' ', '_')}")
+
+
+def _work(say: Words, verb: Verb) -> str:
+    return say(f"names.group_{verb.work}") if verb.work in WORKS else verb.work
+
+
+def _verb_help(say: Words, verb: Verb, shown: str) -> str:
     lines = [f"`{usage(verb)}`", "", say(verb.summary), ""]
     if verb.argument:
         lines.append(f"- `{verb.argument.name.upper()}`  {_described(say, verb.argument)}")
     lines += [f"- `--{option.name}`  {_described(say, option)}" for option in verb.options]
-    return "\n".join([*lines, f"- {say('verbs.example')} `{verb.example}`"])
+    return "\n".join([*lines, f"- {say('verbs.example')} `{shown}`"])
 
 
 def _described(say: Words, given: Argument | Option) -> str:
@@ -111,7 +143,7 @@ def document() -> str:
             ]
         for verb in (verb for _, verbs in groups for verb in verbs):
             if verb.argument or verb.options:
-                parts += ["", f"### /{verb.path}", "", _verb_help(say, verb).split("\n", 4)[-1]]
+                parts += ["", f"### /{verb.path}", "", _verb_help(say, verb, verb.example).split("\n", 4)[-1]]
     return "\n".join(parts) + "\n"
 
 

@@ -5,7 +5,7 @@ Knows none of the rows (`bot.commands`) and no platform.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -73,7 +73,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table. `sample` is what follows the verb in its example.
+    """One row of the table. `sample` is what follows the verb in its English example; its translation has the key
+    `samples.…` in the catalogue.
 
     `plain`: receives the plain text of a session of its work, and opens the session. `holds`: the same, and closes
     another work's session in the place. `ordered`: its runs in one place run one after another. `background`: a job;
@@ -140,6 +141,15 @@ class Verb:
     def example(self) -> str:
         """A line that calls it: "/rules roll 2d20kh1+5"."""
         return f"/{self.path} {self.sample}".rstrip()
+
+    def example_in(self, say: Callable[[str], str]) -> str:
+        """The example in the language of the catalogue `say`, but for the command."""
+        return f"/{self.path} {self.sample_in(say)}".rstrip()
+
+    def sample_in(self, say: Callable[[str], str]) -> str:
+        key = f"samples.{self.path.replace(' ', '_')}"
+        translated = say(key)
+        return self.sample if translated == key else translated
 
     @property
     def summary(self) -> str:

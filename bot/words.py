@@ -65,7 +65,9 @@ class _Values(dict[str, _Value]):
 
 
 class Words:
-    """The sentences of one locale. Call it with a key and values to get the sentence."""
+    """The sentences of one locale. Call it with a key and values to get the sentence. A value may be a function
+    that these words are passed to.
+    """
 
     to_operator = False
     """Whether this process's sentences speak to the person who runs the bot: the command line does, `run` does not."""
@@ -88,7 +90,8 @@ class Words:
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
         shown = _Values(operator=_Value(int(self.to_operator)))
         for name, value in values.items():
-            shown[name] = _Value(self._reason(value) if isinstance(value, Exception) else value)
+            in_words = self._reason(value) if isinstance(value, Exception) else value
+            shown[name] = _Value(in_words(self) if callable(in_words) else in_words)
         return sentence.format_map(shown)
 
     def _reason(self, error: Exception) -> object:

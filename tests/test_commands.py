@@ -15,6 +15,7 @@ from bot.command_line import line_for, lines_of, parse, tokens, with_words
 from bot.commands import KINDS, MAX_LINE, TABLE, plain_verb, verb
 from bot.events import UserError
 from bot.manual import document, help_text
+from bot.manual import example as example_of
 from bot.verb import Verb, usage
 from bot.words import LOCALES, name_of, words
 from bot.works.council import LEVELS
@@ -305,6 +306,38 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     assert "how long scenes are (`short`, `medium`, `long`)" in help_text(words("en"), "story start")
     assert "everyone, teen or mature\n" in help_text(words("en"), "story start"), "named once"
     assert help_text(say, "no such thing") == everything
+
+
+def test_an_example_is_in_the_readers_language_and_means_the_same() -> None:
+    say, translated = words("pt-BR"), 0
+    for row in TABLE:
+        english = parse(row.example)
+        shown = example_of(say, row)
+        assert help_text(say, row.path).endswith(f"{say('verbs.example')} `{shown}`") or row.at_once
+        for line in (shown, row.example_in(say)):
+            parsed = parse(line)
+            assert parsed.verb is row, line
+            assert list(parsed.options) == list(english.options), line
+            assert bool(parsed.text) is bool(english.text), line
+            for option in row.options:
+                assert not option.choices or parsed.options.get(option.name) == english.options.get(
+                    option.name
+                ), line
+        translated += row.sample_in(say) != row.sample
+        assert example_of(words("en"), row) == row.example
+    assert translated > 60
+    started = "`/história começar Um faroleiro encontra uma porta no mar --tom sinistro`"
+    for topic in ("story start", "história começar", "story começar", "/começar"):
+        assert started in help_text(say, topic)
+    assert help_text(say, "mesa entrar") == help_text(say, "story join"), "as on Discord"
+    assert help_text(say, "história") == help_text(say, "story")
+
+
+def test_what_is_missing_is_said_with_an_example_in_the_readers_language() -> None:
+    with pytest.raises(UserError) as raised:
+        parse("/story start")
+    for locale, sample in (("en", "A lighthouse keeper"), ("pt-BR", "Um faroleiro encontra")):
+        assert sample in words(locale)(raised.value.key, **raised.value.values)
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -17,7 +17,7 @@ async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
     row = verb(request.work, request.verb)
     assert row.argument is not None, "only a verb with an argument lacks text"
     yield Stage("form", "")
-    yield Text(say("commands.form", verb=row.path, example=row.example))
+    yield Text(say("commands.form", verb=row.path, example=row.example_in(say)))
     label = say(row.argument.summary)
     asks = label[:1].upper() + label[1:]
     way = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)

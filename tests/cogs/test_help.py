@@ -62,7 +62,9 @@ def test_each_command_has_help_without_dashes(locale: str) -> None:
 def test_an_example_shows_the_fields_as_they_are_filled_in() -> None:
     text = help_text(words("en"), "/rules ask")
     assert "`/rules ask question:Can a grappled creature cast spells? shelf:rules`" in text
-    assert "`/regras perguntar pergunta:" in help_text(words("pt-BR"), "regras perguntar")
+    say = words("pt-BR")
+    assert "`/regras perguntar pergunta:Uma criatura agarrada pode" in help_text(say, "regras perguntar")
+    assert "`/mundo prosa nome:sparse narração:terceira tempo:passado`" in help_text(say, "mundo prosa")
 
 
 def test_a_works_name_lists_its_commands_alone() -> None:

@@ -73,7 +73,7 @@ VERBS: tuple[Verb, ...] = (
     _verb("drafts", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     _verb(
         "compare",
-        "1 3 --script The Last Ferry",
+        '1 3 --script "The Last Ferry"',
         Argument("drafts", "verbs.arg_drafts", required=False, most=40),
         (_OF_SCRIPT, PRIVATE),
     ),

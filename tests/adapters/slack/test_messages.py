@@ -217,6 +217,7 @@ async def test_the_first_mention_in_a_thread_of_people_asks_for_what_was_said_be
         ("rules lookup Grappled", "rules lookup", "Grappled"),
         ("/sutradhar rules roll 2d6", "rules roll", "2d6"),
         ("`rules roll 2d6`", "rules roll", "2d6"),
+        ("rules consultar Agarrado", "rules lookup", "Agarrado"),
         ("Stop.", "stop", ""),
         ("parar", "stop", ""),
         ("new", "new", ""),

@@ -220,6 +220,13 @@ def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
     }
 
 
+def test_an_example_has_the_command_that_slack_knows_and_portuguese_words() -> None:
+    say = words("pt-BR")
+    shown = render.help_page(say, "story start", "sutradhar").body
+    assert "`/story começar Um faroleiro encontra uma porta no mar --tom sinistro`" in shown
+    assert "`@sutradhar library add`" in render.help_page(say, "library add", "sutradhar").body
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_the_help_of_each_work_fits_a_message_in_whole_lines(locale: str) -> None:
     say = words(locale)

@@ -104,7 +104,7 @@ class Intake(intake.Intake):
             label = label[:1].upper() + label[1:]
             asked = PendingForm(row.work, row.name, options=options, files=files)
             title = f"/{path_of(say, row)}"
-            hint = parse(row.example).text
+            hint = parse(row.example_in(say)).text
             await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
         else:
             argument = text or ""

@@ -150,17 +150,19 @@ def _option(say: Words, row: Verb, slot: Slot) -> str:
 
 def _example(say: Words, row: Verb) -> str:
     """The row's example in Discord's format."""
-    parsed = parse(row.example)
-    parts = [f"/{path_of(say, row)}"]
+    parsed = parse(row.example_in(say))
+    parts, given = [f"/{path_of(say, row)}"], dict[str, str]()
     if row.argument is not None and row.argument.many:
         parts.append(f"{_name(say, FILES[0])}:")
     elif row.argument is not None and parsed.text:
         names = texts(row)
         values = parsed.text.split(None, len(names) - 1)
-        parts += [f"{_name(say, name)}:{value}" for name, value in zip(names, values, strict=False)]
-    for name, value in parsed.options.items():
-        if row.option(name) is not None:
-            parts.append(f"{_name(say, name)}:{value}")
+        given = dict(zip(names, values, strict=False))
+    given |= {name: str(value) for name, value in parsed.options.items() if row.option(name) is not None}
+    choices = {slot.name: slot.choices for slot in slots(row)}
+    for name, value in given.items():
+        shown = say(name_of(value, name)) if value in choices.get(name, ()) else value
+        parts.append(f"{_name(say, name)}:{shown}")
     return " ".join(parts)
 
 

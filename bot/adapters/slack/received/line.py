@@ -118,11 +118,7 @@ def command_of(text: str) -> str | None:
     if resources := _resources(text):
         return resources
     first_words = [word.value.lower() for word in tokens(text[:200])[:2]]
-    row = (
-        ROWS.get((first_words[0], first_words[1]))
-        if len(first_words) == 2 and first_words[0] in WORKS
-        else None
-    )
+    row = _named().get((first_words[0], first_words[1])) if len(first_words) == 2 else None
     return f"/{text}" if row is not None and _means(row, text) else None
 
 
@@ -157,8 +153,21 @@ def _house_names() -> dict[str, str]:
 
 
 @cache
+def _named() -> dict[tuple[str, str], Verb]:
+    """The verbs by their work and by their name in the table or in one of our languages."""
+    localized = {
+        (row.work, words(locale)(f"names.{row.work}_{row.name}")): row
+        for locale in LOCALES
+        for row in TABLE
+        if row.work in WORKS
+    }
+    return localized | {key: row for key, row in ROWS.items() if row.work in WORKS}
+
+
+@cache
 def _topics() -> frozenset[str]:
-    return frozenset(WORKS) | {row.path for row in TABLE} | {row.name for row in TABLE}
+    paths = {f"{work} {name}" for work, name in _named()}
+    return frozenset(WORKS) | paths | {row.path for row in TABLE} | {row.name for row in TABLE}
 
 
 def words_of(message: Body) -> str:

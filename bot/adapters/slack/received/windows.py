@@ -186,8 +186,8 @@ def _event(body: Body) -> str:
 
 
 def _hint(row: Verb, say: Words) -> str:
-    """An example of the text. Only for a question does it depend on the language."""
-    return say(f"slack_window.hint_{row.work}") if row.plain else parse(row.example).text
+    """An example of the text."""
+    return say(f"slack_window.hint_{row.work}") if row.plain else parse(row.example_in(say)).text
 
 
 def parts(text: str) -> list[str]:

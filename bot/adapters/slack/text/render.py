@@ -33,11 +33,11 @@ from bot.adapters.slack.text.page import (
     small,
 )
 from bot.adapters.stage_content import PageContext, StageContent
-from bot.commands import TABLE
+from bot.commands import NAME_FILES, TABLE
 from bot.events import Picture
 from bot.text_cache import GROWING_S, cached
 from bot.verb import Verb
-from bot.words import Words
+from bot.words import Words, name_of
 
 SPARE = 12
 """Characters kept free of the limit for line ends between the parts."""
@@ -158,7 +158,8 @@ def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = ()
 def help_page(say: Words, topic: str, name: str) -> Page:
     """The help page for all commands, those of one work, or one command. `name` is the bot's name after the @."""
     # In the form for a channel; the last sentence is about threads.
-    text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
+    text = manual.help_text(say, topic, table=tuple(_rows()), plain="", example=_example)
+    text = as_typed(text, thread=False)
     for row in _bringing():
         for end in " `":
             text = text.replace(f"`/{row.path}{end}", f"`@{name} {row.path}{end}")
@@ -172,11 +173,18 @@ def help_page(say: Words, topic: str, name: str) -> Page:
 def _rows() -> Iterator[Verb]:
     """The table without arguments for files, because files are attached to the message."""
     for row in TABLE:
-        if row in _bringing():
-            needed = " ".join(f"--{option.name} rules" for option in row.options if option.required)
-            yield replace(row, argument=None, sample=needed)
-        else:
-            yield row
+        yield replace(row, argument=None) if row in _bringing() else row
+
+
+def _example(say: Words, row: Verb) -> str:
+    """The row's example as it is typed on Slack, where the names of commands are English."""
+    if row.argument is None and row.path in NAME_FILES:
+        needed = [
+            f"--{say(name_of(option.name, 'option'))} rules" for option in row.options if option.required
+        ]
+        return " ".join([f"/{row.path}", *needed])
+    name = row.path if row.bare else f"{row.work} {say(f'names.{row.work}_{row.name}')}"
+    return f"/{name} {row.sample_in(say)}".rstrip()
 
 
 def _bringing() -> list[Verb]:
