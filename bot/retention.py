@@ -9,6 +9,7 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from bot.waiting import cancelled
 from storage.db import Database
 from storage.departures import Departures
 from storage.faults import StorageFault
@@ -64,9 +65,7 @@ class KeptDays:
 
     async def close(self) -> None:
         """Stop; the next start continues."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
+        await cancelled(self._task)
 
     async def _loop(self) -> None:
         await asyncio.sleep(FIRST_S)

@@ -32,6 +32,14 @@ async def wait_at_most(waited: Awaitable[object], seconds: float, what: str) -> 
     return True
 
 
+async def cancelled(*tasks: asyncio.Task[Any] | None) -> None:
+    """Cancel the tasks and wait until they have ended."""
+    if ending := [task for task in tasks if task is not None]:
+        for task in ending:
+            task.cancel()
+        await asyncio.wait(ending)
+
+
 class Background:
     """Tasks that nobody awaits. The loop alone would not keep them until they end."""
 

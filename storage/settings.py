@@ -97,7 +97,7 @@ class SettingsStore:
     async def set(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:
-        await self.set_all(space, {name: value}, author_id, scope, of)
+        await self.write(space, {(scope, of, name): value}, author_id)
 
     async def add(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
@@ -125,23 +125,7 @@ class SettingsStore:
         self, space: str, values: Mapping[str, str], author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:
         """Set all of these values, or none."""
-        from storage.tables import settings as t
-
-        at = {
-            "space": space,
-            "scope": scope,
-            "of": of,
-            "author_id": author_id,
-            "updated_at": datetime.now(UTC),
-        }
-        new = self._db.insert(t).values(
-            [at | {"name": name, "value": value} for name, value in values.items()]
-        )
-        changed = {name: new.excluded[name] for name in ("value", "author_id", "updated_at")}
-        key = ["space", "scope", "of", "name"]
-        async with self._db.write() as connection:
-            await connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
-            await self._keep(connection, at, values)
+        await self.write(space, {(scope, of, name): value for name, value in values.items()}, author_id)
 
     async def write(self, space: str, values: Mapping[tuple[Scope, str, str], str], author_id: str) -> None:
         """Set all of these values, by scope, owner and name, or none."""

@@ -19,6 +19,7 @@ from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.frames import Frames, Progress, Sentence
 from bot.speech.voices import manner_of
+from bot.waiting import cancelled
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -289,11 +290,7 @@ class Queue:
         self._frames.awaited = False
         self._frames.drop()
         self._player.stop()
-        ending = list(filter(None, (self._making, self._serving)))
-        for task in ending:
-            task.cancel()
-        if ending:
-            await asyncio.wait(ending)
+        await cancelled(self._making, self._serving)
 
     async def _collect(self, seq: int, written: Written, pieces: AsyncIterable[str]) -> None:
         await written.take(pieces)

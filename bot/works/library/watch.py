@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from bot.events import Author, Place, Request, UserError
 from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
+from bot.waiting import cancelled
 from bot.words import locale_from
 from storage.faults import StorageFault
 from storage.worker_threads import in_own_thread
@@ -149,9 +150,7 @@ class Watch:
 
     async def close(self) -> None:
         """Stop watching. Running jobs continue."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
+        await cancelled(self._task)
 
     async def round(self) -> list[Request]:
         """Check every folder once; returns the jobs that it has begun."""

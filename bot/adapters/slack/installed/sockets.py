@@ -27,6 +27,7 @@ from bot.adapters.health import Connections
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import UserError
+from bot.waiting import cancelled
 from storage.patience import patient_with_an_event
 
 if TYPE_CHECKING:
@@ -88,18 +89,18 @@ class Sockets:
         try:
             await asyncio.gather(*self._lines)
         finally:
-            await _cancelled(self._lines)
+            await cancelled(*self._lines)
 
     async def stop_receiving(self) -> None:
         """Receive nothing more; envelopes already received are still acknowledged."""
         self._leaving.set()
-        await _cancelled(self._lines)
+        await cancelled(*self._lines)
         if come := [task for task in self._tasks if task.get_name() == _ENVELOPE]:
             await asyncio.wait(come, timeout=LEAVE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 await asyncio.gather(*(socket.close() for socket in self._live), return_exceptions=True)
-        await _cancelled(list(self._tasks))
+        await cancelled(*self._tasks)
 
     async def _open(self) -> str:
         answer: Any = await self._client.apps_connections_open(app_token=str(self._client.token))
@@ -218,10 +219,3 @@ def _read(text: str) -> dict[str, Any] | None:
     except ValueError:
         message = None
     return message if isinstance(message, dict) else None
-
-
-async def _cancelled(tasks: list[asyncio.Task[Any]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)

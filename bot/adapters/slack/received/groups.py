@@ -13,6 +13,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import origin_at, origin_of
 from bot.adapters.surface import SurfaceFault
 from bot.events import Place, TransientError
+from bot.waiting import cancelled
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
@@ -60,10 +61,7 @@ class Groups:
             raise TransientError("slack.groups") from None
 
     async def close(self) -> None:
-        for asking in self._asking.values():
-            asking.cancel()
-        if self._asking:
-            await asyncio.wait(set(self._asking.values()))
+        await cancelled(*self._asking.values())
 
     async def _ask(self, place: Place) -> Mapping[str, Group]:
         origin = origin_of(origin_at(place))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import TransientError
+from bot.waiting import cancelled
 from bot.words import locale_of
 from storage.faults import StorageFault
 
@@ -140,11 +141,7 @@ class People:
             del self._cached[key]
 
     async def close(self) -> None:
-        looks = [task.answer for task in self._looks.values()]
-        for task in looks:
-            task.cancel()
-        if looks:
-            await asyncio.wait(looks)
+        await cancelled(*(look.answer for look in self._looks.values()))
 
     def _look(self, location: Location) -> _Look:
         """The running request for a person's data, begun if there is none."""

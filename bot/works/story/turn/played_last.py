@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.events import Author, Place, Request, UserError
+from bot.waiting import cancelled
 from bot.works.story.log.logs import Logs, PlayedStory
 from bot.works.story.memory.excerpts import query_of
 from bot.works.story.turn.turn_plan import TurnPlan, parts
@@ -57,9 +58,7 @@ class PlayedLast:
         return []
 
     async def close(self) -> None:
-        if self.ready is not None:
-            self.ready.cancel()
-            await asyncio.wait({self.ready})
+        await cancelled(self.ready)
 
     async def _stories(self, work: Work) -> None:
         try:
