@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from bot.events import Changed, Ended, Failed, File, Notice, Place, Request, Shown, Speak, Speaking, Text
-from bot.view import View
+from bot.events import Failed, File, Notice, Place, Request, Shown, Speak, Speaking, Text
+from bot.view import Unseen, View
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -209,7 +209,7 @@ class Platform:
     parts: Callable[[], int] | None = None
 
 
-class LogView:
+class LogView(Unseen):
     """The view of a job that nobody watches: its result is written to the log."""
 
     def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
@@ -219,12 +219,3 @@ class LogView:
         if isinstance(event, Text | Notice | Failed):
             level = logging.WARNING if isinstance(event, Failed) else logging.INFO
             _log.log(level, "%s: %s", self._folder, " ".join(event.text.split()))
-
-    async def change(self, changed: Changed) -> None:
-        return
-
-    async def flush(self, status: Ended) -> None:
-        return
-
-    async def close(self, status: Ended) -> None:
-        return

@@ -33,6 +33,22 @@ class View(Protocol):
         """Note that the run's end, as `status`, is stored."""
 
 
+class Unseen:
+    """A view that shows nothing."""
+
+    async def show(self, event: Shown) -> None:
+        return
+
+    async def change(self, changed: Changed) -> None:
+        return
+
+    async def flush(self, status: Ended) -> None:
+        return
+
+    async def close(self, status: Ended) -> None:
+        return
+
+
 @runtime_checkable
 class Waiting(Protocol):
     """A view that can show that its run waits, before another view, perhaps in another process, shows the run."""

@@ -34,7 +34,7 @@ from bot.events import (
 )
 from bot.kind import Typed
 from bot.manual import help_text
-from bot.view import View
+from bot.view import Unseen, View
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -270,22 +270,6 @@ class Conversation:
         if not (self._reported or isinstance(fault, BrokenPipeError)):
             self._reported = True
             print(clean(self.say("terminal.unshown", reason=fault)), file=sys.stderr)
-
-
-class Unseen:
-    """The view of a child run in another thread, which shows nothing."""
-
-    async def show(self, event: Shown) -> None:
-        return
-
-    async def change(self, changed: Changed) -> None:
-        return
-
-    async def flush(self, status: Ended) -> None:
-        return
-
-    async def close(self, status: Ended) -> None:
-        return
 
 
 class _Reported:

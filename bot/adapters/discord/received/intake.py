@@ -269,7 +269,7 @@ class Intake(intake.Intake):
                     await records.threads.held(location.space, location.real) is None
                     and await records.sessions.active(at.space, PLATFORM, at.channel, at.thread) is None
                 )
-        return await brought(message, self._me, begins=begins)
+        return await brought(message, self.me, begins=begins)
 
     async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
         """The new text of an edited message's request, together with the messages that come with it."""
@@ -277,7 +277,7 @@ class Intake(intake.Intake):
         if past is None or not takes_quotations(commands.verb(past.work, past.verb)):
             return text
         for begins in (True, False):
-            along = await brought(message, self._me, begins=begins)
+            along = await brought(message, self.me, begins=begins)
             if along.text in past.text:
                 return with_quotation(text, along.text)
         return text
@@ -323,7 +323,7 @@ class Intake(intake.Intake):
                 await replies.reply(message, sentence)
 
     @property
-    def _me(self) -> int:
+    def me(self) -> int:
         assert self._client.user is not None, "no message comes before READY"
         return self._client.user.id
 
@@ -367,7 +367,7 @@ class Intake(intake.Intake):
             asked = await self.arranged(asked, here, str(location.user))
         if not component and takes_quotations(asked.row) and asked.again is None:
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
-            asked = with_brought(asked, await linked(asked.text, asker, self._me, interaction.created_at))
+            asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
         threads = await self._opens_threads(here)
         request, origin = self._request_of(interaction, location, asked, held, locale, threads=threads)
         if window:

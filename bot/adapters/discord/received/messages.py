@@ -100,7 +100,7 @@ class Listener:
         if program or message.edited_at is None or not message.content:
             return
         try:
-            text = parse(as_in_table(text_without_mention(message, self._me))).text
+            text = parse(as_in_table(text_without_mention(message, self._client.intake.me))).text
         except UserError:  # the new text is no valid request, so the old one stays
             return
         guild = payload.guild_id
@@ -159,7 +159,7 @@ class Listener:
                 place(location),
                 Author(str(location.user), clean(message.author.display_name), admin=location.admin),
                 str(message.id),
-                text_without_mention(message, self._me),
+                text_without_mention(message, self._client.intake.me),
                 mentions_people=bool(message.mentions or message.role_mentions),
                 replies=_answers(message) is not None,
             )
@@ -171,7 +171,7 @@ class Listener:
         """Whether the message mentions the bot or its role, or replies to it. Other roles and @everyone
         do not count.
         """
-        me = self._me
+        me = self._client.intake.me
         by_role = any(role.id == own_role(message) for role in message.role_mentions)
         return by_role or any(user.id == me for user in message.mentions) or _answers(message) == me
 
@@ -186,7 +186,7 @@ class Listener:
         elif self._for_others(message) or not await self._free_chat(thread_row):
             return
         elif (
-            text_without_mention(message, self._me)
+            text_without_mention(message, self._client.intake.me)
             or message.message_snapshots
             or _books(message)
             or message.flags.voice
@@ -211,12 +211,12 @@ class Listener:
             message.mentions
             or message.role_mentions
             or EVERYBODY.search(message.content)  # also from a person who may not mention everyone
-            or (answers is not None and answers != self._me)
+            or (answers is not None and answers != self._client.intake.me)
             or message.content.lstrip().startswith(ASIDE)
         )
 
     async def _answer(self, message: discord.Message, by: ProxiedName | None = None) -> None:
-        text, books = text_without_mention(message, self._me), _books(message)
+        text, books = text_without_mention(message, self._client.intake.me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
         along = await intake.brought(message) if by is None else Brought()
@@ -283,11 +283,6 @@ class Listener:
             return None
         person = dm.recipient if isinstance(dm, discord.DMChannel) else None
         return f"user:{person.id}" if person is not None else None
-
-    @property
-    def _me(self) -> int:
-        assert self._client.user is not None, "no message comes before READY"
-        return self._client.user.id
 
     def _name(self, message: discord.Message) -> str:
         """The bot's name after the @."""
