@@ -281,6 +281,7 @@ def _run(asked: dict[str, Any], locale: str) -> int:
 
 def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
     """Run one verb of a work, as its row of the table describes."""
+    from bot.adapters import termination
     from bot.adapters.terminal.one_shot import perform
     from bot.adapters.terminal.paths import absolute
     from bot.commands import verb
@@ -291,7 +292,8 @@ def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
     if row.argument is not None and row.argument.many:
         options[row.argument.name], argument = [absolute(path) for path in argument], ""
     out = json_stream() if asked.get("json") else None
-    return perform(config, locale, row, options, argument, out, asked.get("space") or "local")
+    space = asked.get("space") or "local"
+    return termination.run(perform(config, locale, row, options, argument, out, space))
 
 
 def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
@@ -415,12 +417,13 @@ def _counted(done: int, total: int) -> None:
 
 
 def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:
+    from bot.adapters import termination
     from bot.adapters.terminal import chat, chat_json
 
     thread = str(asked["thread"]) if asked.get("thread") else None
     if asked.get("json"):
-        return chat_json(config, locale, thread, json_stream())
-    return chat(config, locale, thread)
+        return termination.run(chat_json(config, locale, thread, json_stream()))
+    return termination.run(chat(config, locale, thread))
 
 
 def json_stream() -> BinaryIO:

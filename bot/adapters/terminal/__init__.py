@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
-from bot.adapters import termination
 from bot.adapters.terminal.conversation import Application, Conversation
 from bot.adapters.terminal.markdown import BOLD, CYAN, Ink, coloured
 
 if TYPE_CHECKING:
     from bot.config import Config
-
-Open = Callable[["Config"], Awaitable[Application]]
 
 
 def log_to(config: Config) -> None:
@@ -53,23 +49,23 @@ async def open_app(config: Config) -> Application:
     return opened
 
 
-def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open_app) -> int:
+async def chat(config: Config, locale: str, thread: str | None) -> int:
     """Run the chat until its input ends. Returns the exit code."""
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return termination.run(_person(config, locale, thread, opened))
-    return termination.run(_pipe(config, locale, thread, opened))
+        return await _person(config, locale, thread)
+    return await _pipe(config, locale, thread)
 
 
-async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
+async def _person(config: Config, locale: str, thread: str | None) -> int:
     from bot.adapters.terminal.prompt import Prompt
 
     conversation = Conversation(locale, thread, reader="person")
     colour = coloured(sys.stdout.isatty())
     prompt = Prompt(conversation, config.data_dir, welcome(colour), colour=colour)
-    return await prompt.run(opened(config))
+    return await prompt.run(open_app(config))
 
 
-async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -> int:
+async def _pipe(config: Config, locale: str, thread: str | None) -> int:
     from bot.adapters.terminal.feed import Feed, lines
     from bot.adapters.terminal.outputs import plain_output
 
@@ -77,22 +73,16 @@ async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -
     files = config.data_dir / "files"
     elsewhere = plain_output(files, sys.stderr)
     feed = Feed(conversation, plain_output(files), overtake=False, elsewhere=elsewhere)
-    return await feed.run(opened(config), lines(sys.stdin.buffer, sys.stdin.encoding))
+    return await feed.run(open_app(config), lines(sys.stdin.buffer, sys.stdin.encoding))
 
 
-def chat_json(
-    config: Config, locale: str, thread: str | None, out: BinaryIO, *, opened: Open = open_app
-) -> int:
+async def chat_json(config: Config, locale: str, thread: str | None, out: BinaryIO) -> int:
     """Run the same chat for a program, with one JSON line per event on `out`."""
-    return termination.run(_program(config, locale, thread, out, opened))
-
-
-async def _program(config: Config, locale: str, thread: str | None, out: BinaryIO, opened: Open) -> int:
     from bot.adapters.terminal.feed import Feed, lines
     from bot.adapters.terminal.outputs import JsonLines
 
     feed = Feed(Conversation(locale, thread), JsonLines(out), overtake=True)
-    return await feed.run(opened(config), lines(sys.stdin.buffer))
+    return await feed.run(open_app(config), lines(sys.stdin.buffer))
 
 
 def welcome(colour: bool) -> list[str]:

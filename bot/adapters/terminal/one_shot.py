@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from bot.adapters import termination
 from bot.adapters.markdown import clean
 from bot.adapters.terminal import log_to
 from bot.adapters.terminal.conversation import Conversation, new_id, only_adults
@@ -95,25 +94,7 @@ class Direct:
         raise UserError("app.no_thread")
 
 
-def perform(
-    config: Config,
-    locale: str,
-    row: Verb,
-    options: Mapping[str, OptionValue],
-    text: str,
-    out: BinaryIO | None,
-    space: str = "local",
-) -> int:
-    """Perform a verb. Returns 0 if it succeeded, else 1. With `out`, JSON lines go there.
-
-    `space` is the space: this terminal's, or that of a platform's server, by its id.
-
-    Raises UserError when the data folder cannot be used.
-    """
-    return termination.run(_perform(config, locale, row, dict(options), text, out, space))
-
-
-async def _perform(
+async def perform(
     config: Config,
     locale: str,
     row: Verb,
@@ -122,6 +103,12 @@ async def _perform(
     out: BinaryIO | None,
     space: str,
 ) -> int:
+    """Perform a verb. Returns 0 if it succeeded, else 1. With `out`, JSON lines go there.
+
+    `space` is the space: this terminal's, or that of a platform's server, by its id.
+
+    Raises UserError when the data folder cannot be used.
+    """
     from bot.app import App
 
     log_to(config)
@@ -131,8 +118,8 @@ async def _perform(
     output: Output = JsonLines(out) if out is not None else plain_output(files)
     app = await App.open(config)
     try:
-        perform = _durable if row.background else _direct
-        status = await perform(app, request, output, conversation)
+        carried_out = _durable if row.background else _direct
+        status = await carried_out(app, request, output, conversation)
         await output.done(request.id, status)
     finally:
         await app.close()
