@@ -96,20 +96,13 @@ class Breakdown:
     csv: str
 
 
+@dataclass(frozen=True, slots=True)
 class Accounts:
-    def __init__(
-        self,
-        ledger: Ledger,
-        feedback: Feedback,
-        names: Names,
-        settings: BudgetConfig,
-        cache_times: CacheTimes | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._cache_times = cache_times
-        self._feedback = feedback
-        self._names = names
-        self._settings = settings
+    _ledger: Ledger
+    _feedback: Feedback
+    _names: Names
+    _settings: BudgetConfig
+    _cache_times: CacheTimes | None = None
 
     @classmethod
     def of(cls, resources: Resources) -> Accounts:

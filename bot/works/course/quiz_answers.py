@@ -53,17 +53,12 @@ class Result:
     right: list[int]
 
 
+@dataclass(frozen=True, slots=True)
 class QuizAnswers:
-    """The verbs answer, finish and score."""
+    """The verbs answer, finish and score. `_past` gives the request of an earlier run."""
 
-    def __init__(
-        self,
-        quizzes: Quizzes,
-        past: Callable[[str, str], Awaitable[Request | None]],
-    ) -> None:
-        """`past` gives the request of an earlier run."""
-        self._quizzes = quizzes
-        self._past = past
+    _quizzes: Quizzes
+    _past: Callable[[str, str], Awaitable[Request | None]]
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
         """Store a learner's answer and say whether it is right; in public, say only that it is stored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,22 +24,16 @@ TOUR = ("tour.books", "tour.story", "tour.course", "tour.council", "tour.yours")
 """The steps of /tour, as keys of the catalogue."""
 
 
+@dataclass(frozen=True, slots=True)
 class ConversationWork:
     """Uses the sessions, to close one, a function that stops a person's runs in a place, the accounts, and the choice
     of models.
     """
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        stop: Callable[[Place, str], Awaitable[int]],
-        accounts: Accounts,
-        models: ModelChoice,
-    ) -> None:
-        self._models = models
-        self._sessions = sessions
-        self._stop = stop
-        self._accounts = accounts
+    _sessions: Sessions
+    _stop: Callable[[Place, str], Awaitable[int]]
+    _accounts: Accounts
+    _models: ModelChoice
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request

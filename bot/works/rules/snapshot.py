@@ -94,31 +94,22 @@ class Snapshot:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Takes the snapshot of a question."""
+    """Takes the snapshot of a question.
 
-    def __init__(
-        self,
-        library: Library,
-        models: Models,
-        prompts: Prompts,
-        conversations: Conversations,
-        settings: RetrievalConfig,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        why_none: Callable[[Request], Awaitable[str]],
-        house: HouseRules,
-        in_view: Callable[[Request], Awaitable[list[InView]]],
-    ) -> None:
-        """`roles`: the models that a place has chosen. `why_none`: see `bot.works.library.emptiness`."""
-        self._in_view = in_view
-        self._library = library
-        self._models = models
-        self._prompts = prompts
-        self._conversations = conversations
-        self._settings = settings
-        self._roles = roles
-        self._why_none = why_none
-        self._house = house
+    `_roles`: the models that a place has chosen. `_why_none`: see `bot.works.library.emptiness`.
+    """
+
+    _library: Library
+    _models: Models
+    _prompts: Prompts
+    _conversations: Conversations
+    _settings: RetrievalConfig
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _why_none: Callable[[Request], Awaitable[str]]
+    _house: HouseRules
+    _in_view: Callable[[Request], Awaitable[list[InView]]]
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """The snapshot for a request. Raises UserError if there is no question, or nothing to search."""

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -51,25 +52,19 @@ SECTION_CHARS = 6_000
 """The maximum length of a section that a look-up shows; the rest is counted."""
 
 
+@dataclass(frozen=True, slots=True)
 class Rules:
-    """Rulebooks: questions answered from them, sections by name, and dice."""
+    """Rulebooks: questions answered from them, sections by name, and dice.
 
-    def __init__(
-        self,
-        asking: Asking,
-        library: Library,
-        sessions: Sessions,
-        why_none: Callable[[Request], Awaitable[str]],
-        house: HouseRulesVerb,
-        imports: HouseImports,
-    ) -> None:
-        """`why_none`: see `bot.works.library.emptiness`."""
-        self._asking = asking
-        self._house = house
-        self._imports = imports
-        self._why_none = why_none
-        self._library = library
-        self._sessions = sessions
+    `_why_none`: see `bot.works.library.emptiness`.
+    """
+
+    _asking: Asking
+    _library: Library
+    _sessions: Sessions
+    _why_none: Callable[[Request], Awaitable[str]]
+    _house: HouseRulesVerb
+    _imports: HouseImports
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -222,24 +217,16 @@ def _shortened(text: str, say: Words) -> str:
     return f"{text[:cut]}\n\n{say('rules.more_characters', n=len(text) - cut)}"
 
 
+@dataclass(frozen=True, slots=True)
 class Asking:
     """Answers one question from one shelf, or from its own texts, and lets the model see its pictures."""
 
-    def __init__(
-        self,
-        files: QuestionFiles,
-        library: Library,
-        models: Models,
-        conversations: Conversations,
-        snapshots: Snapshots,
-        house: HouseRules,
-    ) -> None:
-        self._house = house
-        self._files = files
-        self._library = library
-        self._models = models
-        self._conversations = conversations
-        self._snapshots = snapshots
+    _files: QuestionFiles
+    _library: Library
+    _models: Models
+    _conversations: Conversations
+    _snapshots: Snapshots
+    _house: HouseRules
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -48,14 +48,10 @@ async def rule_of(request: Request, zone: str) -> Rule:
     return Rule(zone, first.isoformat(timespec="minutes"), every)
 
 
+@dataclass(frozen=True, slots=True)
 class Scheduling:
-    def __init__(
-        self,
-        schedules: Schedules,
-        zone: Callable[[Request], Awaitable[str]],
-    ) -> None:
-        self._schedules = schedules
-        self._zone = zone
+    _schedules: Schedules
+    _zone: Callable[[Request], Awaitable[str]]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
