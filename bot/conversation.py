@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.events import Notice, UserError
+from bot.markdown import one_line
 from bot.verb import LAST
 from bot.waiting import wait_at_most
 
@@ -245,5 +246,4 @@ def question_of(text: str) -> str:
 
 def title_of(text: str) -> str:
     """A title from typed text: one line, at most TITLE_CHARS."""
-    line = " ".join(text.split())
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+    return one_line(text, TITLE_CHARS)

@@ -18,6 +18,8 @@ TAGS: Final = (
     "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
 """HTML elements that count as markup; anything else between angle brackets is text."""
+CELL_CHARS: Final = 60
+"""The most characters of a long text in a table."""
 _MARKUP: Final = re.compile(rf"<!--|</?(?:{TAGS})(?![\w-])", re.IGNORECASE)
 
 
@@ -30,6 +32,12 @@ def code(text: str) -> str:
     """The text as inline code; "" for an empty text."""
     line = " ".join(text.split()).replace("`", "´")
     return f"`{line}`" if line else ""
+
+
+def one_line(text: str, most: int = CELL_CHARS) -> str:
+    """The text on one line, cut to at most `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def table_row(*cells: str) -> str:

@@ -14,6 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, RULE, alone
+from bot.markdown import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,8 +172,7 @@ def _write(
 def _printable(text: str, most: int = NAME_CHARS) -> str:
     """The text in at most `most` characters, without characters that the font lacks."""
     drawable = _charmap()
-    text = "".join(char if ord(char) in drawable else "�" for char in " ".join(text.split()))
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return one_line("".join(char if ord(char) in drawable or char.isspace() else "�" for char in text), most)
 
 
 def _charmap() -> dict[int, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import SETTINGS
 from bot.events import Choice, Choices, Event, Place, Request, Stage, Text
-from bot.markdown import code, table_row
+from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.settings import LANGUAGE, MODEL, ROLES
 from bot.words import Words, words
@@ -28,7 +28,6 @@ SHOWN = (*OF_CHANNELS, LANGUAGE, *(MODEL + role for role in ROLES))
 """The settings of the table, in its order."""
 ROWS = 60
 """The maximum number of rows in the table: the rest is counted."""
-CELL_CHARS = 60
 
 
 class ChannelTable:
@@ -63,7 +62,7 @@ class ChannelTable:
                 value, whose = setting.default(self._resources), say("channels.default")
             else:
                 continue
-            lines.append(table_row(f"`{setting.name}`", _short(value) or "–", whose))
+            lines.append(table_row(f"`{setting.name}`", one_line(value) or "–", whose))
         return "\n".join(lines)
 
     async def _elsewhere(self, request: Request, say: Words) -> str:
@@ -86,7 +85,7 @@ class ChannelTable:
             value = SETTINGS[row.name].shown(row.value)
             if row.scope == "config":
                 value = f"{value} ({say('settings.for_config')})"
-            lines.append(table_row(names[row.of], f"`{row.name}`", _short(value)))
+            lines.append(table_row(names[row.of], f"`{row.name}`", one_line(value)))
         if len(rows) > ROWS:
             lines += ["", say("channels.more", n=len(rows) - ROWS)]
         return "\n".join(lines)
@@ -117,8 +116,3 @@ def _button(name: str, values: dict[str, str], say: Words) -> Choice:
     return Choice(
         name, "/settings set --for channel", asks=say("channels.asks", name=name), form=True, filled=filled
     )
-
-
-def _short(value: str) -> str:
-    line = " ".join(value.split())
-    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…"

@@ -19,7 +19,7 @@ from bot.command_line import escaped
 from bot.commands import SETTINGS
 from bot.config.text import line_of
 from bot.events import Attachment, Choice, Choices, Event, File, Place, Request, Stage, Text, UserError
-from bot.markdown import code, table_row
+from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.readers.decode import decode
 from bot.settings import ACCESS, BUDGETS
@@ -41,7 +41,6 @@ FAULTS: Final = 20
 """The maximum number of errors in a file that are listed."""
 ROWS: Final = 60
 """The maximum number of rows in the table of changes: the rest is counted."""
-CELL_CHARS: Final = 60
 OFFER: Final = "import"
 """The kind of the storage's offers that hold a file until somebody presses the button."""
 HOUSE: Final = "house_rules"
@@ -272,5 +271,4 @@ def _shown(row: SettingRow, say: Words) -> str:
     if (budget := budget_of(row)) is not None:
         return budget.shown
     setting = SETTINGS.get(row.name)
-    line = " ".join((setting.shown(row.value) if setting is not None else row.value).split())
-    return code(line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…")
+    return code(one_line(setting.shown(row.value) if setting is not None else row.value))

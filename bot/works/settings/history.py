@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.access import ALLOW, rule_of
 from bot.admin_budgets import budget_of
 from bot.events import Event, Place, Request, Stage, Text
-from bot.markdown import code, table_row
+from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.settings import ACCESS, BUDGETS
 from bot.words import Words, words
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """How many changes are shown: the newest."""
-CELL_CHARS = 60
 
 
 class History:
@@ -68,7 +67,7 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
     from bot.commands import SETTINGS
 
     name, removed = change.name, change.value is None
-    called, value = code(name), code(_short(change.value or ""))
+    called, value = code(name), code(one_line(change.value or ""))
     empty = ALLOW if name.startswith(ACCESS) else "0"
     row = SettingRow(
         change.space,
@@ -94,10 +93,5 @@ def _what(change: SettingChange, say: Words) -> tuple[str, str]:
     elif name.startswith(house_rules.PREFIX):
         called = say("history.house_rule", n=name.removeprefix(house_rules.PREFIX))
     elif name in SETTINGS and not removed:
-        value = code(_short(SETTINGS[name].shown(change.value or "")))
+        value = code(one_line(SETTINGS[name].shown(change.value or "")))
     return called, say("history.reset") if removed else value
-
-
-def _short(value: str) -> str:
-    line = " ".join(value.split())
-    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…"

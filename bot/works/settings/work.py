@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bot.channel_rules import check_listening
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Stage, Text, UserError
-from bot.markdown import code, table_row
+from bot.markdown import code, one_line, table_row
 from bot.names import Names
 from bot.settings import TIMEZONE
 from bot.words import Words, words
@@ -42,7 +42,6 @@ SCOPES: Final[Mapping[str, Scope]] = {
 CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
 DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("person", "space")
 """The default scopes of a setting: the person who sets it, or everybody if it cannot be set for one person."""
-CELL_CHARS = 60
 """The maximum length of a value in a table; `show NAME` shows all of it."""
 POSSIBLE = 12
 """The maximum number of possible values that are listed."""
@@ -184,7 +183,7 @@ class SettingsWork:
             else:
                 value, by = self._unset(request, setting)
                 whose = say(f"settings.by_{by}")
-            lines.append(table_row(_code(setting.name), _short(value) or "–", whose))
+            lines.append(table_row(_code(setting.name), one_line(value) or "–", whose))
         notes = [say("settings.barred", names=", ".join(barred))] if barred else []
         return "\n".join([*lines, "", *notes, say("settings.how")])
 
@@ -291,11 +290,6 @@ def _code(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _short(text: str) -> str:
-    line = _one_line(text)
-    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…"
 
 
 def _strong(text: str, holds: bool) -> str:

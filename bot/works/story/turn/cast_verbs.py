@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bot import untrusted
 from bot.events import Event, Notice, Request, Stage, Text, UserError
-from bot.llm.base import room
 from bot.words import words
 from bot.work import Run
 from bot.works.story.log.logs import node
@@ -110,8 +109,10 @@ class CastVerbs:
             yield Notice(say("story.no_inventor"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        frame = framed(plan, "story_cast", count=str(count), about=untrusted.data(request.text[:2_000]))
-        prompt = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), plan.answer)))
+        about = untrusted.data(request.text[:2_000])
+        prompt = context.prompt(
+            story, framed(plan, "story_cast", WORDS * count, count=str(count), about=about)
+        )
 
         turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)
         behind = {"scene": scene.id} if scene is not None else {}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import untrusted
 from bot.events import Choices, Event, Notice, Stage, Text, UserError
-from bot.llm.base import room
 from bot.words import words
 from bot.work import Run
 from bot.works.story import limits
@@ -83,11 +82,9 @@ class Outlines:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         turn = story.head.id if story.head is not None else ""
-        frame = framed(
-            plan, "story_chapter", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS])
-        )
-        answer = min(room(WORDS * (count + 6), None), plan.answer)
-        prompt = context.prompt(story, replace(frame, answer=answer))
+        about = untrusted.data(request.text[:ABOUT_CHARS])
+        frame = framed(plan, "story_chapter", WORDS * (count + 6), count=str(count), about=about)
+        prompt = context.prompt(story, frame)
 
         async def outlined() -> bool:
             completion = await self._scene_verbs.models.with_roles(plan.roles).ask(
@@ -134,9 +131,10 @@ class Outlines:
             yield Notice(say("story.no_arc_writer"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        frame = framed(plan, "story_arc", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS]))
-        answer = min(room(WORDS * count, None), plan.answer)
-        prompt = context.prompt(story, replace(frame, answer=answer))
+        about = untrusted.data(request.text[:ABOUT_CHARS])
+        prompt = context.prompt(
+            story, framed(plan, "story_arc", WORDS * count, count=str(count), about=about)
+        )
         turn = story.head.id if story.head is not None else ""
 
         async def outlined() -> bool:

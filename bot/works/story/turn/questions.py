@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from bot import untrusted
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Stage, Text, UserError
-from bot.llm.base import room
 from bot.words import words
 from bot.work import Run
 from bot.works.story.extraction.extraction import Version, before, events_for, threads_for
@@ -67,8 +66,7 @@ class Questions:
             yield Notice(say("story.needs_writer"))
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
-        frame = framed(plan, "story_question", question=untrusted.data(request.text))
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+        frame = framed(plan, "story_question", ANSWER_WORDS, question=untrusted.data(request.text))
         models = self._scene_verbs.models.with_roles(plan.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
             async for piece in pieces:
@@ -97,8 +95,9 @@ class Questions:
             return
         story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         about, character = untrusted.data(request.text), untrusted.data(name)
-        frame = framed(plan, "story_suggest", count=str(SUGGESTIONS), name=character, about=about)
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+        frame = framed(
+            plan, "story_suggest", ANSWER_WORDS, count=str(SUGGESTIONS), name=character, about=about
+        )
 
         async def thought_of() -> list[str]:
             models = self._scene_verbs.models.with_roles(plan.roles)
@@ -153,8 +152,7 @@ class Questions:
         goes_on = bool(request.options.get("further"))
         rounds = asides.earlier(story, request.author.id, request.verb) if goes_on else []
         earlier = asides.as_prompt(asides.up_to(rounds, request.answers), "ideas")
-        frame = framed(plan, "story_ideas", about=untrusted.data(about), earlier=earlier)
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+        frame = framed(plan, "story_ideas", ANSWER_WORDS, about=untrusted.data(about), earlier=earlier)
 
         async def thought_of() -> Thought:
             asked = context.prompt(story, frame)

@@ -18,7 +18,7 @@ from typing import Final
 from bot import untrusted
 from bot.budget import text_tokens
 from bot.events import Speaker
-from bot.llm.base import Prompt
+from bot.llm.base import Prompt, room
 from bot.prompts import PromptText
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.text_cache import cached
@@ -108,14 +108,14 @@ class TurnPlan:
     recalled: list[Excerpt] | None = None
 
 
-def framed(plan: TurnPlan, task: str, **values: str) -> Frame:
-    """The frame of a prompt for a task, a key of prompts.yml."""
+def framed(plan: TurnPlan, task: str, most_words: int = 0, **values: str) -> Frame:
+    """The frame of a prompt for a task, a key of prompts.yml; `most_words` limits its answer more than a scene."""
     system, begins = plan.prompts["story"].fill()
     return Frame(
         system,
         "\n".join(part.strip() for part in plan.prompts[task].fill(**values)),
         tokens=plan.tokens,
-        answer=plan.answer,
+        answer=min(room(most_words, None), plan.answer) if most_words else plan.answer,
         begins=begins.strip(),
         recent=plan.recent,
         batch=plan.batch,
