@@ -21,7 +21,8 @@ from bot.works.story.log.logs import node
 from bot.works.story.log.story import Story
 from bot.works.story.scene.choices import label, read_choices, under
 from bot.works.story.screen.entries import is_master
-from bot.works.story.turn import context, window
+from bot.works.story.turn import context
+from bot.works.story.turn.context import Parts
 from bot.works.story.turn.thought import Thought, read_thought
 from bot.works.story.turn.turn_plan import TurnPlan, choices_task, framed, parts
 from bot.works.story.world import asides, cast, state, to_come
@@ -42,6 +43,8 @@ FILLED_CHARS = 1_800
 """The maximum length of the ideas that a window keeps for continuing."""
 EVENTS = 4
 """The number of events in a chapter made from an idea."""
+BAR = 20
+"""The width of a full bar, in characters."""
 
 
 class Questions:
@@ -242,7 +245,7 @@ class Questions:
         used = sum(asked.tokens().values())
         percent = round(100 * used / plan.window)
         yield Stage("window", say("story.window", n=plan.n, used=used, tokens=plan.window, percent=percent))
-        yield Text(window.shown(asked, plan.window, say))
+        yield Text(_shown_window(asked, plan.window, say))
         yield Notice(say("story.window_counted"))
 
     async def _last(self, request: Request) -> TurnPlan:
@@ -283,3 +286,18 @@ def _as_json(prompt: Prompt) -> bytes:
     ]
     tree = {"system": prompt.system, "max_tokens": prompt.max_tokens, "messages": messages}
     return json.dumps(tree, ensure_ascii=False, indent=2).encode()
+
+
+def _shown_window(parts: Parts, window: int, say: Words) -> str:
+    """A bar for each of the parts that take tokens, each with its share of the window; then the free rest."""
+    tokens = {name: count for name, count in parts.tokens().items() if count}
+    tokens["free"] = max(0, window - sum(tokens.values()))
+    return "\n".join(
+        f"`{_bar(count, window)}` {say(f'story.window_{name}', n=count, percent=round(100 * count / window))}"
+        for name, count in tokens.items()
+    )
+
+
+def _bar(count: int, window: int) -> str:
+    full = min(BAR, -(-BAR * count // window))
+    return "█" * full + "░" * (BAR - full)
