@@ -137,7 +137,6 @@ async def unknown(usage: Usage) -> Decimal | None:
 
 
 def _tokens(usage: Usage) -> int:
-    """The sum of all tokens."""
     return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
 
 

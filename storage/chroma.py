@@ -152,7 +152,6 @@ class Chroma:
         )
 
     def shards(self) -> list[Shard]:
-        """All shards."""
         return [Shard(collection) for collection in self._opened().list_collections()]
 
     def release_memory(self) -> None:

@@ -82,8 +82,6 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node to append."""
-
     id: str
     kind: str
     turn: str
@@ -200,13 +198,10 @@ class Stories:
         added = select(story_nodes.c.story_id).where(
             story_nodes.c.space == space, story_nodes.c.author_id == author_id
         )
-        return await self._played_last(limit, stories.c.space == space, stories.c.id.in_(added))
+        return await self.played_last(limit, stories.c.space == space, stories.c.id.in_(added))
 
-    async def played_last(self, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
-        """The stories of all spaces that were played last, each with a place where it is played."""
-        return await self._played_last(limit)
-
-    async def _played_last(self, limit: int, *which: ColumnElement[bool]) -> list[tuple[StoryRow, PlaceRow]]:
+    async def played_last(self, limit: int, *which: ColumnElement[bool]) -> list[tuple[StoryRow, PlaceRow]]:
+        """The stories, of all spaces, that were played last, each with a place where it is played."""
         from sqlalchemy import select
 
         from storage.tables import stories, story_places

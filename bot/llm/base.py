@@ -276,7 +276,6 @@ class Provider(Protocol):
 
 
 def without_images(prompt: Prompt) -> Prompt:
-    """The prompt without its images."""
     return replace(prompt, messages=tuple(replace(message, images=()) for message in prompt.messages))
 
 

@@ -98,7 +98,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     """
     archive = _Folder(Archive(name, data))
     options = _mapping(archive, OPTIONS, json.loads)
-    configs = {config: _yaml(archive, config) for config in CONFIGS}
+    configs = {config: _mapping(archive, config, _loaded) for config in CONFIGS}
     names = [
         member
         for member in archive.names
@@ -366,10 +366,6 @@ def _mapping(archive: _Folder, member: str, load: Any) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return held if isinstance(held, dict) else {}
-
-
-def _yaml(archive: _Folder, member: str) -> Mapping[str, Any]:
-    return _mapping(archive, member, _loaded)
 
 
 def _loaded(text: str) -> Any:

@@ -200,7 +200,9 @@ class Discord:
         self._settings = config.discord
         self._token = token
         self._say = say
-        self._client = Sutradhar(app, config, on_first_ready=self._welcome, on_standby=self._stand_by)
+        self._client = Sutradhar(
+            app, config, on_first_ready=self._welcome, on_standby=lambda: announce(say("discord_run.standby"))
+        )
         self._begun = False
 
     async def prepare(self) -> None:
@@ -216,9 +218,6 @@ class Discord:
         """
         async with faults_as_sorry(self._settings):
             await self._client.connect()
-
-    def _stand_by(self) -> None:
-        announce(self._say("discord_run.standby"))
 
     def connections(self) -> Connections:
         """The shards. All of them are needed, because each has its own servers; other processes may run some."""

@@ -54,7 +54,6 @@ class Block:
 
 
 def blocks(parts: Parts, progress: Progress) -> list[Block]:
-    """All blocks, in order."""
     walk = _Walk(parts)
     total = len(parts.body)
     for position, element in enumerate(parts.body):

@@ -80,8 +80,6 @@ class Survey:
 
 
 class SurveyHandler(Visible):
-    """Makes the survey."""
-
     def __init__(self, label: Label | None, progress: Walked) -> None:
         super().__init__(label, progress)
         self.survey = Survey()

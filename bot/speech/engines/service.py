@@ -45,7 +45,6 @@ class Service:
         return f"{self._missing} is not set" if self._missing else ""
 
     def model(self, voice: str) -> str:
-        """The model for a voice."""
         return voice.rpartition("/")[0] or DEFAULT_MODEL
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:

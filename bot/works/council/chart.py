@@ -66,7 +66,6 @@ class Chart:
 
 
 def draw(chart: Chart) -> bytes:
-    """The chart as a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -86,8 +86,6 @@ class Catalogue:
 
 
 class Catalogues:
-    """The catalogues of all spaces."""
-
     def __init__(self, outlines: Outlines, shelves: Shelves) -> None:
         self._outlines = outlines
         self._shelves = shelves

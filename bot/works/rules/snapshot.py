@@ -76,7 +76,6 @@ class Snapshot:
         return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
-        """The inquiry for the strategy."""
         k = request.options.get("k")
         return Inquiry(
             space=request.place.space,

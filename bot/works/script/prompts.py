@@ -85,8 +85,6 @@ def ranked(
 
 
 class ScriptPrompts:
-    """The prompts of one answer."""
-
     def __init__(
         self,
         snapshot: Snapshot,

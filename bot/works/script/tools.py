@@ -42,8 +42,6 @@ _NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
 
 
 class ScriptTools:
-    """The tools for one script."""
-
     def __init__(
         self,
         id: str,

@@ -142,10 +142,6 @@ def _fits(value: str, value_prefix: str) -> bool:
     return any(part.startswith(prefix) for part in (value.casefold(), *value.casefold().split("/")))
 
 
-def _zones(resources: Resources) -> Sequence[str]:
-    return list(zones().values())
-
-
 def _of_role(role: str) -> Setting:
     return Setting(
         MODEL + role,
@@ -195,7 +191,7 @@ SETTINGS: tuple[Setting, ...] = (
         ("person", "channel", "category", "space"),
         check=checks.zone,
         default=lambda resources: UTC,
-        values=_zones,
+        values=lambda _: list(zones().values()),
     ),
     *map(_of_role, ROLES),
     Setting(

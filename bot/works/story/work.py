@@ -63,8 +63,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Stories:
-    """The work of stories."""
-
     scene_verbs: SceneVerbs
     cast_verbs: CastVerbs
     edited_messages: EditedMessages

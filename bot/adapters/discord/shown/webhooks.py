@@ -33,8 +33,6 @@ class NoWebhook:
 
 
 class Webhooks:
-    """The webhooks of one client."""
-
     def __init__(self, client: discord.Client, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock

@@ -130,7 +130,6 @@ def prompt(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Prom
 
 
 def parts(story: Story, plan: TurnPlan, lore: Sequence[LoreEntry] = ()) -> Parts:
-    """The parts of that prompt."""
     turn = story.turns[plan.turn]
     task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
     if turn.act.mode == "end":
