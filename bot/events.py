@@ -392,6 +392,11 @@ class TransientError(UserError):
     transient = True
 
 
+def user_error(key: str, values: Mapping[str, object], *, transient: bool) -> UserError:
+    """A stored or reworded error."""
+    return (TransientError if transient else UserError)(key, **values)
+
+
 class PressedLate(UserError):
     """A button that is no longer valid was pressed. A run of `verb` tells that to the person who pressed, privately,
     and offers ways to continue.

@@ -78,7 +78,7 @@ class Incoming:
                     ], []
                 except UserError as error:
                     values = {key: v if isinstance(v, int) else str(v) for key, v in error.values.items()}
-                    return [], [Refused(name, error.key, {**values, "name": name})]
+                    return [], [Refused(name, error.key, {**values, "name": name}, error.transient)]
 
             candidates, refusals = await run.step(
                 f"{called}:{n}", bring_one, tuple[list[Candidate], list[Refused]]

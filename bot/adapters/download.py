@@ -15,7 +15,7 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from bot.events import File, UserError
+from bot.events import File, UserError, user_error
 from bot.retrieval.files import megabytes
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=30)
@@ -50,7 +50,7 @@ class Downloads:
             await asyncio.sleep(tries * self.pause_s)
             tries += 1
         if key:
-            raise UserError(key, name=file.name)
+            raise user_error(key, {"name": file.name}, transient=key == self.unreachable)
 
     async def _once(
         self, url: URL, name: str, path: Path, limit: int, headers: Mapping[str, str] | None

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from bot.events import UserError
+from bot.events import UserError, user_error
 from bot.readers.kinds import SUFFIXES, suffix_of, unread
 from storage.files import TooLarge, key_of
 
@@ -46,6 +46,11 @@ class Refused:
     name: str
     key: str
     values: dict[str, str | int | float | bool | None]
+    transient: bool = False
+
+    @property
+    def error(self) -> UserError:
+        return user_error(self.key, self.values, transient=self.transient)
 
 
 def gather(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Author, OptionValue, Place, Request, TransientError, UserError
+from bot.events import Author, OptionValue, Place, Request, UserError, user_error
 from bot.llm.completion import Completion
 from storage.faults import StorageFault
 from storage.patience import patiently
@@ -184,7 +184,5 @@ def _sorry_to_json(error: UserError) -> dict[str, Any]:
 
 
 def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
-    kind = (
-        TransientError if stored.get("transient") else UserError
-    )  # an earlier release stored no "transient"
-    return kind(stored["key"], **stored["values"])
+    # An earlier release stored no "transient".
+    return user_error(stored["key"], stored["values"], transient=stored.get("transient", False))

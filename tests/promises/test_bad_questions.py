@@ -133,3 +133,16 @@ async def test_json_keeps_control_characters_escaped(stocked: Path, tmp_path: Pa
         events = await talk.say("/rules ask Who pings everyone about grappled creatures and gold?")
     assert "Ignore the book" in texts(events)
     assert "\x1b" not in json.dumps(events)
+
+
+async def test_another_try_is_offered_where_the_circumstances_can_change(tmp_path: Path) -> None:
+    async with talking(settings(tmp_path)) as talk:
+        for line, retry in (
+            ("/rules roll 2x6", False),
+            ("/story prose baroque", False),
+            ("/settings set language klingon --for me", False),
+            ("/rules ask Who?", True),  # once there is a book
+            ("/course ask When?", True),
+        ):
+            failed = of(await talk.say(line), "failed")
+            assert [event["retry"] for event in failed] == [retry], line

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.app import App
 from bot.config import load
 from bot.config.settings import EmbeddingConfig
-from bot.events import Failed, File, Notice, OptionValue, Place, Request, Text, UserError
+from bot.events import Failed, File, Notice, OptionValue, Place, Request, Text, TransientError
 from bot.incoming import LONGEST_NAME, safe
 from bot.platforms import Platform
 from tests.fakes import migrated
@@ -40,7 +40,7 @@ class Attachments:
         self.paths.append(path)
         data = self.files.get(file.url)
         if data is None:
-            raise UserError("library.not_fetched")
+            raise TransientError("library.not_fetched")
         await asyncio.to_thread(path.write_bytes, data[: most + 1])
         self.begun.set()
         if self.hold is not None and len(self.fetched) > 1:
@@ -92,6 +92,20 @@ async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path)
     assert "Added 2 files" in said(recorder, "r1")
     assert all(path.is_relative_to(tmp_path / "incoming" / "r1") for path in attachments.paths)
     assert list((tmp_path / "incoming").iterdir()) == []
+
+
+async def test_a_file_that_could_not_be_fetched_may_be_tried_again_but_not_one_of_another_kind(
+    tmp_path: Path,
+) -> None:
+    attachments = Attachments(map=b"x")
+    async with running(tmp_path, recorder := Recorder(), attachments) as app:
+        for name, retry in (("gone.yml", True), ("map.png", False)):
+            file = attachments.file(name, name.partition(".")[0])
+            request = adds(name, file, work="prompts", verb="edit")
+            request = replace(request, author=replace(request.author, admin=True))
+            assert await (await app.perform(request)).wait() == "failed"
+            (failed,) = [event for event in recorder.events[name] if isinstance(event, Failed)]
+            assert failed.retry is retry, name
 
 
 async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in(tmp_path: Path) -> None:

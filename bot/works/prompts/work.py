@@ -73,7 +73,7 @@ class PromptsWork:
 
         brought, refused = await self._incoming.bring(run, KINDS, MAX_BYTES)
         if refused:
-            raise UserError(refused[0].key, **refused[0].values)
+            raise refused[0].error
 
         async def edited() -> str:
             if brought:

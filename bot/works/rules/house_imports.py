@@ -131,7 +131,7 @@ class HouseImports:
     async def _filed(self, run: Run) -> list[Source]:
         brought, refused = await self._incoming.bring(run, KINDS, FILE_BYTES, files=brought_by(run.request))
         if refused:
-            raise UserError(refused[0].key, **refused[0].values)
+            raise refused[0].error
         sources = []
         for file in brought:
             data = await self._incoming.read(file.path, FILE_BYTES)

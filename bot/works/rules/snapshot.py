@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
 from bot.conversation import Note, question_of
-from bot.events import Request, UserError
+from bot.events import Request, TransientError, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE
@@ -125,7 +125,7 @@ class Snapshots:
                 if error.key != "rules.no_books":
                     raise
                 if not house:
-                    raise UserError(await self._why_none(request)) from error
+                    raise TransientError(await self._why_none(request)) from error
         follows = bool(request.options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()

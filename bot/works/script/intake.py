@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Event, Request, Stage, Status, Text, UserError
+from bot.events import Event, Request, Stage, Status, Text, UserError, user_error
 from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay.elements import Screenplay
 from bot.retrieval.files import Candidate, Refused, read_whole
@@ -159,7 +159,9 @@ class _FileIntake:
                     "library.file_other_kind",
                 ):  # it may be readable as a book
                     raise UserError("script.wrong_kind", name=name, kind=error.values["kind"]) from error
-                raise UserError(error.key, **{**error.values, "name": name}) from error
+                raise user_error(
+                    error.key, {**error.values, "name": name}, transient=error.transient
+                ) from error
         if self._document.screenplay is None:
             raise UserError("cli.no_script")
         return self._document.screenplay

@@ -137,7 +137,7 @@ class Exchange:
             raise UserError("exchange.no_file")
         brought, refused = await self._resources.incoming.bring(run, KINDS, FILE_BYTES, files=files)
         if refused:
-            raise UserError(refused[0].key, **refused[0].values)
+            raise refused[0].error
         data = await self._resources.incoming.read(brought[0].path, FILE_BYTES)
         return await asyncio.to_thread(decode, brought[0].name, data)
 

@@ -89,7 +89,7 @@ class Hearing:
                 run, SUFFIXES, most, files=files, copied=True
             )
             for refusal in refused:
-                raise UserError(refusal.key, **refusal.values)
+                raise refusal.error
             path = brought[0].path
             pump: Pump[int, RecordedWords] = Pump()
             step = run.step("heard", lambda: self._heard(request, path, pump.put), RecordedWords)
