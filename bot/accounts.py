@@ -118,12 +118,11 @@ class Accounts:
             everybody=request.author.admin,
         )
         place, author = request.place, None if request.author.admin else request.author.id
-        place_key = (place.space, place.platform, place.channel, place.thread)
         named = await self.called(place, "person", [line.who for line in report.people])
         report = replace(
             report,
             people=[replace(line, name=named.get(line.who) or line.who) for line in report.people],
-            conversation=await self._ledger.conversation(*place_key, author_id=author),
+            conversation=await self._ledger.conversation(*place.key, author_id=author),
             cache=self._cache_times.costs(place) if self._cache_times is not None else None,
         )
         return as_markdown(report, self._settings, words(request.locale), request.author.id)

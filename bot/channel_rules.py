@@ -85,9 +85,7 @@ class ChannelRules:
 
     async def _begun(self, place: Place) -> bool:
         """Whether a conversation has begun in the place."""
-        return (
-            await self._sessions.active(place.space, place.platform, place.channel, place.thread) is not None
-        )
+        return await self._sessions.active(*place.key) is not None
 
     async def default_work(self, place: Place) -> str:
         """The work for plain text outside a conversation; "" if none is set."""

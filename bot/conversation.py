@@ -176,15 +176,12 @@ async def session_for(
     for the other work's session, that is closed and a new one opened.
     """
     place = request.place
-    session = await sessions.active(place.space, place.platform, place.channel, place.thread)
+    session = await sessions.active(*place.key)
     if session is not None and session.work != request.work and callable(over):
         over = await over(session)
     if session is None or (over and session.work != request.work):
         session = await sessions.open(
-            place.space,
-            place.platform,
-            place.channel,
-            place.thread,
+            *place.key,
             request.work,
             author_id=request.author.id,
             title=title_of(question),

@@ -24,6 +24,11 @@ class Place:
     channel: str
     thread: str
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Its parts in the order in which the storage takes them."""
+        return self.space, self.platform, self.channel, self.thread
+
 
 @dataclass(frozen=True, slots=True)
 class Author:

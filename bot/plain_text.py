@@ -34,9 +34,7 @@ class PlainText:
         Raises UserError.
         """
         with in_words():
-            session = await self._resources.records.sessions.active(
-                place.space, place.platform, place.channel, place.thread
-            )
+            session = await self._resources.records.sessions.active(*place.key)
             if session is not None and session.work in commands.KINDS:
                 work = await self._answering(place, session.work)
             else:  # also if it is of a work of an earlier release

@@ -136,7 +136,7 @@ async def leave_place(schedules: Schedules, place: Place) -> None:
 
     Nobody is notified: people know of the deletion and did not ask for a ping. Raises StorageFault.
     """
-    if removed := await schedules.remove_there(place.space, place.platform, place.channel, place.thread):
+    if removed := await schedules.remove_there(*place.key):
         where = (
             f"thread {place.thread} in channel {place.channel}"
             if place.thread

@@ -169,9 +169,9 @@ class Intake:
     async def thread_deleted(self, place: Place, real: str) -> None:
         """After a thread was deleted: archive its conversation and stop its runs and schedules. Raises UserError."""
         await self.app.stop(place)
-        records, at = self.app.records, (place.space, place.platform, place.channel, place.thread)
+        records = self.app.records
         with in_words():
-            if session := await records.sessions.active(*at):
+            if session := await records.sessions.active(*place.key):
                 await records.own_sessions.archive(place.space, session.author_id, session.id)
             await records.threads.forget(place.space, real)
             await leave_place(records.schedules, place)

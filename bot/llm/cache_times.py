@@ -56,7 +56,7 @@ class CacheTimes:
         would cost 1.25 + 1.25 times the prefix for two turns, and an hour costs 2 + 0.1. If people are faster, the hour
         costs 0.75 times the prefix too much, once.
         """
-        key, now = (role, (model, *_of(place))), self._clock()
+        key, now = (role, (model, *place.key)), self._clock()
         last, gaps = self._calls.pop(key, (now, deque[float](maxlen=GAPS)))
         if now > last:
             gaps.append(now - last)
@@ -70,13 +70,9 @@ class CacheTimes:
     def costs(self, place: Place) -> CacheCosts | None:
         """The costs for the place's last call whose prefix may be kept; None if it has no gaps yet."""
         for (_, conversation), (_, gaps) in reversed(self._calls.items()):
-            if gaps and conversation[1:] == _of(place):
+            if gaps and conversation[1:] == place.key:
                 return CacheCosts(len(gaps), *(_cost(gaps, kept_s) / len(gaps) for kept_s in WRITE))
         return None
-
-
-def _of(place: Place) -> tuple[str, ...]:
-    return place.space, place.platform, place.channel, place.thread
 
 
 def _cost(gaps: deque[float], kept_s: float) -> float:

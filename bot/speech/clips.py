@@ -214,8 +214,7 @@ class Clips:
         if self._kept is None:
             there = [task for task, making in self._going.items() if making.request.place == place]
             return await self._leave_out(there[:most])
-        key = (place.space, place.platform, place.channel, place.thread)
-        dropped = await self._kept.drop(key, self._name, HEARD, most=most)
+        dropped = await self._kept.drop(place.key, self._name, HEARD, most=most)
         await self._tell()
         await self._look()
         return dropped

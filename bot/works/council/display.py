@@ -74,7 +74,7 @@ class Display:
         place = request.place
         alias = str(request.options.get("run") or "").strip()
         if not alias:
-            last = await self._councils.last(place.space, place.platform, place.channel, place.thread)
+            last = await self._councils.last(*place.key)
             if last is None:
                 raise UserError("council_show.none_here")
             return last

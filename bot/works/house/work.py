@@ -76,10 +76,6 @@ class ConversationWork:
                 yield Stage("models", say("models_chat.title"))
                 yield Text(text)
             case _:
-                await run.step(
-                    "close",
-                    lambda: self._sessions.close(place.space, place.platform, place.channel, place.thread),
-                    bool,
-                )
+                await run.step("close", lambda: self._sessions.close(*place.key), bool)
                 yield Stage("new", "")
                 yield Text(say("desk.new"))

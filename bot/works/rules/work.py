@@ -159,7 +159,7 @@ class Rules:
 
     async def _cited(self, run: Run, n: int) -> SectionText:
         place = run.request.place
-        session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+        session = await self._sessions.active(*place.key)
         past = await self._sessions.last_exchanges(place.space, session.id, 1) if session else []
         for citation in json.loads(past[0].citations) if past else []:
             if citation["n"] == n and str(citation["chunk"]).startswith(CHUNK):

@@ -204,7 +204,7 @@ class Scheduling:
 
     async def _here(self, request: Request) -> Sequence[ScheduleRow]:
         place = request.place
-        return await self._schedules.here(place.space, place.platform, place.channel, place.thread)
+        return await self._schedules.here(*place.key)
 
 
 def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:

@@ -201,7 +201,7 @@ class SessionsWork:
         place = request.place
         rows = await self._owned.all(place.space, request.author.id)
         if not name.strip():
-            current = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+            current = await self._sessions.active(*place.key)
             matches = [row for row in rows if current is not None and row.id == current.id]
             if not matches:
                 raise UserError("sessions.none_here")

@@ -269,7 +269,7 @@ def _shorten(kept: OrderedDict[Any, _Folded], most: int, chars: int) -> None:
 
 
 def spot(place: Place) -> Spot:
-    return Spot(place.space, place.platform, place.channel, place.thread)
+    return Spot(*place.key)
 
 
 def node(

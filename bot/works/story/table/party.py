@@ -75,7 +75,7 @@ class Party:
             place, turn, minutes = request.place, await self._waiting(request), 0
             if turn and (played := await self._logs.here(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
-            schedules = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
+            schedules = await self._schedules.here(*place.key)
             # The deadline belongs to the table: it stays if the last player withdraws their words.
             id = child_id(request, DEADLINE)
             old = [row for row in schedules if row.kind == DEADLINE and row.id != id]
@@ -88,7 +88,7 @@ class Party:
             due = now + timedelta(minutes=minutes)
             rule = {"zone": "UTC", "first": f"{due:%Y-%m-%dT%H:%M:%S}", "every": ""}
             row = ScheduleRow(
-                id, place.space, place.platform, place.channel, place.thread, "", request.locale, DEADLINE,
+                id, *place.key, "", request.locale, DEADLINE,
                 "", json.dumps(turn), json.dumps(rule), "once", due, now,
             )  # fmt: skip
             await self._schedules.add(row)
