@@ -51,28 +51,14 @@ class NewRequest:
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxRow(NewRequest):
     """`seq` grows with each request of the whole database. `parent` is the run that has begun it, `follows` the one
     that it answers or repeats, `line` names what it waits in, `process` has received it; "" for none.
     """
 
     seq: int
-    id: str
-    platform: str
-    space: str
-    channel: str
-    thread: str
-    author_id: str
-    work: str
-    verb: str
-    ordered: bool
-    payload: str
     state: InboxState
-    created_at: datetime
-    parent: str
-    follows: str
-    line: str
     process: str
 
 
