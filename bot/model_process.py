@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.llm.base import ModelFault
+from bot.process_end import end
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LONGEST_LINE = 1 << 20
@@ -141,8 +142,12 @@ class ModelProcess:
                         self._settled.set()
         except ValueError:
             self.kill(ProcessEnded("server", "its process said something that is no answer"))
-        code = await self._process.wait()
-        self._close(ProcessEnded("server", _ended(code)))
+        except asyncio.CancelledError:  # the loop is about to close
+            self.kill()
+            raise
+        finally:
+            code = await end(self._process, None)
+            self._close(ProcessEnded("server", _ended(code)))
 
     def _close(self, how: ProcessEnded) -> None:
         """Accept no more replies; the first reason is kept."""
@@ -161,7 +166,9 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return reply
 
 
-def _ended(code: int) -> str:
+def _ended(code: int | None) -> str:
+    if code is None:
+        return "its process did not end"
     try:
         return f"its process was ended by {signal.Signals(-code).name}"
     except ValueError:

@@ -72,6 +72,7 @@ LAYERS = (
         "bot.mention",
         "bot.metrics",
         "bot.heap",
+        "bot.process_end",
         "bot.process_limits",
         "bot.text_cache",
     ),

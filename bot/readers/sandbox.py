@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.events import TransientError, UserError
+from bot.process_end import end, wait_end
 from bot.readers import frames, kinds
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
@@ -36,7 +37,6 @@ _KILLED: Final = -getattr(signal, "SIGKILL", 1000)
 
 _LEAVING_S: Final = 1.0
 """Seconds after the last frame. Killing a process that is about to exit could confuse asyncio about its exit code."""
-
 
 _TELLING: Final = 100_000
 """The characters of a script from which its language is detected."""
@@ -114,7 +114,7 @@ class Sandbox:
             raise
         finally:
             giving.cancel()
-            await _end(process, leaving)
+            await end(process, leaving)
         return document
 
     async def _listen(self, process: Process, name: str, progress: Progress, silent: float) -> Document:
@@ -172,32 +172,9 @@ async def _give(process: Process, name: str, data: bytes) -> None:
         process.stdin.close()
 
 
-async def _end(process: Process, within: float) -> None:
-    """Wait until the process has ended; kill it after `within` seconds, or when nobody waits any more."""
-    try:
-        async with asyncio.timeout(within):
-            await _wait_end(process)
-    except TimeoutError:
-        pass
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-    await _wait_end(process)
-
-
-async def _wait_end(process: Process) -> int:
-    """The exit code of a process that ends or was killed."""
-    assert process.stdout is not None
-    # While its pipe holds unread data, asyncio waits for ever.
-    while await process.stdout.read(65_536):
-        pass
-    return await process.wait()
-
-
 async def _died(process: Process, name: str) -> UserError:
     """The reason why the process ended without an answer."""
-    code = await _wait_end(process)
+    code = await wait_end(process)
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
         return TransientError("library.file_hangs", name=name)

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from bot.process_end import end
+
 PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
 """Programs that play a WAV file and end: from PipeWire, PulseAudio, ALSA, macOS."""
 
@@ -30,8 +32,11 @@ class Player:
                 self._playing = await asyncio.create_subprocess_exec(
                     *command, str(file), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
                 )
-                await self._playing.wait()
-            self._playing = None
+                try:
+                    await self._playing.wait()
+                finally:
+                    process, self._playing = self._playing, None
+                    await end(process)
 
     def close(self) -> None:
         if self._playing is not None:

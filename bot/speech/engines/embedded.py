@@ -13,11 +13,12 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from bot.process_end import end
 from bot.speech.engines.base import Sound, Unspoken
+from bot.waiting import Background
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 TIMEOUT_S: Final = 30.0
@@ -26,6 +27,8 @@ IDLE_S: Final = 300.0
 """Seconds without a sentence after which the process is ended, which frees its 200 MB."""
 LONGEST_S: Final = 120
 """The longest sound of a sentence in seconds (a text has at most `sentences.LONGEST` characters)."""
+LEAVING_S: Final = 5.0
+"""Seconds that an idle process may take to end by itself."""
 MOST_RATE: Final = 192_000
 
 _KEPT: Final = frozenset({
@@ -48,6 +51,7 @@ class Spawned:
         self._asked = 0
         self._letting_go: asyncio.TimerHandle | None = None
         self._saying: set[asyncio.Task[Sound]] = set()
+        self._leaving = Background()
 
     @property
     def pid(self) -> int | None:
@@ -142,21 +146,19 @@ class Spawned:
 
     def _let_go(self) -> None:
         if self._process is not None and not self._turn.locked():
-            assert self._process.stdin is not None
-            self._process.stdin.close()  # the process then ends by itself
-            self._process = None
+            process, self._process = self._process, None
+            assert process.stdin is not None
+            process.stdin.close()  # the process then ends by itself
+            self._leaving.start(end(process, LEAVING_S))
 
     async def _end(self) -> str:
         """Kill the process. Returns how it had already ended, if it had."""
         process, self._process = self._process, None
         if process is None:
             return ""
-        assert process.stdout is not None
-        with suppress(ProcessLookupError):
-            process.kill()
-        while await process.stdout.read(65_536):
-            pass
-        code = await process.wait()
+        code = await end(process)
+        if code is None:
+            return "its process did not end"
         try:
             return f"its process was ended by {signal.Signals(-code).name}"
         except ValueError:

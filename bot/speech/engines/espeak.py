@@ -14,6 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from typing import Final
 
+from bot.process_end import end
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.sound import sound_of
 
@@ -82,13 +83,7 @@ class Espeak:
             except TimeoutError:
                 raise Unspoken("hangs", self.name) from None
             finally:
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        process.kill()
-                    assert process.stdout is not None
-                    while await process.stdout.read(65_536):
-                        pass
-                    await process.wait()
+                await end(process)
         if code != 0:
             raise Unspoken("crashed" if code < 0 else "refused", self.name, f"exit code {code}")
         return sound_of(data, self.name)
