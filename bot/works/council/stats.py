@@ -55,18 +55,13 @@ class Record:
         return (-1.0 if self.score is None else self.score, self.wins, self.seats)
 
 
+@dataclass(frozen=True, slots=True)
 class Stats:
-    """The verb "stats", which reads only stored councils. `draw` makes the PNG, in a thread."""
+    """The verb "stats", which reads only stored councils. `_draw` makes the PNG, in a thread."""
 
-    def __init__(
-        self,
-        councils: Councils,
-        zone: Callable[[Request], Awaitable[tzinfo]],
-        draw: Callable[[chart.Chart], bytes] = chart.draw,
-    ) -> None:
-        self._councils = councils
-        self._zone = zone
-        self._draw = draw
+    _councils: Councils
+    _zone: Callable[[Request], Awaitable[tzinfo]]
+    _draw: Callable[[chart.Chart], bytes] = chart.draw
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)

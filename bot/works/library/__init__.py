@@ -73,6 +73,7 @@ VERBS: tuple[Verb, ...] = (
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
     from bot.works.library.emptiness import why_no_books
+    from bot.works.library.jobs import JobBoard
     from bot.works.library.show import BookPage
     from bot.works.library.work import LibraryWork
 
@@ -83,7 +84,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.intake,
         resources.jobs,
         resources.incoming,
-        runs.stop_run,
+        JobBoard(resources.jobs, runs.stop_run),
         max_bytes,
         shapes,
         partial(why_no_books, resources),

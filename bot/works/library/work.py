@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -18,13 +19,13 @@ from bot.verb import DEFAULT_SHELF
 from bot.words import words
 from bot.work import Run
 from bot.works.library.intake_job import IntakeJob, files_of, left_out, named_paths
-from bot.works.library.jobs import JobBoard, Stop
 from bot.works.rules.work import book_table
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
     from bot.retrieval.intake import Intake, Shape
     from bot.retrieval.library import Library
+    from bot.works.library.jobs import JobBoard
     from bot.works.library.show import BookPage
     from storage.jobs import Jobs
 
@@ -33,31 +34,22 @@ RECOGNIZER: Final = "rapidocr"
 """The package of the extra `ocr`."""
 
 
+@dataclass(frozen=True, slots=True)
 class LibraryWork:
-    """Adds, lists and removes the books on shelves."""
+    """Adds, lists and removes the books on shelves.
 
-    def __init__(
-        self,
-        library: Library,
-        intake: Intake,
-        jobs: Jobs,
-        incoming: Incoming,
-        stop: Stop,
-        max_bytes: int,
-        shapes: Mapping[str, Shape],
-        why_none: Callable[[Request], Awaitable[str]],
-        book_page: BookPage,
-    ) -> None:
-        """`shapes`: those of documents other than books, by kind. `why_none`: see `emptiness`."""
-        self._why_none = why_none
-        self._book_page = book_page
-        self._shapes = shapes
-        self._library = library
-        self._intake = intake
-        self._jobs = jobs
-        self._incoming = incoming
-        self._max_bytes = max_bytes
-        self._board = JobBoard(jobs, stop)
+    `_shapes`: those of documents other than books, by kind. `_why_none`: see `emptiness`.
+    """
+
+    _library: Library
+    _intake: Intake
+    _jobs: Jobs
+    _incoming: Incoming
+    _board: JobBoard
+    _max_bytes: int
+    _shapes: Mapping[str, Shape]
+    _why_none: Callable[[Request], Awaitable[str]]
+    _book_page: BookPage
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {

@@ -143,7 +143,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             resources.records.sessions,
             resources.config.section(LibraryConfig).max_bytes,
         ),
-        Safety(logs, runs, adults, checks=checks, drop_cached=resources.caches.drop),
+        Safety(logs, runs, adults, checks, resources.caches.drop),
         Exports(logs, adults),
         Party(
             logs, PartyVerbs(logs, settings), resources.records.schedules, settings, scene_verbs.votes_counted

@@ -94,25 +94,18 @@ def agreed_lines(story: Story, say: Words) -> list[str]:
     return [f"**{say(f'story.agreed_{name}')}:** {value}" for name, value in limits.items() if value]
 
 
+@dataclass(frozen=True, slots=True)
 class Safety:
-    def __init__(
-        self,
-        logs: Logs,
-        runs: Runs,
-        adults: Adults,
-        *,
-        checks: Callable[[Request], Awaitable[bool]],
-        drop_cached: Callable[[str], Awaitable[None]],
-    ) -> None:
-        """`checks`: whether scenes are checked in a request's place. `drop_cached` drops everything of a space from
-        memory, in every process.
-        """
-        self._logs = logs
-        self._runs = runs
-        self._adults = adults
-        self._checks = checks
-        self._drop_cached = drop_cached
-        self._playing_card = asyncio.Lock()
+    """`_checks`: whether scenes are checked in a request's place. `_drop_cached` drops everything of a space from
+    memory, in every process.
+    """
+
+    _logs: Logs
+    _runs: Runs
+    _adults: Adults
+    _checks: Callable[[Request], Awaitable[bool]]
+    _drop_cached: Callable[[str], Awaitable[None]]
+    _playing_card: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def agree(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show the table's agreement, or change it from the next scene on, on all branches."""
