@@ -124,15 +124,7 @@ def _teach(text: str) -> None:
         if not known or kind in _QUIET or kind in _CODE:
             directives.register_directive(kind, own)
 
-    def role(
-        role: str,
-        rawtext: str,
-        text: str,
-        lineno: int,
-        inliner: Any,
-        options: Any = None,
-        content: Any = None,
-    ) -> tuple[list[Any], list[Any]]:
+    def role(role: str, rawtext: str, text: str, *_: Any) -> tuple[list[Any], list[Any]]:
         match = _TARGET.match(text)
         words = match[1] if match and match[1] else text.lstrip("~!")
         if not match and role.rpartition(":")[2] not in _EXPLICIT and text.startswith("~"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json as json_module
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -76,18 +76,7 @@ class Direct:
             async for piece in pieces:
                 yield piece
 
-    async def begin(
-        self,
-        key: str,
-        verb: str,
-        *,
-        text: str = "",
-        options: Mapping[str, OptionValue] | None = None,
-        line: str = "",
-        thread_title: str = "",
-        for_all: bool = False,
-        there: Place | None = None,
-    ) -> str:
+    async def begin(self, *_: object, **__: object) -> str:
         raise RuntimeError("nothing goes on after a command has ended")
 
     def new_thread(self, key: str, title: str) -> Place:
