@@ -13,7 +13,6 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
 from typing import Any, Final
 
 import aiohttp
@@ -178,9 +177,7 @@ class InvalidRequests:
             LIMIT,
         )
 
-    async def _answered(
-        self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
-    ) -> None:
+    async def _answered(self, _: object, __: object, params: aiohttp.TraceRequestEndParams) -> None:
         status, scope = params.response.status, params.response.headers.get("X-RateLimit-Scope", "")
         if status in (401, 403, 429) and scope != "shared":
             self.note(status)
@@ -199,9 +196,7 @@ class Acknowledgements:
         if len(self._arrived) > KEPT:
             self._arrived.popitem(last=False)
 
-    async def answered(
-        self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
-    ) -> None:
+    async def answered(self, _: object, __: object, params: aiohttp.TraceRequestEndParams) -> None:
         """Trace callback: handles a request that acknowledges an interaction."""
         if params.url.name == "callback" and params.response.status < 300:
             arrived = self._arrived.pop(params.url.parts[-3], None)

@@ -44,10 +44,8 @@ from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.home import Amend
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
-    from bot.adapters.stage_content import PageContext, StageContent
     from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Link, Place, Request
     from bot.view import View
@@ -319,9 +317,7 @@ class SlackHome:
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
 
-    async def overflow(
-        self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
-    ) -> None:
+    async def overflow(self, *_: object, **__: object) -> None:
         """Tell the asker. Files that Slack has refused have already been named."""
         origin = self._origin
         if self.style is MessageStyle.BARE or self._told or not origin.user:
