@@ -18,6 +18,7 @@ from bot.events import File, Request, TransientError, UserError
 from bot.platforms import Platform
 from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
+from bot.waiting import Background
 from bot.work import Run
 from storage.faults import StorageFault, fault_of
 from storage.files import stored
@@ -45,7 +46,7 @@ class Incoming:
         self._files = files
         self._platforms = platforms
         self._brought: set[str] = set()
-        self._clearing: set[asyncio.Task[None]] = set()
+        self._clearing = Background()
 
     async def bring(
         self,
@@ -147,11 +148,8 @@ class Incoming:
         if not (request.files or request.id in self._brought):
             return
         self._brought.discard(request.id)
-        clearing = asyncio.create_task(self._clear(request.id))
-        if self._files.shared:  # which may be far away: the next run does not wait
-            self._clearing.add(clearing)
-            clearing.add_done_callback(self._clearing.discard)
-        else:
+        clearing = self._clearing.start(self._clear(request.id))
+        if not self._files.shared:  # a shared store may be far away: the next run does not wait
             await clearing
 
     async def _clear(self, run: str) -> None:
@@ -162,8 +160,8 @@ class Incoming:
 
     async def close(self) -> None:
         """Wait a little for what is being removed; the rest is removed at the next start."""
-        if self._clearing:
-            _, left = await asyncio.wait(self._clearing, timeout=CLOSE_S)
+        if self._clearing.tasks:
+            _, left = await asyncio.wait(self._clearing.tasks, timeout=CLOSE_S)
             for clearing in left:
                 clearing.cancel()
 

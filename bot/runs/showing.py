@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args
 from weakref import WeakValueDictionary
 
 from bot.events import Changed, Event, Place, Request, Shown, Status, Text
+from bot.waiting import Background
 from storage.faults import StorageFault
 from storage.unshown import QUOTED, WITHDRAWN
 
@@ -46,7 +47,7 @@ class Showings:
         """The unfinished tasks of each run, in order."""
         self._stored: dict[tuple[str, str], asyncio.Task[None]] = {}
         """For each run and stage, the task that the stored row belongs to."""
-        self._settling: set[asyncio.Task[None]] = set()
+        self._settling = Background()
         self._closing = asyncio.Event()
         self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
 
@@ -115,7 +116,7 @@ class Showings:
         self._closing.set()
         for task in [task for tasks in self._tasks.values() for task in tasks]:
             task.cancel()
-        if waiting := [*self._settling, *(task for tasks in self._tasks.values() for task in tasks)]:
+        if waiting := [*self._settling.tasks, *(task for tasks in self._tasks.values() for task in tasks)]:
             await asyncio.wait(waiting, timeout=LATE_S)
 
     def _begin(self, run: str, showing: Showing) -> asyncio.Task[None]:
@@ -152,9 +153,7 @@ class Showings:
                     with suppress(StorageFault):  # then the next start shows it again, in the same messages
                         await self._unshown.shown(space, run, stage)
 
-        settling = asyncio.create_task(settled())
-        self._settling.add(settling)
-        settling.add_done_callback(self._settling.discard)
+        self._settling.start(settled())
 
 
 async def show_again(view: View, row: UnshownRow) -> None:
