@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from storage import postgres_vectors
 from storage.chroma_vectors import ChromaVectors
@@ -31,11 +32,21 @@ async def vector_store(config: Config, database: Database) -> Vectors:
     return ChromaVectors.embedded(config.data_dir / "chroma")
 
 
+def place(config: Config, vectors: Vectors) -> str:
+    """What tells this store from those of other processes, without a password; "" if it is not shared."""
+    if not vectors.shared:
+        return ""
+    if not config.storage.chroma_url:
+        return "postgres"
+    address = urlsplit(config.storage.chroma_url)
+    return f"chroma {address.hostname}:{address.port}"
+
+
 async def why_alone(config: Config, database: Database, vectors: Vectors) -> str:
     """Why no other process may work on a shared database, as the key of a message; "" if others may."""
     in_postgres = isinstance(vectors, PostgresVectors)
     # Without an embedding model, too: `settle` would forget the vectors of the other processes.
-    if await (postgres_vectors.elsewhere(database) if in_postgres else postgres_vectors.used(database)):
+    if await (postgres_vectors.elsewhere(database) if in_postgres else postgres_vectors.filled(database)):
         return "storage.vectors_elsewhere"
     return "" if vectors.shared or config.embedding.model == "none" else "storage.several"
 
@@ -51,6 +62,8 @@ async def settle(database: Database, documents: Documents, vectors: Vectors) -> 
             _log.warning("%d documents have no vectors in Postgres yet: they are made in the background", n)
         await vectors.release_memory()
     elif await postgres_vectors.used(database):
-        await documents.forget_vectors()
+        # A process that was refused, or a command without `chroma_url`, leaves an empty table.
+        if await postgres_vectors.filled(database):
+            await documents.forget_vectors()
+            _log.warning("Postgres no longer stores the vectors: they are made again in the background")
         await postgres_vectors.drop(database)
-        _log.warning("Postgres no longer stores the vectors: they are made again in the background")

@@ -289,6 +289,11 @@ async def used(db: Database) -> bool:
         return (await connection.run_sync(extension)).used
 
 
+async def filled(db: Database) -> bool:
+    """Whether the table exists and has vectors."""
+    return await used(db) and await PostgresVectors(db).any()
+
+
 async def elsewhere(db: Database) -> bool:
     """Whether documents have vectors, but none is in the table, because another store was used before."""
     from sqlalchemy import text

@@ -132,21 +132,28 @@ async def agreed(database: Database, lease: Lease, name: str, own: int) -> tuple
     """The number of parts that the other processes use, otherwise `own`; and whether there are other processes. Raises
     StorageFault.
     """
+    count, others = await agreed_on(database, lease, f"{name}.parts.", str(own))
+    return int(count), others
+
+
+async def agreed_on(database: Database, lease: Lease, prefix: str, own: str) -> tuple[str, bool]:
+    """The value that the other processes have agreed on under a prefix of marks, otherwise `own`; and whether any other
+    process has. Raises StorageFault.
+    """
     from sqlalchemy import select
 
     from storage.tables import marks as t
 
-    prefix = f"{name}.parts."
     async with database.write(alone=prefix) as connection:
         rows = await connection.execute(
             select(t.c.name, t.c.value).where(t.c.name.startswith(prefix, autoescape=True))
         )
-        counts = {row.name.removeprefix(prefix): int(row.value) for row in rows}
-        alive = await held(connection.execute, PROCESS, counts)
-        dead = [prefix + process for process in counts if process not in alive]
+        values = {row.name.removeprefix(prefix): str(row.value) for row in rows}
+        alive = await held(connection.execute, PROCESS, values)
+        dead = [prefix + process for process in values if process not in alive]
         await connection.execute(t.delete().where(t.c.name.in_([*dead, prefix + lease.id])))
-        others = [counts[process] for process in alive if process != lease.id]
-        count = others[0] if others else own
-        values = {"name": prefix + lease.id, "value": str(count), "updated_at": datetime.now(UTC)}
-        await connection.execute(t.insert().values(values))
-    return count, bool(others)
+        others = [values[process] for process in alive if process != lease.id]
+        value = others[0] if others else own
+        ours = {"name": prefix + lease.id, "value": value, "updated_at": datetime.now(UTC)}
+        await connection.execute(t.insert().values(ours))
+    return value, bool(others)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import UserError
 from storage.advisory_locks import DatabaseBusy
-from storage.shares import Share, agreed, part_name
+from storage.shares import Share, agreed, agreed_on, part_name
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LOST = 75
 """The exit code of a process that has lost its lease: its supervisor should restart it."""
+
+_VECTORS = "vectors.store."
+"""The prefix of the marks in which processes note their store of vectors."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,9 +45,10 @@ class Processes:
     """Into how many parts each platform is divided."""
     _keeping: asyncio.Task[None] | None = None
 
-    async def join(self, why_alone: str = "") -> None:
-        """Take a lease. Raises UserError if another process works alone on the database, or if there is any other one
-        and this one must be alone: then `why_alone` is the key of the message.
+    async def join(self, why_alone: str = "", vectors: str = "") -> None:
+        """Take a lease. Raises UserError if another process works alone on the database, if there is any other one and
+        this one must be alone (then `why_alone` is the key of the message), or if another one has its `vectors` in
+        another store; "" for a process that shares none.
         """
         try:
             await self._lease.take()
@@ -52,6 +56,9 @@ class Processes:
             raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
         for machine in await self._lease.beside() if why_alone else ():
             raise UserError(why_alone, machine=machine)
+        if vectors and (await agreed_on(self._database, self._lease, _VECTORS, vectors))[0] != vectors:
+            machine = next(iter(await self._lease.beside()), "?")
+            raise UserError("storage.vectors_elsewhere", machine=machine)
 
     async def agree(self) -> list[str]:
         """Agree with the others on the number of parts of each platform. Returns the platforms that no other process

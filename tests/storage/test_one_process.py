@@ -26,6 +26,7 @@ from tests.fakes.scripted_app import Recorder
 from tests.storage.test_postgres_vectors import document
 
 ROOT = Path(__file__).resolve().parents[2]
+VECTOR = np.ones((1, 3), np.float32)
 
 
 @pytest.fixture
@@ -137,6 +138,7 @@ async def test_several_processes_share_the_vectors_in_postgres_until_one_has_a_c
     assert isinstance(app.resources.vectors, PostgresVectors)
     await lease.take()
     await app.start()
+    await app.resources.vectors.add("local", "rules", "bge-small", ["a:0"], VECTOR, "a")
     await app.close()
     chroma = f'chroma_url = "http://127.0.0.1:9"\n[embedding]\nmodel = "{model}"\n'
     other = await App.open(settings(server, tmp_path / "other", chroma))
@@ -146,6 +148,53 @@ async def test_several_processes_share_the_vectors_in_postgres_until_one_has_a_c
     assert await postgres_vectors.used(other.resources.records.database)
     await lease.release()
     await other.close()
+
+
+CHROMA = 'chroma_url = "http://127.0.0.1:9"\n'
+EMBEDDING = '[embedding]\nmodel = "bge-small"\n'
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(CHROMA, ""), ("", CHROMA), (CHROMA, CHROMA.replace("9", "10"))],
+    ids=["postgres", "chroma", "another_server"],
+)
+async def test_a_process_with_another_store_is_refused_before_any_book_has_vectors(
+    server: str, tmp_path: Path, first: str, second: str
+) -> None:
+    app = await App.open(settings(server, tmp_path / "first", first + EMBEDDING))
+    await app.start()
+    other = await App.open(settings(server, tmp_path / "second", second + EMBEDDING))
+    with pytest.raises(UserError) as caught:
+        await other.start()
+    assert caught.value.key == "storage.vectors_elsewhere"
+    await other.close()
+    await app.close()
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["looked", "refused"])
+async def test_an_empty_table_of_a_wrong_process_costs_no_vectors_on_the_chroma_server(
+    server: str, tmp_path: Path, started: bool
+) -> None:
+    app = await App.open(settings(server, tmp_path / "first", CHROMA + EMBEDDING))
+    database, embedded = app.resources.records.database, text("SELECT embedded FROM documents")
+    await document(database, "on-the-server", 3, maker="bge-small")
+    await app.start()
+    wrong = await App.open(settings(server, tmp_path / "wrong", EMBEDDING))
+    if started:
+        with pytest.raises(UserError):
+            await wrong.start()
+    await wrong.close()
+    await app.close()
+    lease = Lease(server)
+    await lease.take()
+    again = await App.open(settings(server, tmp_path / "again", CHROMA + EMBEDDING))
+    await again.start()
+    database = again.resources.records.database
+    assert await database.column(embedded) == [3]
+    assert not await postgres_vectors.used(database)
+    await again.close()
+    await lease.release()
 
 
 @pytest.mark.parametrize("model", ["bge-small", "none"])
