@@ -16,11 +16,11 @@ from bot.asking_words import plain
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from bot.asking_head import Encoder
     from bot.events import Request
     from bot.llm.completion import Completion
     from bot.llm.registry import Models
     from bot.prompts import PromptText
-    from bot.retrieval.embedding import Embedder
     from bot.work import Run
 
 Verdict = Literal["yes", "likely", "unsure", "no"]
@@ -28,9 +28,9 @@ Verdict = Literal["yes", "likely", "unsure", "no"]
 
 QUOTATION: Final = "xquote"
 """Replaces words in quotation marks."""
-_PRIOR: Final[dict[Verdict, float]] = {"yes": 2.0, "likely": 1.0, "unsure": 0.0, "no": -1.0}
+_PRIOR: Final[dict[Verdict, float]] = {"yes": 0.5, "likely": 0.25, "unsure": 0.0, "no": -0.25}
 """How much each verdict adds to the score of a message's meaning."""
-_MARKED: Final = 0.5
+_MARKED: Final = 0.125
 """The same for "unsure" with a question mark."""
 _END: Final = 1_500
 """How many characters are read of each end of a long message."""
@@ -117,16 +117,15 @@ class Overhearing:
 
 
 async def verdict_on(
-    text: str, *, mentions_people: bool = False, replies: bool = False, embedder: Embedder | None = None
+    text: str, *, mentions_people: bool = False, replies: bool = False, encoder: Encoder | None = None
 ) -> Verdict:
     """The verdict of `asks`, combined with the message's meaning unless it is for another person."""
     verdict = asks(text, mentions_people=mentions_people, replies=replies)
-    if embedder is None or mentions_people or replies:
+    if encoder is None or mentions_people or replies:
         return verdict
     from bot.asking_head import score
 
-    vectors = await asyncio.to_thread(embedder.passages, [_ends(text)])
-    return weighed(verdict, text, score(vectors[0]))
+    return weighed(verdict, text, await asyncio.to_thread(score, encoder, _ends(text)))
 
 
 async def asks_with_model(
@@ -137,14 +136,14 @@ async def asks_with_model(
     *,
     mentions_people: bool = False,
     replies: bool = False,
-    embedder: Embedder | None = None,
+    encoder: Encoder | None = None,
 ) -> bool:
     """Whether the message asks the bot. If `asks` says "likely" or "unsure", the extractor decides; without one, the
     words and the meaning.
 
-    `wording` is the space's prompt "asks_bot"; `embedder` is the model of `bot.asking_head`, if it is loaded.
+    `wording` is the space's prompt "asks_bot"; `encoder` is the model of `bot.asking_head`, if it is loaded.
     """
-    verdict = await verdict_on(text, mentions_people=mentions_people, replies=replies, embedder=embedder)
+    verdict = await verdict_on(text, mentions_people=mentions_people, replies=replies, encoder=encoder)
     if verdict in ("yes", "no"):
         return verdict == "yes"
     from bot import untrusted

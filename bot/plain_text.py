@@ -6,12 +6,13 @@ Knows no platform.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bot import commands
 from bot.faults import in_words
 
 if TYPE_CHECKING:
+    from bot.asking_head import Encoder
     from bot.channel_rules import ChannelRules
     from bot.events import Place, Request
     from bot.resources import Resources
@@ -78,7 +79,7 @@ class PlainText:
         models = resources.models.with_roles(await resources.settings.roles(request))
         wording = (await resources.prompts.wording(request.place.space, "asks_bot")).text
         run: Any = Overhearing(request)
-        embedder = await self._listener()
+        encoder = await self._listener()
         answer = asks_with_model(
             models,
             run,
@@ -86,7 +87,7 @@ class PlainText:
             request.text,
             mentions_people=mentions_people,
             replies=replies,
-            embedder=embedder,
+            encoder=encoder,
         )
         try:
             async with asyncio.timeout(ASKS_S):
@@ -96,7 +97,7 @@ class PlainText:
             asked = by_words(verdict, request.text)
         return asked and (not await self._channel_rules.silent(request.place) or await self._knows(request))
 
-    async def _listener(self) -> Embedder | None:
+    async def _listener(self) -> Encoder | None:
         """The embedding model for the meaning of messages; None until it is loaded, or if it is not configured."""
         if self._listening is None:
             from bot.asking_head import MODEL
@@ -107,7 +108,7 @@ class PlainText:
             loading = embedding.get() if embedding.name == MODEL else embedding.other(fetch=True)
             self._listening = asyncio.create_task(loading)
         await asyncio.wait({self._listening}, timeout=LISTENER_S)
-        return self._listening.result() if self._listening.done() else None
+        return cast("Encoder | None", self._listening.result()) if self._listening.done() else None
 
     async def _knows(self, request: Request) -> bool:
         """Whether an answer will be found, as far as that can be known before a model is asked."""

@@ -35,7 +35,7 @@ LAYERS = (
     ("bot.resources",),
     ("bot.strategies", "bot.citing", "bot.conversation", "bot.incoming", "bot.asking"),
     ("bot.asking_head",),
-    ("bot.asking_words", "bot.asking_weights"),
+    ("bot.asking_words",),
     (
         "bot.llm",
         "bot.retrieval",

@@ -29,6 +29,7 @@ _BLOCK_BYTES = 18  # the scale in half precision, and two weights per byte
 _HEADER = struct.Struct("<4s8ifi")
 _TOKENIZER = struct.Struct("<5iQ")
 _META = "▁"
+_READ = (3, 6, 9)  # the layers whose states `E5.states` returns beside the last
 
 
 class E5:
@@ -51,11 +52,27 @@ class E5:
         self._scales, self._nibbles = packed.blocks("emb.word", packed.width)
         self._pad = packed.pad
         self._session: Any = session_of(packed.graph().model(), threads=threads)
+        self._last: str = self._session.get_outputs()[-1].name
 
     def means(self, texts: Sequence[str]) -> Floats:
         """(n, dimensions): the vectors of all texts, computed together; texts of similar length are best. Not
         normalized.
         """
+        import numpy as np
+
+        (output,), lengths = self._run(texts, [self._last])
+        mask = (np.arange(output.shape[1]) < lengths[:, None]).astype(np.float32)
+        return np.asarray((output * mask[:, :, None]).sum(1) / lengths[:, None], dtype=np.float32)
+
+    def states(self, text: str) -> Floats:
+        """(tokens, 4 * dimensions): the states of the text's tokens after the layers 3, 6, 9 and the last."""
+        import numpy as np
+
+        outputs, _ = self._run([text], None)
+        return np.concatenate([output[0] for output in outputs], axis=1)
+
+    def _run(self, texts: Sequence[str], outputs: list[str] | None) -> tuple[list[Floats], NDArray[np.int32]]:
+        """The outputs of the graph (all if None), each of shape (texts, tokens, dimensions), and the texts' lengths."""
         import numpy as np
 
         encoded = self._tokenizer.encode_batch([text.translate(self._normal) for text in texts])
@@ -64,9 +81,7 @@ class E5:
         for row, encoding in zip(ids, encoded, strict=True):
             row[: len(encoding.ids)] = encoding.ids
         states = _dequantized(self._scales[ids], self._nibbles[ids]) + self._places[: ids.shape[1]]
-        (output,) = self._session.run(None, {"states": states, "lengths": lengths})
-        mask = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.float32)
-        return np.asarray((output * mask[:, :, None]).sum(1) / lengths[:, None], dtype=np.float32)
+        return self._session.run(outputs, {"states": states, "lengths": lengths}), lengths
 
 
 def _dequantized(scales: NDArray[np.float16], nibbles: NDArray[np.uint8]) -> Floats:
@@ -153,8 +168,8 @@ class _Packed:
         return scales, np.ascontiguousarray(raw[..., 2:])
 
     def graph(self) -> Graph:
-        """The graph from the tokens' states (texts, tokens, width) and the texts' lengths to the last
-        layer's states.
+        """The graph from the tokens' states (texts, tokens, width) and the texts' lengths to the states
+        after some layers and the last.
         """
         graph = Graph()
         graph.input("states", "float32", ("texts", "tokens", self.width))
@@ -168,7 +183,8 @@ class _Packed:
             state = self._norm(graph, told, state, f"{at}aln")
             inner = graph.node("Gelu", [self._product(graph, state, f"{at}fi", self.width)])
             state = self._norm(graph, self._product(graph, inner, f"{at}fo", self._inner), state, f"{at}oln")
-        graph.output(state, "float32", ("texts", "tokens", self.width))
+            if layer + 1 in (*_READ, self._layers):
+                graph.output(state, "float32", ("texts", "tokens", self.width))
         return graph
 
     def _norm(self, graph: Graph, state: str, beside: str | None, name: str) -> str:

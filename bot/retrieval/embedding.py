@@ -301,6 +301,10 @@ class EnPtE5:
         means = [self._model.means([f"passage: {clean(text)}"]) for text in texts]
         return unit(np.concatenate(means)) if means else np.zeros((0, self.dimensions), dtype=np.float32)
 
+    def states(self, text: str) -> Vectors:
+        """(tokens, 4 * dimensions): the states of the text's tokens in four layers, for `bot.asking_head`."""
+        return self._model.states(f"passage: {clean(text)}")
+
     def query(self, text: str) -> Vectors:
         vector: Vectors = unit(self._model.means([f"query: {clean(text[:2000])}"]))[0]
         return vector

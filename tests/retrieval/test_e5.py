@@ -29,6 +29,14 @@ def test_a_text_has_the_mean_of_its_tokens_alone_and_beside_a_longer_one(tmp_pat
     assert np.abs(expected[0] - expected[1]).max() > 0.5, "else the test could not fail"
 
 
+def test_the_states_of_the_last_layer_have_the_mean_of_the_text(tmp_path: Path) -> None:
+    PackedE5().write(tmp_path / "model.bin")
+    model = E5("e5", tmp_path / "model.bin", tokens=32, threads=1)
+    states = model.states("lamps mill")
+    assert len(states) == len(LAMPS)
+    assert states[:, -model.dimensions :].mean(0) == pytest.approx(model.means(["lamps mill"])[0], abs=1e-5)
+
+
 def test_a_long_text_is_cut(tmp_path: Path) -> None:
     PackedE5().write(tmp_path / "model.bin")
     model = E5("e5", tmp_path / "model.bin", tokens=5, threads=1)

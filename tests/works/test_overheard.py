@@ -125,10 +125,12 @@ async def test_without_a_model_a_question_mark_decides(tmp_path: Path) -> None:
             assert await ask.app.plain_text.asks(request, mentions_people=False, replies=False)
 
 
-async def test_the_model_of_meanings_is_loaded_once_and_counts(tmp_path: Path) -> None:
+async def test_the_model_of_meanings_is_loaded_once_and_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(tmp_path, 'roles = {}\n[embedding]\nmodel = "e5-enpt"\n') as ask:
         loaded: list[str] = []
-        leaning: Any = Leaning(9.0)
+        leaning: Any = Leaning(9.0, monkeypatch)
 
         def load(name: str) -> Any:
             loaded.append(name)
