@@ -5,6 +5,7 @@ only when a picture is drawn.
 from __future__ import annotations
 
 import threading
+from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,13 @@ def png(figure: Figure) -> bytes:
 
 def plain(words: str) -> str:
     """The words without characters that the font lacks, and without dollar signs, which would begin a formula."""
+    shown = "".join(char if ord(char) in _glyphs() else "\ufffd" for char in " ".join(words.split()))
+    return shown.replace("$", r"\$")
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    """The characters that the font has, read from it once: reading them takes longer than drawing a word."""
     from matplotlib import font_manager
 
-    glyphs = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
-    shown = "".join(char if ord(char) in glyphs else "\ufffd" for char in " ".join(words.split()))
-    return shown.replace("$", r"\$")
+    return frozenset(font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap())

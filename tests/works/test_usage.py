@@ -19,7 +19,7 @@ from bot.names import Names
 from bot.platforms import Platform
 from bot.runs.requests import row_of
 from bot.words import words
-from bot.works.house.bars import Bars, bars_of
+from bot.works.house.bars import GROUPS, Bars, bars_of
 from bot.works.house.chart import draw
 from storage.tables import ledger
 from tests.fakes import migrated
@@ -391,8 +391,9 @@ async def test_what_has_no_price_is_drawn_in_tokens(desk: Desk) -> None:
     ]
 
 
-@pytest.mark.parametrize("by", ["day", "person"])
-@pytest.mark.parametrize("groups", [2, 15, 366])
+@pytest.mark.parametrize(
+    ("by", "groups"), [("day", 2), ("day", 15), ("day", 366), ("person", 2), ("person", GROUPS)]
+)
 def test_few_bars_and_many_are_drawn_whatever_they_are_called(by: str, groups: int) -> None:
     names = ["日本 🎭", "$\\nothing$", *("W" * 300 for _ in range(groups - 2))]
     parts = {
