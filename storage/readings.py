@@ -102,26 +102,21 @@ class Readings:
         return self._db.process
 
     async def abandoned(self, platform: str, heard: str, gone: str = "") -> Sequence[ReadingRow]:
-        """The rows of all spaces that are not `heard` and whose process has ended or is `gone`; they belong to this
-        process from now on.
-        """
+        """The rows of all spaces that are not `heard` and whose process has ended or is `gone`, the first one first."""
         from storage.processes import nobodys
         from storage.tables import voice_readings as t
 
         theirs = (t.c.platform == platform, t.c.heard != heard, nobodys(t.c.process, gone))
-        ours = t.update().where(*theirs).values(process=self._db.process).returning(*t.c)
-        async with self._db.write() as connection:
-            rows = [ReadingRow(**row._mapping) for row in await connection.execute(ours)]
-        return sorted(rows, key=lambda row: row.seq)
+        return await self._db.rows(t.select().where(*theirs).order_by(t.c.seq), ReadingRow)
 
-    async def take(self, row: ReadingRow) -> bool:
-        """Claim the clip for this process; returns False if it belongs to another running process."""
+    async def take(self, row: ReadingRow, gone: str = "") -> bool:
+        """Claim the clip for this process; returns False if another running process has it (`gone` has ended)."""
         from storage.processes import nobodys
         from storage.tables import voice_readings as t
 
         if row.process == self._db.process:
             return True
-        free = t.update().where(t.c.seq == row.seq, nobodys(t.c.process))
+        free = t.update().where(t.c.seq == row.seq, nobodys(t.c.process, gone))
         return await self._db.run(free.values(process=self._db.process)) == 1
 
     async def drop(self, place: Sequence[str], platform: str, heard: str, *, most: int | None = None) -> int:

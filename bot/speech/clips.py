@@ -167,11 +167,16 @@ class Clips:
         """Make the clips that an ended process, or the process `gone`, has not posted. `request_of` takes a space and a
         run.
         """
-        for row in await self._kept.abandoned(self._name, HEARD, gone) if self._kept is not None else ():
+        if self._kept is None:
+            return
+        for row in await self._kept.abandoned(self._name, HEARD, gone):
+            # Claimed last: a clip that this process has, but does not make, would be lost if the database goes away.
             request = await request_of(row.space, row.run_id) if self._again else None
+            if self._makes(row.run_id, row.key) or not await self._kept.take(row, gone):
+                continue
             if request is None or not row.whole:
                 await self._over(row)
-            elif not self._makes(row.run_id, row.key):
+            elif not self._makes(row.run_id, row.key):  # the run may have asked for it meanwhile
                 self._begin(_Making(request, Speak(row.text, row.key, row.speaker, row.language), row))
 
     async def hush(self, request: Request, key: str) -> None:

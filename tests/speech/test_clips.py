@@ -4,6 +4,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ from bot.speech.clips import LONGEST_S, WAITING, Clip, Clips
 from bot.speech.engines.base import Engine, Unspoken
 from bot.speech.speech import Speech
 from storage.db import Database
+from storage.faults import StorageFault
 from storage.ledger import Ledger
 from storage.readings import Readings
 from storage.settings import SettingsStore
+from storage.tables import processes
 from tests.fakes import migrated
 from tests.fakes.engine import FakeEngine, a_tone
 from tests.fakes.scripted_app import asked
@@ -231,6 +234,34 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
     third = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     await third.clips.take_up(request_of)
     assert third.clips.waiting == 0
+
+
+async def test_a_clip_of_an_ended_process_is_made_even_if_its_request_cannot_be_read_at_first(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable = {"second"}
+
+    async def request_of(space: str, run: str) -> Request | None:
+        if run in unreadable:
+            unreadable.remove(run)
+            raise StorageFault("other")
+        return asked(run, "x")
+
+    monkeypatch.setattr(Database, "process", "ended")
+    first = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
+    for run in ("first", "second", "third"):
+        await first.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
+    await first.clips.close()
+    monkeypatch.setattr(Database, "process", "running")
+    await db.run(processes.insert().values(id="running", machine="here", seen_at=datetime.now(UTC)))
+    second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
+    second.texts.set()
+    with pytest.raises(StorageFault):
+        await second.clips.take_up(request_of)
+    await second.clips.take_up(request_of)
+    await second.clips.settled()
+    assert [run for run, _, _ in second.posted] == ["first", "second", "third"]
+    await second.clips.close()
 
 
 async def test_a_clip_that_is_being_posted_is_there_before_it_is_taken_back(db: Database) -> None:
