@@ -242,6 +242,8 @@ class Engine:
             "name": "sutradhar",
             "system_database_url": self._url,
             "system_database_engine": own,
+            # With a lease, `launch` has migrated in a thread already.
+            "run_migrations": self._lease is None,
             "application_version": VERSION,
             "executor_id": self._lease.id if self._lease is not None else EXECUTOR,
             "serializer": Json(),

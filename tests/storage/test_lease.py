@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -13,6 +14,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from dbos._sys_db_postgres import PostgresSystemDatabase
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
@@ -303,6 +305,29 @@ async def test_a_process_looks_less_often_for_runs_that_nobody_waits_for(server:
         "lines-watch": SELDOM_S,
         "taken-over-watch": SELDOM_S,
     }
+
+
+async def test_the_engines_tables_are_migrated_once_and_not_on_the_loop(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[bool] = []
+    migrate = PostgresSystemDatabase.run_migrations
+
+    def noted(system: PostgresSystemDatabase) -> None:
+        threads.append(threading.current_thread() is threading.main_thread())
+        migrate(system)
+
+    async def nothing(run: str) -> str:
+        return run
+
+    monkeypatch.setattr(PostgresSystemDatabase, "run_migrations", noted)
+    lease = Lease(server)
+    await lease.take()
+    engine = Engine(server, nothing, lease=lease)
+    await engine.launch(["slack"])
+    await engine.close()
+    await lease.release()
+    assert threads == [False]
 
 
 async def none_before(run: str) -> list[str]:
