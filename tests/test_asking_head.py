@@ -87,10 +87,11 @@ async def test_a_message_to_another_person_is_not_read_for_its_meaning(
         pytest.param("second", 0.96, 0.02, marks=pytest.mark.slow),
         ("third", 0.92, 0.04),
         pytest.param("seventh", 0.89, 0.03, marks=pytest.mark.slow),
+        pytest.param("unseen", 0.95, 0.05, marks=pytest.mark.slow),
     ],
 )
 def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, disturbed: float) -> None:
-    """The first two sets were fitted to; the other two, of two more authors, were not."""
+    """The first two sets were fitted to; the other three, of three more authors, were not."""
     from bot.asking import asks
 
     model = EnPtE5(FOLDER, threads=1)
@@ -101,6 +102,6 @@ def test_questions_are_answered_and_the_rest_is_not(name: str, answered: float, 
         if not message.get("mentions_people"):
             verdict = weighed(verdict, text, score(model, text))
         got[message["asks"]].append(by_words(verdict, text))
-    assert len(got[True]) == len(got[False]) >= 160
+    assert min(len(got[True]), len(got[False])) >= 160
     assert np.mean(got[True]) >= answered
     assert np.mean(got[False]) <= disturbed
