@@ -72,16 +72,18 @@ async def test_nobody_sets_a_category_where_there_is_none(ask: Asker) -> None:
     assert "Only admins" in await ask("set", "works all", to="category")
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.work in GOVERNED], ids=lambda row: row.path)
-async def test_every_verb_of_a_work_is_refused_but_for_what_stops_something(ask: Asker, row: Any) -> None:
-    await ask("set", f"works -{row.work}", to="channel", author=BIA)
-    request = ask.request(row.work, row.name, "x", HERE, BIA)
-    refused = False
-    try:
-        await ask.app.channel_rules.check(row, request)
-    except UserError:
-        refused = True
-    assert refused is not (row.urgent or row.stops)
+@pytest.mark.parametrize("work", GOVERNED)
+async def test_every_verb_of_a_work_is_refused_but_for_what_stops_something(ask: Asker, work: str) -> None:
+    await ask("set", f"works -{work}", to="channel", author=BIA)
+    rows = [row for row in TABLE if row.work == work]
+    assert rows
+    for row in rows:
+        refused = False
+        try:
+            await ask.app.channel_rules.check(row, ask.request(work, row.name, "x", HERE, BIA))
+        except UserError:
+            refused = True
+        assert refused is not (row.urgent or row.stops), row.path
 
 
 async def test_what_stops_or_shows_a_persons_own_always_works(ask: Asker) -> None:
