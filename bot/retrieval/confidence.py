@@ -181,9 +181,10 @@ class Verdict(NamedTuple):
     doubtful: bool
 
 
-def verdict(above: float) -> Verdict:
-    """The verdict for a margin."""
-    return Verdict(above >= 0, -DOUBTFUL <= above < 0)
+def verdict(above: float, evidence: Evidence) -> Verdict:
+    """The verdict for a margin. A bare phrase all of whose words one passage says is at least doubtful."""
+    said = evidence.name and not evidence.unsaid and not evidence.foreign and evidence.share > 0
+    return Verdict(above >= 0, above < 0 and (said or above >= -DOUBTFUL))
 
 
 def margin(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> float:

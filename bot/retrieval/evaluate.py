@@ -74,22 +74,25 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question that failed: a gold not in the first five (`ranks`, from 1), refused, or a stranger answered."""
+    """A question that failed: a gold not in the first five (`ranks`, from 1), refused, only guessed, or a stranger
+    answered.
+    """
 
     id: str
     query: str
     stranger: bool
     refused: bool
+    guessed: bool
     ranks: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of an evaluation. `figures` are those of `summary`, and guessed: the share of questions whose passages
-    are shown as a guess. If there are strangers, also strangers (their number), strangers_answered and
-    strangers_guessed (shares).
+    are shown as a guess; refused is then without them. If there are strangers, also strangers (their number),
+    strangers_answered and strangers_guessed (shares).
 
-    `failures`: strangers answered, then questions refused, then those that lack a passage; each in the file's order.
+    `failures`: strangers answered, then questions refused, guessed, and those that lack a passage; in the file's order.
     """
 
     figures: dict[str, float]
@@ -182,12 +185,18 @@ async def evaluate(questions: Sequence[Question], search: Search) -> Report:
             rows.append(row)
             guesses.append(result.doubtful)
         if result.confident if stranger else row.recall_5 < 1 or not result.confident:
-            failures.append(Failure(question.id, question.query, stranger, not result.confident, row.ranks))
-    figures = summary(rows) | {"guessed": sum(guesses) / (len(guesses) or 1)}
+            refused = not (result.confident or result.doubtful)
+            failures.append(
+                Failure(question.id, question.query, stranger, refused, result.doubtful, row.ranks)
+            )
+    figures = summary(rows)
+    figures["guessed"] = sum(guesses) / (len(guesses) or 1)
+    figures["refused"] -= figures["guessed"]
     if answered:
         figures |= {"strangers": len(answered), "strangers_answered": sum(answered) / len(answered)}
         figures["strangers_guessed"] = sum(strange_guesses) / len(answered)
-    return Report(figures, sorted(failures, key=lambda failure: (not failure.stranger, not failure.refused)))
+    failures.sort(key=lambda failure: (not failure.stranger, not failure.refused, not failure.guessed))
+    return Report(figures, failures)
 
 
 def summary(rows: Sequence[Scores]) -> dict[str, float]:

@@ -104,4 +104,5 @@ def reread(ranked: Ranked, passages: Iterable[tuple[str, str, str]], options: Op
         return ranked
     phrase, about = mentioned(ranked.asked, passages)
     evidence = replace(evidence, phrase=phrase, about=about)
-    return replace(ranked, evidence=evidence, **verdict(margin(evidence, options.likeness))._asdict())
+    judged = verdict(margin(evidence, options.likeness), evidence)
+    return replace(ranked, evidence=evidence, **judged._asdict())

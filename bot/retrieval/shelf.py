@@ -190,7 +190,7 @@ class Shelf:
         above, evidence = self._judged(
             question, titles, language, best, lexical, cosines, options, row, among
         )
-        confident, doubtful = verdict(above)
+        confident, doubtful = verdict(above, evidence)
         return Ranked(
             tuple(hits),
             confident,

@@ -20,7 +20,7 @@ FAIR = Evidence(share=0.4, worth=1.0, words=4, size=1000)
 
 
 def confident(evidence: Evidence, likeness: Likeness | None = BGE_SMALL) -> bool:
-    return verdict(margin(evidence, likeness)).confident
+    return verdict(margin(evidence, likeness), evidence).confident
 
 
 def shelf(*names: str, **texts: str) -> Shelf:
@@ -39,6 +39,14 @@ def shelf(*names: str, **texts: str) -> Shelf:
             )
         )
     return Shelf(shelved)
+
+
+def test_a_bare_phrase_that_a_passage_says_is_at_least_a_guess() -> None:
+    name = Evidence(share=0.3, worth=0.01, words=1, size=5000, name=True)
+    below = margin(name) - 1
+    assert verdict(below, name) == (False, True)
+    for evidence in (replace(name, unsaid=True), replace(name, foreign=True), replace(name, name=False)):
+        assert verdict(below, evidence) == (False, False)
 
 
 @pytest.fixture(scope="module")

@@ -45,37 +45,41 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
 
 async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: Path) -> None:
     gold = '"gold": [{"source": "a", "quote": "x"}]'
-    lines = [f'{{"id": "{name}", "query": "{name}", {gold}}}' for name in ("found", "late", "lost", "shy")]
+    lines = [
+        f'{{"id": "{name}", "query": "{name}", {gold}}}' for name in ("found", "late", "lost", "half", "shy")
+    ]
     lines += [f'{{"id": "{name}", "query": "{name}", "gold": []}}' for name in ("silent", "loud")]
     file = tmp_path / "q.jsonl"
     file.write_text("\n".join(lines), encoding="utf-8")
     right, wrong = Passage("a", "x"), Passage("a", "y")
-    found = {"found": [right], "late": [wrong] * 6 + [right], "lost": [wrong], "shy": [right]}
+    found = {"found": [right], "late": [wrong] * 6 + [right], "lost": [wrong], "half": [right]}
+    found["shy"] = [right]
 
     async def search(question: Question) -> SearchOutcome:
-        sure = question.query not in ("shy", "silent")
-        return SearchOutcome(found.get(question.query, [wrong]), sure, doubtful=not sure)
+        sure, guessed = question.query not in ("shy", "half", "silent"), question.query in ("half", "silent")
+        return SearchOutcome(found.get(question.query, [wrong]), sure, doubtful=guessed)
 
     report = await evaluate(read_questions(file), search)
-    assert [failure.id for failure in report.failures] == ["loud", "shy", "late", "lost"]
-    assert report.figures["n"] == 4  # strangers are none of them
-    assert report.figures["recall@5"] == 0.5
-    assert report.figures["refused"] == 0.25
+    assert [failure.id for failure in report.failures] == ["loud", "shy", "half", "late", "lost"]
+    assert report.figures["n"] == 5  # strangers are none of them
+    assert report.figures["recall@5"] == 0.6
+    assert report.figures["refused"] == pytest.approx(0.2)
     assert (report.figures["strangers"], report.figures["strangers_answered"]) == (2, 0.5)
-    assert (report.figures["guessed"], report.figures["strangers_guessed"]) == (0.25, 0.5)
+    assert (report.figures["guessed"], report.figures["strangers_guessed"]) == (0.2, 0.5)
 
     lines = report_lines(report, words("en"), None)
-    assert [line.strip() for line in lines[-8:]] == [
+    assert [line.strip() for line in lines[-10:]] == [
         part
         for name, why in [
             ("loud", "answered, although the books do not answer it"),
             ("shy", "refused, although its passages were found (places: 1)"),
+            ("half", "shown as a guess only (places: 1)"),
             ("late", "not all of its passages are in the first five (places: 7)"),
             ("lost", "its passages were not found"),
         ]
         for part in (f"{name}  {name}", why)
     ]
-    assert report_lines(report, words("en"), 1)[-1] == "… and 3 more; --all names every one."
+    assert report_lines(report, words("en"), 1)[-1] == "… and 4 more; --all names every one."
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

@@ -196,7 +196,9 @@ def _why(failure: Failure, say: Words) -> str:
     lost = not any(failure.ranks)
     if failure.refused:
         return say("eval.refused_lost") if lost else say("eval.refused", places=places)
-    return say("eval.lost") if lost else say("eval.low", places=places)
+    if lost:
+        return say("eval.lost")
+    return say("eval.guessed" if failure.guessed else "eval.low", places=places)
 
 
 async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> Report:
