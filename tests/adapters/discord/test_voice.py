@@ -3,6 +3,7 @@ what is in the way."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,11 +17,15 @@ from bot import metrics
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.text.page import MARK, marked
 from bot.adapters.discord.voice import connection
+from bot.adapters.discord.voice.captions import SPOKEN, post_clip, unpost_clips
 from bot.adapters.discord.voice.channels import Room
 from bot.events import Event, Speak, Stage, Text
 from bot.speech import sound
+from bot.speech.clips import Clip
 from bot.speech.speech import SpokenSentence
 from bot.work import Run
+from storage.outbox import OutboxRow
+from storage.tables import outbox
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.discord.voice_heard import Listener, likeness, pcm
@@ -326,3 +331,40 @@ async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) 
     await hall.until(lambda: any(one.files for one in dm.posts.values()))
     await hall.fake.say(hall.ana, dm, "/voice join")
     await hall.until(lambda: any("In direct messages" in one.text for one in dm.posts.values()))
+
+
+async def test_a_recording_that_a_crash_left_unnoted_is_found_again(hall: Hall) -> None:
+    dm, records = hall.fake.dm(hall.ana), hall.client.app.records
+    await hall.fake.say(hall.ana, dm, f"/voice say {FIRST}")
+    await hall.until(lambda: any(one.files for one in dm.posts.values()))
+
+    async def crashed() -> None:
+        """As after a crash between the post and its note, minutes ago."""
+        unnoted = outbox.update().where(outbox.c.stage.startswith(SPOKEN))
+        await records.database.run(unnoted.values(state="sending", message_id=None))
+        hall.fake.post.forget_nonces()
+
+    async def noted() -> list[str]:
+        rows = await records.database.rows(
+            outbox.select().where(outbox.c.stage.startswith(SPOKEN), outbox.c.state == "sent"), OutboxRow
+        )
+        return [f"{row.space} {row.run_id} {row.stage}" for row in rows]
+
+    async with asyncio.timeout(20):
+        while not (stages := await noted()):  # noqa: ASYNC110  (the storage sets no event)
+            await asyncio.sleep(0.02)
+    space, run, stage = stages[0].split(" ")
+    key = stage.removeprefix(SPOKEN).rpartition(":")[0]
+    request = await hall.client.app.request_of(space, run)
+    assert request is not None
+    posts = set(dm.posts)
+    await crashed()
+    await post_clip(hall.client, request, Clip("again.mp3", "🔊", b"sound", 1.0), key)
+    assert set(dm.posts) == posts
+    assert await noted() == stages
+    await post_clip(hall.client, request, Clip("again.mp3", "🔊", b"sound", 1.0), key)
+    assert set(dm.posts) == posts
+    await crashed()
+    (clip,) = (id for id, one in dm.posts.items() if one.files)
+    await unpost_clips(hall.client, request, key)
+    assert [id for id, one in dm.posts.items() if one.deleted] == [clip]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.speech.clips import Clip
     from bot.speech.queue import Reading
     from bot.speech.speech import SpokenSentence
+    from storage.outbox import OutboxRow
 
 SPOKEN: Final = "spoken#"
 """The prefix of the outbox key of a clip's message; the stage's key and a number follow."""
@@ -49,7 +50,7 @@ async def place_of(client: Client, request: Request) -> Channel:
 
 
 async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> None:
-    """Post a clip below what the run has said, with a line that names the speaker."""
+    """Post a clip once below what the run has said, with a line that names the speaker."""
     parts = (clip.label, Shown(clip.name, clip.data, picture=False)) if clip.data else ()
     pages = [Page((Card(parts),), clip.label)] if parts else []
     pages += [Page((Card((clip.note,)),), clip.note)] if clip.note else []
@@ -58,8 +59,12 @@ async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> N
         surface = await place_of(client, request)
         for n, page in enumerate(pages):
             ref = MessageRef(request.id, f"{SPOKEN}{key}:{n}")
-            await outbox.claim(space, request.id, ref.key)
-            message = await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
+            row = await outbox.claim(space, request.id, ref.key)
+            if row.state == "sent":
+                continue
+            message = None if row.fresh else await _left_by_crash(client, surface, row)
+            if message is None:
+                message = await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
             await outbox.sent(space, request.id, ref.key, message, "")
     except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
         _log.warning("run %s: what was narrated was not sent: %r", request.id, fault)
@@ -71,15 +76,23 @@ async def unpost_clips(client: Client, request: Request, key: str) -> None:
     own = f"{SPOKEN}{key}:" if key else SPOKEN
     clips = [row for row in await outbox.all(space, request.id) if row.stage.startswith(own)]
     try:
-        surface = await place_of(client, request) if any(row.message_id for row in clips) else None
+        surface = await place_of(client, request) if clips else None
         for row in clips:
-            if surface is None or not row.message_id:
-                continue
-            with suppress(Gone, Refused):  # somebody else has deleted it
-                await with_retries(partial(surface.delete, row.message_id))
+            assert surface is not None
+            if message := row.message_id or await _left_by_crash(client, surface, row):
+                with suppress(Gone, Refused):  # somebody else has deleted it
+                    await with_retries(partial(surface.delete, message))
             await outbox.forget(space, request.id, row.stage)
     except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
         _log.warning("run %s: what was narrated was not taken back: %r", request.id, fault)
+
+
+async def _left_by_crash(client: Client, surface: Channel, row: OutboxRow) -> str | None:
+    """The message of a clip that was posted but not noted. Raises SurfaceFault."""
+    rows = await client.app.records.outbox.all(row.space, row.run_id)
+    others = {other.message_id for other in rows if other.message_id}
+    ref = MessageRef(row.run_id, row.stage)
+    return await with_retries(partial(surface.find, ref, row.created_at, others))
 
 
 class Captions:
