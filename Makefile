@@ -7,8 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 BENCH := .venv-bench
-# Tests at once: four for each core, whose waits overlap.
-WORKERS = $(shell $(PYTHON) -c 'import os; print(4 * (os.cpu_count() or 1) + 1)')
+# Tests at once: three for each core, whose waits overlap.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
@@ -54,8 +54,6 @@ quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS=
 test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" $(ARGS)
 
-# More at once: these wait for processes, pauses and deadlines.
-test-slow test-kill: WORKERS = $(shell $(PYTHON) -c 'import os; print(5 * (os.cpu_count() or 1) + 1)')
 test-slow: $(VENV)/dev models ## run the tests that strike, flood, fuzz or download
 	@$(PYTEST) -m slow $(ARGS)
 
