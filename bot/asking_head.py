@@ -42,7 +42,8 @@ def odds(weights: Mapping[str, Floats], states: Floats) -> float:
     import numpy as np
 
     hidden = np.maximum(states @ weights["project"] + weights["shift"], 0)  # (networks, tokens, width)
-    attention = np.exp(hidden @ weights["attend"])
+    attention = hidden @ weights["attend"]
+    attention = np.exp(attention - attention.max(1, keepdims=True))
     attention /= attention.sum(1, keepdims=True)
     pooled = np.concatenate([attention.swapaxes(1, 2) @ hidden, hidden.max(1, keepdims=True)], axis=1)
     return float((pooled * weights["out"]).sum((1, 2)).mean() + weights["bias"].mean())
