@@ -25,7 +25,10 @@ CONNECTIONS = 2
 LOG_CHARS = 4_000
 BURST_S = 5.0  # until Slack allows as many posts in a row again as it does at first
 ENVIRONMENT = ("bot_token", "app_token", "signing_secret", "client_id", "client_secret")
-AFTER_A_RESTART = {("chat.update", "streaming_state_conflict")}
+AFTER_A_RESTART = {
+    ("chat.update", "streaming_state_conflict"),
+    ("chat.stopStream", "message_not_in_streaming_state"),
+}
 """Slack's errors for a message that the bot had begun as a stream, if the new process does not know that."""
 
 
