@@ -1,8 +1,10 @@
 """Measures the cost of storing vectors: memory while adding, time to add, time to query, and what an approximate search
 misses. `python -m benchmarks.vectors [N] [STORE] [KIND]`.
 
-STORE is `folder` (Chroma's), `server` (a Chroma server) or `postgres`. KIND: `random` unit vectors, `clustered` ones,
-50 about each of N / 50 centres, or `real` ones of bge-small, which other benchmarks have left in SUTRADHAR_BENCH_CACHE.
+STORE is `folder` (Chroma's), `server` (a Chroma server), `postgres`, or `copied`: Postgres with all vectors copied at
+once and indexed afterwards, where an operator has set `maintenance_work_mem = 2GB`. KIND: `random` unit vectors,
+`clustered` ones, 50 about each of N / 50 centres, or `real` ones of bge-small, which other benchmarks have left in
+SUTRADHAR_BENCH_CACHE.
 Synthetic vectors have 384 dimensions and stand for chunks of 800 characters.
 """
 
@@ -12,20 +14,27 @@ import asyncio
 import os
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
 from numpy.typing import NDArray
 
 from storage.chroma_vectors import SHARD, ChromaVectors
+from storage.postgres_vectors import TABLE
 from storage.vectors import Vectors
+
+if TYPE_CHECKING:
+    from storage.db import Database
 
 DIMENSIONS = 384
 CHUNK_CHARS = 800
@@ -62,7 +71,7 @@ def drawn(kind: str, n: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 @asynccontextmanager
 async def opened(store: str, folder: Path) -> AsyncIterator[Vectors]:
     vectors: Vectors
-    if store == "postgres":
+    if store in ("postgres", "copied"):
         from storage import postgres_vectors
         from storage.db import Database
         from storage.postgres_vectors import PostgresVectors
@@ -73,9 +82,13 @@ async def opened(store: str, folder: Path) -> AsyncIterator[Vectors]:
             async with database.outside() as connection:  # tests do without
                 for setting in ("fsync", "full_page_writes", "autovacuum"):
                     await connection.exec_driver_sql(f"ALTER SYSTEM SET {setting} = on")
+                if store == "copied":
+                    await connection.exec_driver_sql("ALTER SYSTEM SET maintenance_work_mem = '2GB'")
                 await connection.exec_driver_sql("SELECT pg_reload_conf()")
             assert await postgres_vectors.prepared(database)
             vectors = PostgresVectors(database)
+            if store == "copied":
+                vectors.add = partial(_copied, database)  # type: ignore[method-assign]
             yield vectors
             await vectors.close()
             await database.close()
@@ -109,6 +122,29 @@ async def opened(store: str, folder: Path) -> AsyncIterator[Vectors]:
         server.wait()
 
 
+async def _copied(
+    database: Database, space: str, shelf: str, embedder: str, ids: list[str], vectors: Any, document: str
+) -> None:
+    """Instead of `PostgresVectors.add`: one COPY, in pgvector's binary form of half precision."""
+
+    def field(value: bytes) -> bytes:
+        return struct.pack(">i", len(value)) + value
+
+    columns = "space, shelf, document_id, embedder, id, vector"
+    of = b"".join(field(value.encode()) for value in (space, shelf, document, embedder))
+    async with database.outside() as connection:
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+        async with (
+            driver.cursor() as cursor,
+            cursor.copy(f"COPY {TABLE} ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
+        ):
+            await copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+            for id, vector in zip(ids, vectors.astype(">f2"), strict=True):
+                half = struct.pack(">hh", len(vector), 0) + vector.tobytes()
+                await copy.write(struct.pack(">h", 6) + of + field(id.encode()) + field(half))
+            await copy.write(struct.pack(">h", -1))
+
+
 async def measure(n: int, store: str, kind: str, folder: Path) -> dict[str, float]:
     """Growth of this process in MB per MB of text (least squares, over all batches and over peaks), seconds,
     milliseconds, and the part of the best that was found.
@@ -119,11 +155,12 @@ async def measure(n: int, store: str, kind: str, folder: Path) -> dict[str, floa
         process = psutil.Process()
         await vectors.count(*SHELF)
         start, rss, batches = time.perf_counter(), list[float](), list[float]()
-        for first in range(0, n, BATCH):
-            document = str(first // 1024)
-            ids = [f"{document}:{i}" for i in range(first, min(first + BATCH, n))]
+        size = max(BATCH, n // 100) if store == "copied" else BATCH
+        for first in range(0, n, size):
+            document = str(first // size) if store == "copied" else str(first // 1024)
+            ids = [f"{document}:{i}" for i in range(first, min(first + size, n))]
             began = time.perf_counter()
-            await vectors.add(*SHELF, ids, made[first : first + BATCH], document)
+            await vectors.add(*SHELF, ids, made[first : first + size], document)
             batches.append((time.perf_counter() - began) * 1000)
             rss.append(process.memory_info().rss / 1e6)
         added_s = time.perf_counter() - start
