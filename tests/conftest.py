@@ -68,18 +68,22 @@ _WAIT = ("tests/wire/", "tests/kill/", "tests/promises/", "tests/adapters/", "te
 _LONGEST = tuple(
     f"tests/{module}.py"
     for module in (
-        *("wire/test_stories_played", "wire/test_outages", "works/council/test_ballots_at_once"),
-        "adapters/slack/test_matrix",
+        *(
+            "wire/test_stories_played",
+            "wire/test_outages",
+            "test_a_new_work",
+            "works/council/test_ballots_at_once",
+        ),
+        *("adapters/slack/test_matrix", "cogs/test_matrix", "wire/test_slack", "kill/test_postgres_vectors"),
         *("wire/test_chaos", "works/story/test_log", "works/story/test_exchange", "wire/test_taken_back"),
         *("wire/test_party", "works/test_two_processes", "wire/test_voice", "wire/test_shards"),
-        *(
-            "storage/test_copying",
-            "wire/test_stories_slack",
-            "wire/test_stories_discord",
-            "wire/test_discord",
-        ),
-        *("works/test_matrix", "wire/test_kill", "wire/test_slack_kill", "llm/test_provider_faults"),
-        *("works/test_channels", "works/story/test_scene_verbs", "storage/test_away", "readers/test_sandbox"),
+        *("adapters/test_serving", "storage/test_copying", "wire/test_stories_slack", "kill/test_library"),
+        *("wire/test_stories_discord", "wire/test_discord", "wire/test_late_presses"),
+        *("promises/test_two_spaces_in_one_app", "test_other_systems", "works/test_hearing"),
+        *("adapters/test_outages", "works/test_matrix", "wire/test_kill", "wire/test_slack_kill"),
+        *("llm/test_provider_faults", "works/test_channels", "works/story/test_scene_verbs"),
+        *("storage/test_files_shared", "wire/test_voice_shards", "test_asking_head", "speech/test_engines"),
+        *("storage/test_away", "readers/test_sandbox", "kill/test_ledger", "test_docs"),
     )
 )
 
