@@ -103,7 +103,10 @@ class PendingForm:
         return min(limit, most) - len(self.after)
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+        tree = asdict(self)
+        if not self.quoted:  # an earlier release that shares the database does not know the field
+            del tree["quoted"]
+        return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
     def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
         """The completed invocation. `filled`: the form's options, typed or chosen. Raises UserError ("commands.*")."""
@@ -140,10 +143,12 @@ class PendingForm:
 
 
 def pending_form(stored: str) -> PendingForm:
-    """Read `PendingForm.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
+    """Read `PendingForm.to_json`, including an earlier release's. Raises ValueError or TypeError for anything else."""
     tree = json.loads(stored)
-    files, quoted = (File(**file) for file in tree["files"]), (Quoted(**row) for row in tree["quoted"])
-    return PendingForm(**tree | {"files": tuple(files), "quoted": tuple(quoted)})
+    files = tuple(File(**file) for file in tree.get("files", ()))
+    return PendingForm(
+        **tree | {"files": files, "quoted": tuple(Quoted(**row) for row in tree.get("quoted", ()))}
+    )
 
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
@@ -185,7 +190,7 @@ def choice_invocation(chosen: StoredChoice, run: str, *, private: bool = False) 
     parsed = parse(chosen.command)
     if parsed.verb is None:
         raise UserError("edge.gone")
-    options = _pressed(chosen, parsed, private)
+    options = _pressed(chosen, run, parsed, private)
     answers = run if chosen.answers is None else chosen.answers
     return Invocation(parsed.verb, parsed.text, options, answers=answers, title=chosen.title)
 
@@ -196,7 +201,7 @@ def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> Pen
     if parsed.verb is None:
         raise UserError("edge.gone")
     before = f"{parsed.text} " if parsed.text else ""
-    options = _pressed(chosen, parsed, private)
+    options = _pressed(chosen, run, parsed, private)
     answers = run if chosen.answers is None else chosen.answers
     return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=answers)
 
@@ -207,13 +212,17 @@ def late_invocation(pressed: Request, late: PressedLate) -> Invocation:
     return Invocation(commands.verb(pressed.work, late.verb), pressed.text, late.options, answers=run)
 
 
-def _pressed(chosen: StoredChoice, parsed: Parsed, private: bool) -> dict[str, OptionValue]:
-    """The line's options, with the options that tie it to the button's place."""
+def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> dict[str, OptionValue]:
+    """The line's options, with the options that tie it to the button's place. An earlier release has stored only the
+    run.
+    """
     options, verb = dict(parsed.options), parsed.verb
     if private and verb is not None and verb.option("private") is not None:
         options["private"] = True
-    if chosen.under:
-        options[UNDER] = chosen.under
+    if verb is not None and commands.KINDS[verb.work].pressed is not None:
+        options |= (
+            {UNDER: f"{RUN}{run}"} if chosen.under is None else {UNDER: chosen.under} if chosen.under else {}
+        )
     return options
 
 

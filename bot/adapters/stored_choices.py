@@ -35,7 +35,8 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """A stored choice; see `bot.events.Choice`. `only` is its group's. `over`: one of its group has been taken. `group`
-    is the number of the group's first choice. `stage` is the key of its stage.
+    is the number of the group's first choice. `stage` is the key of its stage, "" for choices of earlier releases;
+    `under` is None for those.
     """
 
     label: str
@@ -48,7 +49,7 @@ class StoredChoice:
     form: bool = False
     filled: str = ""
     only: str = ""
-    under: str = ""
+    under: str | None = None
     title: str = ""
     answers: str | None = None
 
@@ -88,7 +89,10 @@ def index(choices: Sequence[Choice], stored: Sequence[str], stage: str) -> int:
     """The number of the first of a stage's choices among the run's: the end of the list, unless they are already
     stored.
     """
-    before = [(old.stage, old.label, old.command, old.asks, old.under) for old in map(from_json, stored)]
+    before = [
+        (old.stage or stage, old.label, old.command, old.asks, old.under or "")
+        for old in map(from_json, stored)
+    ]
     new = [(stage, choice.label, choice.command, choice.asks, choice.under) for choice in choices]
     for at in range(len(before) - len(new) + 1):
         if before[at : at + len(new)] == new:

@@ -135,12 +135,15 @@ def verdict_title(council: Council, say: Words) -> str:
 
 
 def tally_of(council: Council) -> Tally | None:
-    """The result of the vote; None if there is none."""
+    """The result of the vote; None if there is none, or if only an earlier release could read it."""
     if not council.row.tally:
         return None
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Tally).validate_json(council.row.tally)
+    try:
+        return TypeAdapter(Tally).validate_json(council.row.tally)
+    except ValueError:
+        return None
 
 
 def answer(seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:

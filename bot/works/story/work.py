@@ -176,9 +176,11 @@ class Stories:
             "missed": self.recap_verbs.recap,
             "edited": self.edited_messages.edited,
             "reword": self.edited_messages.answered,
-            **dict.fromkeys(("keep", "bring"), self.kept.run),
             **({"fork": self.branches.apart} if run.request.options.get("thread") else {}),
         }
+        # With UNDER it is a button of an earlier release that settles a flagged scene.
+        if verb in ("keep", "bring") and UNDER not in run.request.options:
+            run_of[verb] = self.kept.run
         if verb in WRITTEN:
             await self.kept.refresh(run.request)
         if verb == "start" and run.request.options.get("together"):

@@ -26,7 +26,6 @@ from tests.fakes.scripted_app import Recorder, config
 HERE = Place("terminal", "local", "terminal", "t")
 RULE = '{"zone": "Europe/Lisbon", "first": "2026-11-24T19:00", "every": "week"}'
 ONCE = '{"zone": "Europe/Lisbon", "first": "2026-11-24T19:00", "every": ""}'
-IDLE = '{"idle": 2}'
 DUE = datetime(2126, 11, 24, 19, 0, tzinfo=UTC)
 """So far away that the bot's own calendar leaves it alone."""
 
@@ -237,7 +236,7 @@ async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, re
 
 async def test_a_nudge_says_nothing_where_nobody_plays(tmp_path: Path, recorder: Recorder) -> None:
     async with opened(tmp_path, recorder) as app:
-        await app.records.schedules.add(row("a-nudge", kind="nudge", text="", options=IDLE))
+        await app.records.schedules.add(row("a-nudge", kind="nudge", text=""))
         assert await come(app, recorder) == []
         assert not any(recorder.events.values())
 
@@ -254,9 +253,7 @@ async def test_a_nudge_comes_on_the_day_on_which_a_party_has_been_idle_for_so_lo
         for days in (1, 2, 3):
             played = datetime.now(UTC) - timedelta(days=days, hours=1)
             await app.records.database.run(stories.update().values(updated_at=played))
-            await app.records.schedules.add(
-                row(f"nudge-{days}", kind="nudge", text="", rule=ONCE, options=IDLE)
-            )
+            await app.records.schedules.add(row(f"nudge-{days}", kind="nudge", text="", rule=ONCE))
             recorder.events.clear()
             shown.append(" ".join(await come(app, recorder)))
         assert "2 days" in shown[1]

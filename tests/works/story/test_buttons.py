@@ -364,6 +364,21 @@ async def test_where_scenes_are_stopped_or_fail_asking_again_is_about_that_scene
         assert (await table.story()).length == turns + 2, "a run that has taken no turn is simply asked again"
 
 
+async def test_a_button_of_an_earlier_release_says_that_the_story_has_gone_on(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        table = Table(talk)
+        run = (await talk.say(START))[-1]["run"]
+        old = {"label": "Go on", "command": "/story continue", "asks": "", "under": None}
+        assert "number 2" in texts(await table.press(old, run))
+        before = await table.nodes()
+        assert "has moved on" in texts(await table.press(old, run))
+        undo = (await talk.say("/story undo"))[-1]["run"]
+        before = await table.nodes()
+        redo = {"label": "Bring it back", "command": "/story redo", "asks": "", "under": None}
+        assert "has moved on" in texts(await table.press(redo, undo)), "nobody knows what it was for"
+        assert await table.nodes() == before
+
+
 async def test_scenes_keep_the_language_of_the_story_whoever_presses(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         table = Table(talk)

@@ -109,8 +109,11 @@ class Origin:
     pressed: bool = False
 
     def to_json(self, **more: str) -> str:
-        """As JSON, with `more` of its fields."""
-        return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
+        """As JSON, with `more` of its fields. Where nothing was pressed, it equals an earlier release's form."""
+        fields = asdict(self) | more
+        if not self.pressed:
+            del fields["pressed"]
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def origin_of(stored: str) -> Origin:

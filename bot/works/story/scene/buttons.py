@@ -94,7 +94,14 @@ class Buttons:
             return False
         if played is None or (played.place is not None and played.place.away):
             return False  # the verb itself says so
-        return request.options[UNDER] != under(played.story, played.row.id)
+        named = str(request.options[UNDER])
+        if not named.startswith(RUN):
+            return named != under(played.story, played.row.id)
+        # A button of an earlier release: it may be any scene, unless a run is known to show the present one.
+        story, run = played.story, named.removeprefix(RUN)
+        shows_card = any(story.turns[id].shown_by == run for id in story.carded & story.turns.keys())
+        since_card = story.card_at > (story.head.first if story.head is not None else 0)
+        return not (shows_card and since_card) and (story.head is None or story.head.shown_by != run)
 
     async def _node(self, request: Request) -> NodeRow | None:
         """The scene or the turn that a button belongs to."""

@@ -40,6 +40,8 @@ OWN_TURN = re.compile(
 """The asker's last turn as a starting point: "my turn", "desde o meu último turno"."""
 BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
+IDLE_DAYS = 2
+"""Days without a turn after which a party is reminded, for schedules of earlier releases that name no number."""
 LONGEST_RECAP = 2_000
 BRIEF_CHARS = 320
 """The maximum length of a scene in a recap's prompt where the full scene does not fit."""
@@ -139,7 +141,7 @@ class Recap:
     async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
         """Remind a party that has not played for a given number of days, on that day only."""
         request, say = run.request, words(run.request.locale)
-        days = int(str(request.options["idle"]))
+        days = int(str(request.options.get("idle") or IDLE_DAYS))
 
         async def idle() -> list[str]:
             played = await self._logs.here(request.place)

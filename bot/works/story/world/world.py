@@ -56,6 +56,7 @@ class World:
             "state": self._state,
             "correct": self._state,
             "settle": self._settle,
+            "keep": self._settle,  # the name on buttons of earlier releases
             "enlist": self._enlist,
             "characters": self._characters,
             "plot": self._plot,
