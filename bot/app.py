@@ -31,7 +31,7 @@ from bot.runs.revisions import Revisions
 from bot.runs.shared import SharedRuns
 from bot.settings import MODEL
 from bot.space_file import configured
-from bot.vector_store import place, settle, why_alone
+from bot.vector_store import settle, store_name, why_alone
 from bot.waiting import Background
 from bot.work import Work
 from storage.faults import StorageFault
@@ -257,7 +257,7 @@ class App:
         with in_words():
             if processes is not None:
                 await processes.join(
-                    await why_alone(self.config, database, vectors), place(self.config, vectors)
+                    await why_alone(self.config, database, vectors), store_name(self.config, vectors)
                 )
             await settle(database, self.resources.records.documents, vectors)
             await self.resources.tracing.start()

@@ -390,8 +390,8 @@ class UserError(Exception):
 
 
 class TransientError(UserError):
-    """An error that lies not in the request but in the circumstances: a service that does not answer, a budget that is
-    used up, an empty library. The same request may succeed later, so people are offered to try again.
+    """An error that the circumstances cause, not the request: a service does not answer, a budget is used up, the
+    library is empty. The same request may succeed later, so people are offered to try again.
     """
 
     transient = True

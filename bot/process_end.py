@@ -1,4 +1,4 @@
-"""Ends another program's process: waits for it, kills it if it takes too long, and never leaves it unwaited."""
+"""Ends the process of another program: waits until it has ended, and kills it if that takes too long."""
 
 from __future__ import annotations
 

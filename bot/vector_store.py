@@ -32,8 +32,8 @@ async def vector_store(config: Config, database: Database) -> Vectors:
     return ChromaVectors.embedded(config.data_dir / "chroma")
 
 
-def place(config: Config, vectors: Vectors) -> str:
-    """What tells this store from those of other processes, without a password; "" if it is not shared."""
+def store_name(config: Config, vectors: Vectors) -> str:
+    """The name by which processes compare their stores, without a password; "" if this one is not shared."""
     if not vectors.shared:
         return ""
     if not config.storage.chroma_url:

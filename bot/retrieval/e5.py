@@ -29,7 +29,7 @@ _BLOCK_BYTES = 18  # the scale in half precision, and two weights per byte
 _HEADER = struct.Struct("<4s8ifi")
 _TOKENIZER = struct.Struct("<5iQ")
 _META = "▁"
-_READ = (3, 6, 9)  # the layers whose states `E5.states` returns beside the last
+_EARLIER_LAYERS = (3, 6, 9)  # `E5.states` returns their states, and the last one's
 
 
 class E5:
@@ -183,7 +183,7 @@ class _Packed:
             state = self._norm(graph, told, state, f"{at}aln")
             inner = graph.node("Gelu", [self._product(graph, state, f"{at}fi", self.width)])
             state = self._norm(graph, self._product(graph, inner, f"{at}fo", self._inner), state, f"{at}oln")
-            if layer + 1 in (*_READ, self._layers):
+            if layer + 1 in (*_EARLIER_LAYERS, self._layers):
                 graph.output(state, "float32", ("texts", "tokens", self.width))
         return graph
 
