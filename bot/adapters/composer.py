@@ -167,10 +167,8 @@ class Composer(Generic[AnyPage]):
             await self._keep_shared()
         if status == "stopped" and not self._stages:
             cut = await self._outbox.cut_off(self._space, self._run)
-            if cut:  # it was stopped before a crash and has nothing more to show
+            if cut or await self._shown_stages():  # stopped before a crash: it has nothing more to show
                 await self._home.end_messages(cut, self._say("page.stopped"))
-                return
-            if await self._shown_stages():  # all of it was finished before a crash
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))

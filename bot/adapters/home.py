@@ -112,7 +112,9 @@ class Home(Protocol[AnyPage]):
         """Give the asker what could not be shown, by the remaining ways."""
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
-        """Finish the messages that a crash interrupted with `note`; those that cannot be edited stay."""
+        """Finish the messages, if any, that a crash interrupted with `note`, and show that the run is over. Messages
+        that cannot be edited stay.
+        """
 
     def ending(self) -> None:
         """Called before the end of the run's last message is written."""

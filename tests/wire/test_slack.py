@@ -52,7 +52,8 @@ async def test_slacks_own_stop_button_stops_in_the_middle_of_an_answer(d: OnSlac
     # Slack has taken its button away itself, so that it does not say when the end is shown.
     await d.until(lambda: "What was shown so far is kept" in talk.said()[-1])
     await d.until(lambda: not [message for message in talk.messages() if message.streaming])
-    assert not d.processing()
+    # If words were refused, their stream ended first, and the status follows the last edit.
+    await d.until(lambda: not d.processing())
     d.check()
 
 

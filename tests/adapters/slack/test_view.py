@@ -138,6 +138,22 @@ async def test_a_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Des
     await bench.fake.until(lambda: session.status == "active")
 
 
+async def test_a_stopped_run_whose_end_was_shown_before_a_crash_works_no_more(bench: Desk) -> None:
+    """The process died between the edit that showed the end and the status of the thread."""
+    root = await bench.root()
+    request = bench.request(root)
+    await bench.run(request, *ANSWER, status="stopped")
+    session = bench.fake.session(root)
+    assert session is not None
+    await bench.fake.until(lambda: session.status == "active")
+    session.status = "processing"
+    bench.crash()
+    shown = [message.shown for message in root.thread]
+    await bench.run(request, status="stopped")
+    assert session.status == "active"
+    assert [message.shown for message in root.thread] == shown
+
+
 async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")

@@ -164,7 +164,8 @@ class DiscordHome:
             await self._find()
 
     async def end_messages(self, messages: Sequence[str], note: str) -> None:
-        await self.open()
+        if messages:
+            await self.open()
         surface = self.surface
         if not isinstance(surface, Channel):
             return
