@@ -79,19 +79,19 @@ class Access:
 
     async def rules(self, space: str) -> list[Rule]:
         """The rules of a space, in order."""
-        rows = await self._settings.of_space(space, ACCESS)
-        rules = [rule for row in rows if (rule := rule_of(row)) is not None]
+        rules = list(filter(None, map(rule_of, await self._settings.of_space(space, ACCESS))))
         return sorted(rules, key=lambda rule: (RULED.index(rule.what), get_args(Whose).index(rule.whose)))
 
     async def check(self, verb: Verb, request: Request) -> Request:
         """The request, with its author's groups if rules or budgets name groups. Raises UserError if a rule forbids the
         request, or if the platform does not report the groups."""
-        needed = needs(verb, request)
-        if not needed:
+        space = request.place.space
+        if not (rules := await self.rules(space)) and not await self._settings.of_space(space, BUDGETS):
             return request
-        rules = await self.rules(request.place.space)
+        if not (needed := needs(verb, request)):
+            return request
         named = {rule.of for rule in rules if rule.whose == "group"}
-        for row in await self._settings.of_space(request.place.space, BUDGETS):
+        for row in await self._settings.of_space(space, BUDGETS):
             budget = budget_of(row)
             named |= {budget.of} if budget is not None and budget.holder == "group" else set()
         author = request.author

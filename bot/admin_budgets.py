@@ -116,8 +116,7 @@ class Budgets:
 
     async def all(self, space: str) -> list[SetBudget]:
         """The budgets of a space, in order."""
-        rows = await self._settings.of_space(space, BUDGETS)
-        found = [budget for row in rows if (budget := budget_of(row)) is not None]
+        found = filter(None, map(budget_of, await self._settings.of_space(space, BUDGETS)))
         order = get_args(Holder)
         return sorted(found, key=lambda budget: (order.index(budget.holder), budget.name, budget.setting))
 

@@ -71,13 +71,14 @@ class ChannelRules:
 
     async def filled(self, verb: Verb, request: Request) -> Request:
         """The request with the place's defaults, such as its shelf, for options that it leaves out."""
-        wanted = [option.name for option in verb.options if option.name in NAMED]
         brings = verb.background or request.files or "file" in request.options
-        if not wanted or brings or verb.work not in GOVERNED:  # the library shows every shelf
+        if brings or verb.work not in GOVERNED:  # the library shows every shelf
             return request
         options = dict(request.options)
-        for name in wanted:
-            rows = await self._settings.nearest(request.ruled_by, "", name) if name not in options else []
+        for option in verb.options:
+            if (name := option.name) not in NAMED or name in options:
+                continue
+            rows = await self._settings.nearest(request.ruled_by, "", name)
             # A conversation in progress has chosen its course or screenplay.
             if rows and (name == SHELF.name or not await self._begun(request.place)):
                 options[name] = rows[0].value
@@ -113,7 +114,7 @@ class ChannelRules:
 
     async def answers_privately(self, verb: Verb, place: Place) -> bool:
         """Whether only the asker sees the answer to this verb there, and can share it."""
-        return verb.option(PRIVATE.name) is not None and await self.answers(place) == IN_PRIVATE
+        return PRIVATE in verb.options and await self.answers(place) == IN_PRIVATE
 
 
 def check_listening(config: Config, platform: str, name: str, value: str) -> None:

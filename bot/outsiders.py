@@ -25,8 +25,8 @@ class Outsiders:
         self._settings = settings
 
     async def check(self, verb: Verb, request: Request) -> None:
-        """Raise UserError if the request's author is from outside and may not do this."""
-        if not request.author.outside or verb.stops or verb.urgent or verb.outside == "always":
+        """Raise UserError if the request's author, who is from outside, may not do this."""
+        if verb.stops or verb.urgent or verb.outside == "always":
             return
         allowed = await self.allowed(request.ruled_by)
         if allowed == NOTHING:

@@ -134,10 +134,14 @@ class Settings:
     async def of_space(self, space: str, prefix: str) -> list[SettingRow]:
         """The space's rows with the prefix `ACCESS` or `BUDGETS`, in order. Rows from the config, for names that are
         not stored, have the scope "config"."""
-        rows = [row for row in await self._of(space) if row.scope == "space" and row.name.startswith(prefix)]
-        stored = {row.name for row in rows}
-        more = [row for row in self.configured.get(space, ()) if row.name.startswith(prefix)]
-        return [*rows, *(replace(row, scope="config") for row in more if row.name not in stored)]
+        rows = dict[str, SettingRow]()
+        for row in await self._of(space):
+            if row.scope == "space" and row.name.startswith(prefix):
+                rows[row.name] = row
+        for row in self.configured.get(space, ()):
+            if row.name.startswith(prefix):
+                rows.setdefault(row.name, replace(row, scope="config"))
+        return list(rows.values())
 
     async def under(self, space: str, prefix: str) -> dict[str, SettingRow]:
         """The values set for the whole space under this prefix, by the rest of their names."""
@@ -218,9 +222,11 @@ class Settings:
 
         Models that the config no longer permits are left out.
         """
-        place, person = request.ruled_by, request.author.id
-        chosen = {role: await self._chosen_models(place, person, role) for role in ROLES}
-        return {role: models for role, models in chosen.items() if models}
+        place, chosen = request.ruled_by, dict[str, list[str]]()
+        for role in ROLES:
+            if models := await self._chosen_models(place, request.author.id, role):
+                chosen[role] = models
+        return chosen
 
     async def answerer(self, place: Place, person: str) -> str:
         """The model that answers the person there; "" for none."""
@@ -269,23 +275,18 @@ class Settings:
             self._read.pop(self._remembered.popitem(last=False)[0], None)
 
     def _nearest(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
-        by_scope = {
-            row.scope: row
-            for row in rows
-            if row.name == name and row.of in self._owners(row.scope, place, person)
-        }
-        held = list(filter(None, map(by_scope.get, NEAREST)))
-        return [*held, *self._of_config(place, name)]
+        """The stored rows, the nearest first, then the nearest one of config.toml."""
+        found = self._by_scope(rows, place, person, name)
+        for row in self._by_scope(self.configured.get(place.space, ()), place, "", name)[:1]:
+            found.append(replace(row, scope="config"))
+        return found
 
-    def _of_config(self, place: Place, name: str) -> list[SettingRow]:
-        """The nearest row of config.toml, or None."""
-        rows = [
-            row
-            for row in self.configured.get(place.space, ())
-            if row.name == name and row.of in self._owners(row.scope, place, "")
-        ]
-        rows.sort(key=lambda row: NEAREST.index(row.scope))
-        return [replace(row, scope="config") for row in rows[:1]]
+    def _by_scope(self, rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
+        by_scope = dict[Scope, SettingRow]()
+        for row in rows:
+            if row.name == name and row.of in self._owners(row.scope, place, person):
+                by_scope[row.scope] = row
+        return list(filter(None, map(by_scope.get, NEAREST)))
 
     def _owners(self, scope: Scope, place: Place, person: str) -> tuple[str, ...]:
         """A list with the owner, empty if there is none: a place without a category, a setting without a person."""

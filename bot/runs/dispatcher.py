@@ -116,11 +116,13 @@ class Dispatcher:
 
     async def allowed(self, verb: Verb, request: Request) -> Request:
         """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
-        await self._outsiders.check(verb, request)
+        if request.author.outside:
+            await self._outsiders.check(verb, request)
         await self._channel_rules.check(verb, request)
         request = await self._access.check(verb, request)
-        if MODELS in needs(verb, request):
-            await self._resources.budgets.check(request)
+        budgets = self._resources.budgets
+        if await budgets.all(request.place.space) and MODELS in needs(verb, request):
+            await budgets.check(request)
         return await self._channel_rules.filled(verb, request)
 
     async def check(self, request: Request) -> None:

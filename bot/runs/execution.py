@@ -353,10 +353,12 @@ class Execution:
 
     async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
         """Show that most of a budget is used, next to an answer that somebody waits for."""
-        request = live.request
-        if live.quiet or request.parent or MODELS not in needs(verb(request.work, request.verb), request):
+        request, budgets = live.request, self._resources.budgets
+        if live.quiet or request.parent or not await budgets.all(request.place.space):
             return
-        for key, values in await self._resources.budgets.words(request):
+        if MODELS not in needs(verb(request.work, request.verb), request):
+            return
+        for key, values in await budgets.words(request):
             notice = Notice(words(request.locale)(key, **values))
             note(live.events, notice)
             await view.show(notice)

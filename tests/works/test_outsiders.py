@@ -31,7 +31,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
 async def refused(ask: Asker, row: Verb, **at: Any) -> str:
     request = ask.request(row.work, row.name, "x", at.get("place", HERE), at.get("author", EVA))
     try:
-        await ask.app.outsiders.check(row, request)
+        await ask.app.dispatcher.allowed(row, request)
     except UserError as error:
         return error.key
     return ""
