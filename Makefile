@@ -38,7 +38,7 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/llm/test_openai_responses.py tests/readers/test_sandbox.py tests/readers/test_hostile.py \
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \
-  tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py tests/test_ends.py tests/test_app.py \
+  tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py tests/test_ends.py tests/test_withdrawn.py tests/test_app.py \
   tests/test_arrivals.py tests/test_hostile_text.py tests/storage/test_one_process.py tests/storage/test_imports_at_once.py \
   tests/llm/test_cold_start.py tests/llm/test_tools.py tests/llm/test_tool_arguments.py tests/llm/test_tool_kills.py \
   tests/retrieval/test_embed_openai.py tests/retrieval/test_missing_vectors.py tests/works/test_question_files.py \

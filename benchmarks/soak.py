@@ -37,7 +37,7 @@ from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
 from tests.wire.process import UnforkedProcess
 from tests.wire.stock import LANTERNS, install, stock
-from tests.wire.stories import CHOICES, PREMISE
+from tests.wire.story import CHOICES, PREMISE
 
 REQUESTS, ROUND, WARM = 5_000, 250, 1_500
 """In all; between two looks; and before the first look that counts: discord.py's limits of routes, which live for five

@@ -27,7 +27,7 @@ from tests.wire.busy import busy_core
 from tests.wire.on_discord import OnDiscord
 from tests.wire.process import UnforkedProcess
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA
+from tests.wire.story import ANA
 
 SERVERS = 10
 TALE = (

@@ -1,4 +1,7 @@
-"""The rules of this project that a program can read: imports run one way, heavy ones wait, no machine is named."""
+"""The rules of this project that a program can read.
+
+Imports run one way, heavy ones wait, no file is too long, no machine is named.
+"""
 
 from __future__ import annotations
 
@@ -307,6 +310,15 @@ def test_the_front_door_opens_without_heavy_imports(modules: str, unwanted: set[
     code = f"import sys, {modules}; print(*sys.modules)"
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert sorted(unwanted & set(seen.stdout.split())) == []
+
+
+def test_no_python_file_is_too_long_to_be_read_in_one_go() -> None:
+    lengths = {
+        str(file.relative_to(ROOT)): file.read_bytes().count(b"\n")
+        for folder in ("bot", "cogs", "storage", "scripts", "benchmarks", "tests")
+        for file in (ROOT / folder).rglob("*.py")
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > 500} == {}
 
 
 # Homes of people and of build machines; paths inside an image or a system (/usr, /data) are fine.

@@ -17,7 +17,7 @@ from tests.fakes.reply import Reply
 from tests.wire.histories import Call
 from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
-from tests.wire.stories import ANA, BIA, PREMISE
+from tests.wire.story import ANA, BIA, PREMISE
 
 KEY = re.compile(r"[qp]\d+x")
 """The key of an event; with p, of a choice that the model has offered."""

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from tests.adapters.discord.test_proxied import PLURALKIT
 from tests.wire.driver import Driver, Talk
-from tests.wire.stories import ANA, BIA, PREMISE, count
 from tests.wire.stories_played import CAI, PLAYERS, WAITING, Writer, in_order, kept, over, seen
+from tests.wire.story import ANA, BIA, PREMISE, count
 
 T = TypeVar("T")
 SELVES = {ANA: ("Mira", "Bo"), BIA: ("Ada", "Gil"), CAI: ("Tess", "Ulf")}

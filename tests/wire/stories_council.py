@@ -15,7 +15,7 @@ from tests.fakes.reply import Reply
 from tests.kill.remains import live
 from tests.wire.council_model import ANSWERS, DISSENT, FOUND, GARBAGE, QUESTION, SYNTHESIS, Call, CouncilModel
 from tests.wire.driver import Driver, Talk
-from tests.wire.stories import ANA, BIA, count
+from tests.wire.story import ANA, BIA, count
 
 MEMBERS = ("m1", "m2", "m3", "m4")
 CATEGORY = "cultural_context"

@@ -18,7 +18,7 @@ from tests.fakes.reply import Reply
 from tests.kill.process import PATIENCE_S
 from tests.kill.remains import live
 from tests.wire.driver import Driver
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 
 CAI = "Cai"
 PLAYERS = (ANA, BIA, CAI)

@@ -15,7 +15,7 @@ from tests.kill import books
 from tests.kill.instants import ALL
 from tests.wire.conftest import Opened
 from tests.wire.on_discord import OnDiscord
-from tests.wire.stories import ANA, QUESTION
+from tests.wire.story import ANA, QUESTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

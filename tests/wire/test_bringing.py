@@ -13,7 +13,7 @@ import pytest
 
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA
+from tests.wire.story import ANA, BIA
 from tests.works.story.exchange.test_card import V3, a_png, b64
 from tests.works.story.exchange.test_sillytavern import CHAT, lines
 

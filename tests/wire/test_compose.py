@@ -20,7 +20,7 @@ from tests.wire.model import Answerer, service
 from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.process import BotProcess
 from tests.wire.stock import LANTERNS
-from tests.wire.stories import ANA
+from tests.wire.story import ANA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 

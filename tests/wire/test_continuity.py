@@ -11,8 +11,8 @@ import pytest_asyncio
 from tests.fakes.reply import Reply
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 FLAG = "Bo is dead, and acts here"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA
+from tests.wire.story import ANA, BIA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Opened
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
-from tests.wire.stories import ANA, BIA, QUESTION, count
+from tests.wire.story import ANA, BIA, QUESTION, count
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.discord import fuzz
 from tests.kill.instants import ALL
 from tests.wire.on_discord import OnDiscord
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.story import ANA, QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -18,7 +18,8 @@ from tests.kill.process import PATIENCE_S
 from tests.kill.remains import live
 from tests.wire.model import ANSWER
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
-from tests.wire.stories import ANA, BIA, QUESTION, SLOW_STORIES, count
+from tests.wire.stories import SLOW_STORIES
+from tests.wire.story import ANA, BIA, QUESTION, count
 from tests.wire.struck import calls_when_kept, received, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]

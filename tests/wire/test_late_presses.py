@@ -8,8 +8,8 @@ import pytest
 
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 TAKEN_BACK = "taken back · Bia"

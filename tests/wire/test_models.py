@@ -10,7 +10,7 @@ from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Opened
 from tests.wire.on_discord import TOKEN_ENV
-from tests.wire.stories import ANA, BIA
+from tests.wire.story import ANA, BIA
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

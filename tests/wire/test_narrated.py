@@ -18,7 +18,8 @@ from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA, CHOICES, PREMISE, STORIES, count
+from tests.wire.stories import STORIES
+from tests.wire.story import ANA, CHOICES, PREMISE, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 TOLD = {"a scene that a kill 9 cuts off": 2} | ({"a table plays a story": 3} if ALL else {})

@@ -26,7 +26,7 @@ from tests.wire import stories_council
 from tests.wire.conftest import Convened, Take
 from tests.wire.inbox import ENDED, owed, query
 from tests.wire.model import ANSWER
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, QUESTION, count
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, QUESTION, count
 from tests.wire.test_schedules import due_now, reminders
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]

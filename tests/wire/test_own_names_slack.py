@@ -10,8 +10,8 @@ import pytest
 from tests.fakes.reply import Reply
 from tests.wire.on_slack import OnSlack
 from tests.wire.slack_talk import SlackTalk
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.test_own_names import PICTURE, REPLY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]

@@ -15,8 +15,8 @@ from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over, seen
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.test_schedules import due_now, left
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]

@@ -16,7 +16,7 @@ from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
 from tests.wire.histories import TAKEN_OVER_S
 from tests.wire.on_slack import AFTER_A_RESTART
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.story import ANA, QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -7,8 +7,8 @@ import pytest
 from tests.adapters.discord.test_proxied import PLURALKIT
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Opened
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

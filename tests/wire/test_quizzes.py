@@ -13,7 +13,7 @@ import pytest
 
 from tests.kill.remains import live
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA
+from tests.wire.story import ANA, BIA
 from tests.wire.test_courses import shown, taken_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

@@ -13,8 +13,8 @@ from bot.commands import TABLE
 from bot.verb import Verb
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.test_to_come import read_by_others
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]

@@ -12,8 +12,8 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, CHOICES, PREMISE, count
 from tests.wire.stories_played import kept, over, seen
+from tests.wire.story import ANA, CHOICES, PREMISE, count
 from tests.wire.test_screen import behind
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]

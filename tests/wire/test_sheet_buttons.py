@@ -11,8 +11,8 @@ import pytest_asyncio
 from tests.fakes.reply import Reply
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA, CHOICES, PREMISE, count
 from tests.wire.stories_played import CAI, over
+from tests.wire.story import ANA, CHOICES, PREMISE, count
 from tests.wire.test_screen import behind
 from tests.wire.test_to_come import read_by_others
 

@@ -15,7 +15,7 @@ from tests.wire.conftest import Opened, Take
 from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.on_slack_otherwise import OverHttp
 from tests.wire.slack_talk import SlackTalk
-from tests.wire.stories import ANA, BIA, QUESTION, count
+from tests.wire.story import ANA, BIA, QUESTION, count
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

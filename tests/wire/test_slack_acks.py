@@ -14,7 +14,7 @@ from tests.fakes.slack import Message, User
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.on_slack import OnSlack
-from tests.wire.stories import QUESTION, count
+from tests.wire.story import QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -16,7 +16,7 @@ from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.slack_talk import SlackTalk
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.story import ANA, QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

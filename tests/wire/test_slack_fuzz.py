@@ -14,7 +14,7 @@ from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import OverHttp
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.story import ANA, QUESTION, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -19,7 +19,8 @@ from tests.wire.conftest import Take
 from tests.wire.model import ANSWER
 from tests.wire.on_slack import OnSlack
 from tests.wire.slack_talk import SlackTalk
-from tests.wire.stories import ANA, QUESTION, SLOW_STORIES, count
+from tests.wire.stories import SLOW_STORIES
+from tests.wire.story import ANA, QUESTION, count
 from tests.wire.struck import calls_when_kept, received, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]

@@ -18,7 +18,7 @@ from tests.fakes.discord.component_rules import GALLERY
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, BIA
+from tests.wire.story import ANA, BIA
 from tests.works.script.test_answer import FERRY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]

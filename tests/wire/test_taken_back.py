@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Convened, Take
 from tests.wire.council_model import QUESTION as COUNCIL
-from tests.wire.stories import ANA, BIA, CHOICES, QUESTION, count
+from tests.wire.story import ANA, BIA, CHOICES, QUESTION, count
 from tests.wire.test_courses import taken_in
 from tests.wire.test_quizzes import WRITTEN
 from tests.wire.test_schedules import due_now

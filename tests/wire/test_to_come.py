@@ -9,8 +9,8 @@ import pytest
 
 from tests.fakes.reply import Reply
 from tests.wire.conftest import Take
-from tests.wire.stories import ANA, CHOICES, PREMISE, count
 from tests.wire.stories_played import over
+from tests.wire.story import ANA, CHOICES, PREMISE, count
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 CAI = "Cai"

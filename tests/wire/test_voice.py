@@ -24,7 +24,7 @@ from tests.fakes.speech_service import SpeechService, wav
 from tests.kill.remains import live
 from tests.wire.on_discord import OnDiscord
 from tests.wire.shared_bot import SharedBot
-from tests.wire.stories import ANA
+from tests.wire.story import ANA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.discord.text.page import MARK
 from tests.wire.aloud import SENTENCES, heard, spoken
 from tests.wire.on_discord import OnDiscord
-from tests.wire.stories import ANA
+from tests.wire.story import ANA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

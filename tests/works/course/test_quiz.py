@@ -6,8 +6,6 @@ import json
 import random
 import re
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,17 +15,15 @@ import pytest
 
 from bot.app import App
 from bot.commands import FOLLOW_UP, OPENLY
-from bot.events import Answered, Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
+from bot.events import Answered, Attachment, Author, Choices, Failed, Place
 from bot.kind import Typed
 from bot.works.course.questions import GAP, Written, gap_question, option_meant, supported
-from storage.quizzes import Quizzes
-from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
 from tests.llm.test_tool_kills import Killed, Mortal
-from tests.works.course.desk import BOSS, Desk, cited, course, opened, words_of
+from tests.works.course.desk import BOSS, cited, course, opened, words_of
 from tests.works.course.files import text_of
+from tests.works.course.learners import ANA, BIA, Learners, choices, learning
 
-ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
 BEES = "Keeping Bees: A First Year"
 KNOTS = """Course Title: Knots
 Lesson 1: The Bowline
@@ -41,67 +37,6 @@ WRITTEN: dict[str, Any] = {
     "quote": "The bowline makes a fixed loop at the end of a rope",
 }
 PASSAGE = KNOTS.splitlines()[2]
-
-
-class Learners:
-    """People at one desk."""
-
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.quiz = ""
-        self._runs = 0
-
-    async def do(
-        self,
-        verb: str,
-        text: str = "",
-        author: Author = ANA,
-        *,
-        work: str = "course",
-        answers: str = "",
-        space: str = "local",
-        **options: OptionValue,
-    ) -> list[Event]:
-        self._runs += 1
-        id = f"{self._runs * 0x5B2C1D:032x}"
-        place = Place("terminal", space, "c", "t")
-        request = Request(id, place, author, work, verb, options, text, answers=answers)
-        await self.desk.app.perform(request)
-        await self.desk.app.ended(id)
-        self.quiz = id if verb == "quiz" else self.quiz
-        return self.desk.recorder.events[id]
-
-    async def said(self, verb: str, text: str = "", author: Author = ANA, **options: Any) -> str:
-        return words_of(await self.do(verb, text, author, **options))
-
-    async def letter(self, n: int, *, right: bool = True) -> str:
-        """What is to be pressed for an answer to question `n` of the last quiz."""
-        question = (await Quizzes(self.desk.app.resources.records.database).of("local", self.quiz))[n - 1]
-        return "ABCD"[question.answer if right else (question.answer + 1) % 4]
-
-    async def press(self, n: int, author: Author = ANA, *, right: bool = True) -> str:
-        return await self.said(
-            "answer", f"{n} {await self.letter(n, right=right)}", author, answers=self.quiz
-        )
-
-
-@asynccontextmanager
-async def learning(
-    folder: Path, script: list[Reply] | None = None, *courses: str
-) -> AsyncIterator[tuple[Learners, ChatService]]:
-    async with ChatService(script or []) as service:
-        answerer = '"a:small"' if script else "[]"
-        settings = (
-            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
-            f"[roles]\nanswerer = {answerer}\n"
-        )
-        async with opened(folder, settings) as desk:
-            await desk.add(*(courses or (course("keeping_bees.txt"),)))
-            yield Learners(desk), service
-
-
-def choices(events: list[Event]) -> list[Choices]:
-    return [event for event in events if isinstance(event, Choices)]
 
 
 @pytest.mark.parametrize(
