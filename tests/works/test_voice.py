@@ -170,4 +170,4 @@ async def test_the_doctor_tries_what_costs_nothing(voice: Voices) -> None:
     assert "| `hibari` | heart, low, deep | ✓" in told
     assert "| `house` | – | ready, not tried |" in told
     assert "| `piper` |" in told
-    assert "There were no errors so far." in told
+    assert "There have been no errors so far." in told

@@ -42,7 +42,7 @@ async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
     checks = await told(config(slack))
     assert checks.pop("the token in SLACK_BOT_TOKEN is valid, for sutradhar in Table")
     assert checks.pop(f"the bot has all {len(BOT_SCOPES)} scopes that it needs")
-    assert checks.pop("the app-level token in SLACK_APP_TOKEN opens sockets; 2 will be held")
+    assert checks.pop("the app-level token in SLACK_APP_TOKEN opens sockets; the bot keeps 2 open")
     latency, public, names = sorted(checks, key=lambda text: ("chat:write" in text, "customize" in text))
     assert "without chat:write.public" in public
     assert "without chat:write.customize" in names

@@ -116,7 +116,7 @@ async def test_a_member_is_its_model_with_what_it_was_told_to_be(board: Board) -
 async def test_a_space_counts_its_own_councils_only(board: Board) -> None:
     for _ in range(2):
         await board.hold(judged("p:sol", 1, 1.0), judged("p:opus", 2, 0.0), space="other")
-    assert "There was no council" in await board()
+    assert "There has been no council" in await board()
     assert "sol" in await board("other")
 
 

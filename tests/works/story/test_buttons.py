@@ -316,7 +316,7 @@ async def test_another_version_strikes_out_the_one_it_replaces(tmp_path: Path) -
         assert len(again) == 1, "it stands there once"
         shown = await table.press(again[0], run)
         (replaced,) = table.changes(run)
-        assert replaced["title"] == "Scene 1 · told another way below · Bia"
+        assert replaced["title"] == "Scene 1 · replaced by another version below · Bia"
         assert replaced["contents"][0]["text"].startswith("~~")
         assert labels(replaced) == []
         assert "◀ 2/2" in [choice["label"] for choice in choices(shown)]

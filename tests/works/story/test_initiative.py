@@ -115,7 +115,7 @@ async def test_players_end_and_delay_their_own_turn_alone(tmp_path: Path) -> Non
         assert "next` for the next turn" in await told(talk, "pass", who="bia")
         assert "▶ **Bo (Cai)** 7" in await told(talk, "initiative", "next", who="bia")
         assert "**Bo (Cai)** 30" in await told(talk, "initiative", "add Bo 30", who="cai")
-        assert "There are: Bo, Rat, Mira" in await told(talk, "initiative", "remove Zoe")
+        assert "In the fight: Bo, Rat, Mira" in await told(talk, "initiative", "remove Zoe")
         assert "Say `begin`" in await told(talk, "initiative", "dance")
 
 

@@ -80,7 +80,7 @@ async def test_nobody_is_asked_in_vain(tmp_path: Path, service: Service) -> None
         await talk.say(START + " --cast 'Mira; Bo'")
         asked = len(service.asked)
         assert "ask something" in str(await talk.say("/story interview Mira"))
-        assert "There are: Mira, Bo" in str(await talk.say("/story interview Zoe why?"))
+        assert "The characters so far: Mira, Bo" in str(await talk.say("/story interview Zoe why?"))
         await talk.say("/story cast Bo --player Kai")
         assert "played by Kai" in str(await talk.say("/story interview Bo why?"))
         assert len(service.asked) == asked

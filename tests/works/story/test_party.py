@@ -50,7 +50,7 @@ async def test_people_join_play_a_character_and_leave(tmp_path: Path) -> None:
         assert "Bia is at the table" in await told(talk, "join", who="bia")
         assert "Bia plays Mira" in await told(talk, "play", "mira", who="bia")
         assert "Mira is played by Bia" in await told(talk, "play", "Mira", who="cai")
-        assert "There are: Mira, Bo" in await told(talk, "play", "Zoe", who="cai")
+        assert "In the cast: Mira, Bo" in await told(talk, "play", "Zoe", who="cai")
         assert "Cai plays Bo" in await told(talk, "join", "Bo", who="cai")
         await asks(talk, "act", "I dive.", who="bia")
         assert 'plays="Mira"' in whole(writer.scenes[-1])

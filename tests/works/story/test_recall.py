@@ -36,7 +36,7 @@ async def test_a_moment_is_found_with_its_scene_and_why(tmp_path: Path, writer: 
         assert "**Scene 2** · same words" in texts(events)
         assert f"> {DRESS}" in texts(events)
         assert any(event["event"] == "link" for event in events), events
-        assert "Nothing was told" in texts(await talk.say("/story recall xylophones"))
+        assert "The story says nothing about that" in texts(await talk.say("/story recall xylophones"))
         assert "3 scenes" in texts(await talk.say("/story show")), "to recall is no turn"
 
 

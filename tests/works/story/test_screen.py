@@ -199,7 +199,7 @@ async def test_a_scene_is_tried_unseen_and_then_played_without_another_call(tmp_
             assert "Only the game master" in await alone(talk, "try", who="bia", options=options)
         assert "is removed" in await alone(talk, "try", options={"drop": 2})
         start, asked = len(talk.events), len(writer.asked)
-        assert "I am playing number" in await alone(talk, "try", options={"play": 1})
+        assert "is now being played" in await alone(talk, "try", options={"play": 1})
         await talk.until(lambda events: "A cold hand takes the lamp." in str(events), start)
         assert len(writer.asked) == asked
         assert "already been played" in await alone(talk, "try", options={"play": 1})
@@ -233,6 +233,6 @@ async def test_a_scene_tried_in_a_private_place_is_played_in_the_thread(tmp_path
         await alone(talk, "screen", place=DM)
         writer.next = [Reply("A cold hand takes the lamp.")]
         await alone(talk, "try", "The lamp dies.", place=DM)
-        assert "I am playing number" in await alone(talk, "try", place=DM, options={"play": 1})
+        assert "is now being played" in await alone(talk, "try", place=DM, options={"play": 1})
         await asks(talk, "act", "I wait.")
         assert "A cold hand takes the lamp." in whole(writer.scenes[-1])

@@ -119,7 +119,7 @@ async def test_only_the_player_and_the_game_master_change_a_sheet(tmp_path: Path
         assert "hp 7" in await told(talk, "sheet", "hp 7", who="bia")
         assert "hp 7" in await told(talk, "sheet", who="bia")
         assert "hp 6" in await told(talk, "sheet", "bo hp -1")
-        assert "There are: Mira, Bo" in await told(talk, "sheet", "Olga")
+        assert "In the cast: Mira, Bo" in await told(talk, "sheet", "Olga")
         assert "Say whose sheet" in await told(talk, "sheet", "hp 3")
 
 
@@ -484,7 +484,7 @@ async def test_the_buttons_of_a_sheet_change_it_in_its_own_message(tmp_path: Pat
         assert by_label["Hit points −1"]["command"] == "/story sheet Mira hp -1"
         assert by_label["Change…"]["asks"].startswith("What changes")
         assert "11/12, +wet" in texts(await talk.say(by_label["Change…"]["command"] + " -- hp -1; +wet"))
-        assert "There are: Mira, Bo" in str(await talk.say("/story sheet --of Zoe -- hp -1"))
+        assert "In the cast: Mira, Bo" in str(await talk.say("/story sheet --of Zoe -- hp -1"))
 
 
 async def test_the_buttons_of_a_sheet_work_for_a_name_with_an_apostrophe(tmp_path: Path) -> None:
