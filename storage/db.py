@@ -16,7 +16,7 @@ from storage.faults import FaultKind, StorageFault, fault_of
 from storage.patience import patiently
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, CursorResult, Engine, Executable, Table, UpdateBase
+    from sqlalchemy import ColumnElement, CursorResult, Engine, Executable, Table, UpdateBase
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
 
 T = TypeVar("T")
-
-_WRITING = "sutradhar_writing"
 
 CLOSE_S = 5.0
 
@@ -67,8 +65,7 @@ class Database:
         self._engine = engine
         self._sqlite = engine.dialect.name == "sqlite"
         reading = {} if self._sqlite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        self._reading = engine.execution_options(**{_WRITING: False}, **reading)
-        self._writing = engine.execution_options(**{_WRITING: True})
+        self._reading = engine.execution_options(**reading)
         # SQLite has one writer at a time. Waiting here is fair and wakes at once; SQLite's own busy handler polls and
         # may starve a writer. Postgres locks rows, so writers run in parallel.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
@@ -82,6 +79,8 @@ class Database:
         """The limits of the transactions in progress."""
         self.lease: Lease | None = None
         """This process's lease, if others share the database."""
+        self.process = ""
+        """The id of this process among those that share the database; "" if it has it alone."""
 
     @property
     def writes(self) -> int:
@@ -98,11 +97,6 @@ class Database:
     def shared(self) -> bool:
         """Whether the database is on a server, where other processes can use it, too."""
         return not self._sqlite
-
-    @property
-    def process(self) -> str:
-        """The id of this process among those that share the database; "" if it has it alone."""
-        return self.lease.id if self.lease is not None else ""
 
     @classmethod
     async def open(
@@ -126,7 +120,8 @@ class Database:
 
         engine = _engine(url, busy_timeout_s, max_page_count, lease)
         database = cls(engine)
-        database.lease = lease
+        if lease is not None:
+            database.lease, database.process = lease, lease.id
         try:
             if engine.url.database and engine.dialect.name == "sqlite" and engine.url.database != ":memory:":
                 Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +140,7 @@ class Database:
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A read-only transaction: all reads in it see the same moment."""
-        return self._connected(self._reading.begin)
+        return self._connected(self._reading.begin, "BEGIN")
 
     @asynccontextmanager
     async def write(self, alone: str = "") -> AsyncGenerator[AsyncConnection, None]:
@@ -154,16 +149,23 @@ class Database:
         Transactions that are `alone` by the same name exclude each other, and see each other's commits. Never open one
         inside another: on SQLite the inner one would wait for the outer.
         """
-        async with self._turn, self._counted(), self._connected(self._writing.begin) as connection:
-            if alone and not self._sqlite:  # SQLite has one writer at a time anyway
-                from zlib import crc32
+        async with self._turn:
+            try:
+                # A deferred transaction that reads first and writes later can lose another one's update or
+                # fail half-way with SQLITE_BUSY, so a writer takes the lock before it reads anything.
+                async with self._connected(self._engine.begin, "BEGIN IMMEDIATE") as connection:
+                    if alone and not self._sqlite:  # SQLite has one writer at a time anyway
+                        from zlib import crc32
 
-                from sqlalchemy import text
+                        from sqlalchemy import text
 
-                # A lock of two numbers is never the migrations', which has one; names that share theirs only wait.
-                key = {"kind": _NAMED_LOCKS, "key": crc32(alone.encode()) - 2**31}
-                await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
-            yield connection
+                        # A lock of two numbers is never the migrations', which has one; names that share theirs only
+                        # wait.
+                        key = {"kind": _NAMED_LOCKS, "key": crc32(alone.encode()) - 2**31}
+                        await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
+                    yield connection
+            finally:
+                self._writes += 1
 
     def outside(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A connection to a server for statements that cannot be part of a transaction, such as a concurrent index."""
@@ -171,9 +173,11 @@ class Database:
 
     @asynccontextmanager
     async def _connected(
-        self, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+        self, connecting: Callable[[], AbstractAsyncContextManager[AsyncConnection]], begins: str = ""
     ) -> AsyncGenerator[AsyncConnection, None]:
-        """A connection. If the server is down, waits for it within this task's patience."""
+        """A connection. If the server is down, waits for it within this task's patience. On SQLite `begins` is sent
+        with the first statement; without it each statement is a transaction.
+        """
         import sqlite3
 
         from sqlalchemy.exc import DBAPIError
@@ -192,7 +196,14 @@ class Database:
             async with limit:
                 self._limits.add(limit)
                 async with AsyncExitStack() as stack:
-                    yield await patiently(partial(self._entered, stack, connecting))
+                    if not self._sqlite:
+                        yield await patiently(partial(self._entered, stack, connecting))
+                        return
+                    connection = await stack.enter_async_context(connecting())
+                    assert connection.sync_connection is not None
+                    driver: Any = connection.sync_connection.connection.driver_connection
+                    driver.begins = begins
+                    yield connection
         except PoolTimeout as error:
             raise StorageFault("locked", str(error)) from error
         except TimeoutError as error:
@@ -234,21 +245,14 @@ class Database:
     async def _executed(
         self, statement: Executable, parameters: Mapping[str, Any]
     ) -> CursorResult[*tuple[Any, ...]]:
-        def executed(connection: Connection) -> CursorResult[*tuple[Any, ...]]:
-            result = connection.execute(statement, parameters)
-            connection.commit()
-            return result
-
-        turn, counted = (self._turn, self._counted()) if statement.is_dml else (nullcontext(), nullcontext())
-        async with turn, counted, self._connected(self._engine.connect) as connection:
-            return await connection.run_sync(executed)
-
-    @asynccontextmanager
-    async def _counted(self) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            self._writes += 1
+        async with self._turn if statement.is_dml else nullcontext():
+            try:
+                async with self._connected(self._engine.connect) as connection:
+                    result = await connection.execute(statement, parameters)
+                    await connection.commit()
+                    return result
+            finally:
+                self._writes += statement.is_dml
 
     async def answers(self) -> None:
         """Read something small from the database. Raises StorageFault."""
@@ -391,7 +395,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
     )
 
     def connected(connection: Any, _record: object) -> None:
-        # The driver's own transaction handling would begin too late (see `begun`): switch it off.
+        # The driver's own transaction handling would begin too late (see `Database.write`): switch it off.
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={int(busy_timeout_s * 1000)}")
@@ -406,14 +410,6 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
             cursor.execute(f"PRAGMA max_page_count={int(max_page_count)}")
         cursor.close()
 
-    def begun(connection: Connection) -> None:
-        # A deferred transaction that reads first and writes later can lose another one's update or
-        # fail half-way with SQLITE_BUSY, so a writer takes the lock before it reads anything.
-        writing = connection.get_execution_options().get(_WRITING)
-        if writing is not None:  # otherwise it is one statement, which SQLite makes a transaction
-            driver: Any = connection.connection.driver_connection
-            driver.begins = "BEGIN IMMEDIATE" if writing else "BEGIN"
-
     def invalidated(connection: Any, _record: object, _error: object) -> None:
         # The cursor of a cancelled call. Closed with a statement that is not read to its end, the connection would keep
         # the file's lock until it is garbage-collected.
@@ -422,5 +418,4 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None, lease: 
 
     event.listen(engine.sync_engine, "connect", connected)
     event.listen(engine.sync_engine, "invalidate", invalidated)
-    event.listen(engine.sync_engine, "begin", begun)
     return engine

@@ -18,7 +18,7 @@ from storage.document_rows import VISIBLE, DocumentRow, Leftover, NewChunk, NewD
 from storage.inbox import UNFINISHED
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Select, Table
+    from sqlalchemy import ColumnElement, Table
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 ROWS = 2_000
@@ -187,10 +187,8 @@ class Documents:
         """A document in any state; the other methods return only those on their shelf."""
         from storage.tables import documents
 
-        rows = await self._documents(
-            documents.select().where(documents.c.space == space, documents.c.id == document_id)
-        )
-        return rows[0] if rows else None
+        query = documents.select().where(documents.c.space == space, documents.c.id == document_id)
+        return await self._db.row(query, DocumentRow)
 
     async def list(
         self, space: str, shelf: str | None = None, *, every_kind: bool = False
@@ -204,7 +202,7 @@ class Documents:
             query = query.where(d.shelf == shelf)
         elif not every_kind:
             query = query.where(d.kind == "")
-        return await self._documents(query.order_by(d.shelf, d.title, d.id))
+        return await self._db.rows(query.order_by(d.shelf, d.title, d.id), DocumentRow)
 
     async def kinds(self, space: str) -> set[str]:
         """The kinds of documents on the shelves; "" stands for books."""
@@ -244,8 +242,7 @@ class Documents:
 
         c = documents.c
         same_file = (c.space == space, c.shelf == shelf, c.sha256 == sha256, c.state.in_(VISIBLE))
-        rows = await self._documents(documents.select().where(*same_file).order_by(c.id).limit(1))
-        return rows[0] if rows else None
+        return await self._db.row(documents.select().where(*same_file).order_by(c.id).limit(1), DocumentRow)
 
     async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
         """Chunks 0 … upto-1 have vectors of `embedder`; the document is ready once that is all of them.
@@ -267,11 +264,9 @@ class Documents:
         """Documents of all spaces that are on their shelf and lack vectors, the oldest first."""
         from storage.tables import documents
 
-        return await self._documents(
-            documents.select()
-            .where(documents.c.state == "lexical")
-            .order_by(documents.c.created_at, documents.c.id)
-        )
+        lexical = documents.select().where(documents.c.state == "lexical")
+        query = lexical.order_by(documents.c.created_at, documents.c.id)
+        return await self._db.rows(query, DocumentRow)
 
     async def ask_other_vectors(
         self, space: str, shelf: str, embedder: str, languages: Collection[str]
@@ -331,11 +326,9 @@ class Documents:
         from storage.tables import documents
 
         c = documents.c
-        return await self._documents(
-            documents.select()
-            .where(c.state.in_(VISIBLE), c.other_embedder == embedder, c.other_embedded < c.chunk_count)
-            .order_by(c.created_at, c.id)
-        )
+        lacking = (c.state.in_(VISIBLE), c.other_embedder == embedder, c.other_embedded < c.chunk_count)
+        query = documents.select().where(*lacking).order_by(c.created_at, c.id)
+        return await self._db.rows(query, DocumentRow)
 
     async def mark_other_vectors(self, space: str, document_id: str, upto: int, embedder: str) -> bool:
         """Chunks 0 … upto-1 have vectors of the second `embedder`; False if it is no longer to make them."""
@@ -379,9 +372,6 @@ class Documents:
                 index_elements=["space", "name"], set_={"version": shelves.c.version + 1}
             )
         )
-
-    async def _documents(self, query: Select[Any]) -> Sequence[DocumentRow]:
-        return await self._db.rows(query, DocumentRow)
 
 
 def _folded(name: str) -> str:

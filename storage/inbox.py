@@ -149,17 +149,17 @@ class Inbox:
 
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
         """Set the states of these requests by id, all or none. An ended run stays ended."""
+        if len(states) == 1:  # nearly always; one statement is cheaper than a transaction
+            ((id, state),) = states.items()
+            await self._db.run(self._go_on if state in UNFINISHED else self._end, of=id, to=state)
+            return
         running, ended = list[dict[str, str]](), list[dict[str, str]]()
         for id, state in states.items():
             (running if state in UNFINISHED else ended).append({"of": id, "to": state})
-        changes = [(change, rows) for change, rows in ((self._go_on, running), (self._end, ended)) if rows]
-        match changes:
-            case [(change, [row])]:  # nearly always; one statement is cheaper than a transaction
-                await self._db.run(change, **row)
-                return
         async with self._db.write() as connection:
-            for change, rows in changes:
-                await connection.execute(change, rows)
+            for change, rows in ((self._go_on, running), (self._end, ended)):
+                if rows:
+                    await connection.execute(change, rows)
 
     async def reword(self, id: str, payload: str) -> None:
         """Store another wording of the request, because the person changed or withdrew their words."""

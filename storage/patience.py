@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from math import inf
 from typing import TypeVar
 
 from storage.faults import StorageFault
@@ -23,26 +24,24 @@ RUN_S = 120.0
 """The wait in seconds for each call of a run, because people wait for its answer anyway."""
 RETRY_S = 0.25
 
-_until: ContextVar[Callable[[], float] | None] = ContextVar("until", default=None)
-"""Until when calls may wait, by the monotonic clock; None if they may not."""
+_until: ContextVar[float] = ContextVar("until", default=0.0)
+"""Until when the task's calls may wait, by the monotonic clock; each of them waits RUN_S at most. 0 if they may not."""
 
 
 def patient_in_a_run() -> None:
     """Let each later call of this task wait RUN_S."""
-    _until.set(lambda: time.monotonic() + RUN_S)
+    _until.set(inf)
 
 
 def patient_with_an_event() -> None:
     """Let all later calls of this task wait EVENT_S in total, unless it is patient already."""
-    if _until.get() is None:
-        ends = time.monotonic() + EVENT_S
-        _until.set(lambda: ends)
+    if not _until.get():
+        _until.set(time.monotonic() + EVENT_S)
 
 
 async def patiently(call: Callable[[], Awaitable[T]]) -> T:
     """The call's result; it is repeated while the database server is down. Raises StorageFault in the end."""
-    until = _until.get()
-    ends = until() if until is not None else 0.0
+    ends = min(_until.get(), time.monotonic() + RUN_S)
     while True:
         try:
             return await call()

@@ -132,15 +132,16 @@ class Stories:
         self.cards = StoryCards(db)
         # Prepared once, because every turn uses them and building a statement costs more than executing it.
         in_place = [p.c[field.name] == bindparam(f"in_{field.name}") for field in fields(Spot)]
-        self._played = select(s, p).join_from(p, s).where(*in_place)
+        here = (p.c[field.name] == bindparam(field.name) for field in fields(Spot))
+        self._played = select(s, p).join_from(p, s).where(*here)
         played = (p.c.story_id == bindparam("of_story"), p.c.branch_id == bindparam("of_branch"))
         elsewhere = (p.c.space == bindparam("in_space"), *played, ~and_(*in_place))
         self._elsewhere = p.select().where(*elsewhere)
         self._taken = p.update().where(*elsewhere).values(away=True)
         new_place = db.insert(p)
-        here = {name: new_place.excluded[name] for name in ("story_id", "branch_id", "run_id", "away")}
+        moved = {name: new_place.excluded[name] for name in ("story_id", "branch_id", "run_id", "away")}
         key = ["space", "platform", "channel", "thread"]
-        self._play = new_place.on_conflict_do_update(index_elements=key, set_=here)
+        self._play = new_place.on_conflict_do_update(index_elements=key, set_=moved)
         of_run = (n.c.space == bindparam("in_space"), n.c.run_id == bindparam("of_run"))
         self._of_run = n.select().where(*of_run).order_by(n.c.seq)
         this_story = (s.c.space == bindparam("in_space"), s.c.id == bindparam("of_story"))
@@ -185,8 +186,7 @@ class Stories:
 
     async def played(self, spot: Spot) -> tuple[StoryRow, PlaceRow] | None:
         """The story that this thread plays, and how."""
-        place = {f"in_{name}": value for name, value in asdict(spot).items()}
-        row = (await self._db.execute(self._played, **place)).one_or_none()
+        row = (await self._db.execute(self._played, **asdict(spot))).one_or_none()
         return _placed(row) if row else None
 
     async def seated(self, space: str, author_id: str, limit: int) -> list[tuple[StoryRow, PlaceRow]]:
