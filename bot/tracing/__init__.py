@@ -199,6 +199,8 @@ def retrieval(
 
     @functools.wraps(search)
     async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
+        if not current.get().span.is_recording():
+            return await search(*args, **kwargs)
         with opened("retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
             result = await search(*args, **kwargs)
             about: dict[str, Value] = {
@@ -228,10 +230,18 @@ def embeddings(model: str) -> Iterator[None]:
         yield
 
 
-async def chat(
+def chat(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
-    """Trace a model's answer as a span while it streams."""
+    """The model's answer, traced as a span while it streams if the run is traced."""
+    if not current.get().span.is_recording():
+        return pieces
+    return _traced(pieces, role, service, model, prompt, meter)
+
+
+async def _traced(
+    pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
+) -> Pieces:
     about: dict[str, Value] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
