@@ -83,7 +83,8 @@ class Conversations:
         `follows`: whether the question may refer to what was said before.
         """
         session = await session_for(self._sessions, request, question)
-        along, notes = await self.along(request)
+        asks_along = request.quoted or LAST.name in request.options
+        along, notes = await self.along(request) if asks_along else ("", [])
         if session is None:
             return Conversation(None, [], earlier=along, notes=notes)
         # Of a stopped council only the question is kept.
@@ -191,6 +192,8 @@ async def session_for(
 
 def read_along(request: Request, notes: Sequence[Note], say: Words) -> list[Notice]:
     """The notices of which messages were read together with a question, and of which linked ones were not."""
+    if not (notes or request.quoted):
+        return []
     notices = [say(note.key, **note.values) for note in notes]
     messages = [quoted for quoted in request.quoted if not (quoted.refused or quoted.thread)]
     if sources := [_source(quoted, say) for quoted in messages]:

@@ -166,16 +166,20 @@ class Verb:
 
     def asks_models(self, text: str, options: Mapping[str, object]) -> bool:
         """Whether it asks a model, or reads a book or a recording, with this text and these options."""
+        if self.asks or self.background or self.hears:
+            return True
         by_option = any(option.asks and options.get(option.name) for option in self.options)
-        by_word = text.strip().partition(" ")[0].casefold() in self.asks_by
-        return self.asks or self.background or self.hears or by_option or by_word
+        return by_option or text.strip().partition(" ")[0].casefold() in self.asks_by
 
     def for_admins(self, text: str, options: Mapping[str, object]) -> bool:
         """Whether only admins may do it with this text and these options."""
         return self.admin or (self.sets and text.strip() != "" and options.get(FOR.name) != ME)
 
     def option(self, name: str) -> Option | None:
-        return next((option for option in self.options if option.name == name), None)
+        for option in self.options:
+            if option.name == name:
+                return option
+        return None
 
 
 PRIVATE: Final = Option("private", "verbs.option_private", "flag")
