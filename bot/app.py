@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from bot.config import Config
     from bot.llm.local_servers import LocalServer
     from bot.resources import Resources
-    from bot.runs.dispatcher import Acknowledge, Ticket
     from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
 
@@ -125,6 +124,8 @@ class App:
         self.dispatcher: Dispatcher = Dispatcher(
             resources, self, self.works, *rules, live, gate, execution, engine, processes, background
         )
+        self.perform = self.dispatcher.perform
+        """Stores a request, acknowledges it, then starts it; raises UserError."""
         self._revisions = Revisions(resources, past, live, execution, engine, self.dispatcher, processes)
         self._recovery = Recovery(
             resources, past, live, execution, engine, self._revisions, processes, self._clips, background
@@ -278,10 +279,6 @@ class App:
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.resources.jobs.runs(space, commands.JOBS))
 
-    async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
-        """Store the request, acknowledge it, then start it: see Dispatcher.perform. Raises UserError."""
-        return await self.dispatcher.perform(request, acknowledge)
-
     async def _executed(self, run: str) -> bool:
         """Whether a process executes the run or will do so."""
         return await self._engine.status(run) == "running"
@@ -387,5 +384,6 @@ class App:
         if self.started:
             await self._engine.close()
         with suppress(StorageFault):
-            await self.runs.keep_owed()
+            if self.runs.owes:
+                await self.runs.keep_owed()
         await self.resources.close()

@@ -22,8 +22,13 @@ def in_words() -> Iterator[None]:
     try:
         yield
     except StorageFault as fault:
-        _log.warning("storage: %s", fault)
-        raise TransientError(f"storage.{fault.kind}") from fault
+        raise worded(fault) from fault
+
+
+def worded(fault: StorageFault) -> UserError:
+    """The error that people read instead of the storage's fault."""
+    _log.warning("storage: %s", fault)
+    return TransientError(f"storage.{fault.kind}")
 
 
 def failure(request: Request, error: Exception) -> Failed:

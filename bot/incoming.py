@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Request, TransientError, UserError
+from bot.events import File, TransientError, UserError
 from bot.platforms import Platform
 from bot.readers.kinds import unread
 from bot.retrieval.files import Candidate, Refused, megabytes, read_file, read_whole
@@ -45,7 +45,8 @@ class Incoming:
     def __init__(self, files: Files, platforms: Mapping[str, Platform]) -> None:
         self._files = files
         self._platforms = platforms
-        self._brought: set[str] = set()
+        self.brought: set[str] = set()
+        """The runs that have files here, apart from those whose request has files."""
         self._clearing = Background()
 
     async def bring(
@@ -67,7 +68,7 @@ class Incoming:
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
-        self._brought.add(run.id)  # also where an earlier process has stored them
+        self.brought.add(run.id)  # also where an earlier process has stored them
         for n, file in enumerate(run.request.files if files is None else files):
 
             async def bring_one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
@@ -143,12 +144,10 @@ class Incoming:
         """The bytes of a Candidate's file. Raises UserError, StorageFault."""
         return await read_file(self._files, path, max_bytes)
 
-    async def clear(self, request: Request) -> None:
+    async def clear(self, run: str) -> None:
         """Remove the files of a run that has ended; any that cannot be removed now are removed at the next start."""
-        if not (request.files or request.id in self._brought):
-            return
-        self._brought.discard(request.id)
-        clearing = self._clearing.start(self._clear(request.id))
+        self.brought.discard(run)
+        clearing = self._clearing.start(self._clear(run))
         if not self._files.shared:  # a shared store may be far away: the next run does not wait
             await clearing
 

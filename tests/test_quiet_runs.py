@@ -93,7 +93,7 @@ async def test_after_its_answer_a_run_holds_up_nobody_and_cannot_be_stopped(
         assert await app.stop(asked("x", "").place) == 0
         live = app.runs.of("local", "one")
         assert live is not None
-        assert live.quiet
+        assert live.answered.done()
         bell.go.set()
         await bell.until("said", "after")
     assert recorder.events["one"] == [Stage("answer", "Answer"), Text("said")]

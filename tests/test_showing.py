@@ -174,6 +174,7 @@ async def test_an_answer_waits_for_that_of_another_process_and_its_run_does_not(
         await free.wait()
 
     async with running(tmp_path, screen, hello=hello) as app:
+        monkeypatch.setattr(app.runs, "shared", True)
         monkeypatch.setattr(app.runs, "overtakes", overtakes)
         monkeypatch.setattr(app.runs, "overtakes_none", overtakes_none)
         ticket = await app.perform(asked("hello", "hello"))

@@ -111,7 +111,7 @@ async def test_what_is_taken_back_before_it_begins_does_not_begin(
     async with running(Moody(tmp_path), secret=asking) as app:
         performing = asyncio.create_task(app.perform(asked("one", "secret"), acknowledge))
         await acknowledging.wait()
-        live = app.runs.get("one")
+        live = app.runs.by_id.get("one")
         assert live is not None
         withdraw = PastRequests.withdraw
 

@@ -20,7 +20,7 @@ from bot.access import MODELS, needs
 from bot.commands import UNDER
 from bot.conversation import session_for
 from bot.events import Ended, OptionValue, Request, UserError
-from bot.faults import in_words
+from bot.faults import in_words, worded
 from bot.runs.requests import AcknowledgementGate, Arrivals, child_id, composed, line_name, row_of
 from bot.waiting import Background, wait_at_most
 from bot.work import Work
@@ -98,21 +98,24 @@ class Dispatcher:
             raise UserError("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)
-        with in_words():
+        try:
             request = await self.allowed(verb, request)
-        if UNDER not in request.options:
-            return await self._arrived(verb, request, acknowledge)
-        # If two people press at once, one comes first.
-        async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
-            known = set[str]()
-            while True:
-                meant, seen = await self._unless_late(request)
-                try:
-                    return await self._arrived(
-                        verb, meant, acknowledge, None if seen is None else {*seen, *known}
-                    )
-                except Overtaken as overtaken:  # in another process
-                    known.update(overtaken.ids)
+            if UNDER not in request.options:
+                return await self._arrived(verb, request, acknowledge)
+            # If two people press at once, one comes first.
+            under = (request.place.space, request.options[UNDER])
+            async with self._pressing.setdefault(under, asyncio.Lock()):
+                known = set[str]()
+                while True:
+                    meant, seen = await self._unless_late(request)
+                    try:
+                        return await self._arrived(
+                            verb, meant, acknowledge, None if seen is None else {*seen, *known}
+                        )
+                    except Overtaken as overtaken:  # in another process
+                        known.update(overtaken.ids)
+        except StorageFault as fault:
+            raise worded(fault) from fault
 
     async def allowed(self, verb: Verb, request: Request) -> Request:
         """The request with what the place's settings add to it. Raises UserError if a rule forbids it."""
@@ -158,11 +161,10 @@ class Dispatcher:
         """
         if (pressed := commands.KINDS[request.work].pressed) is None:
             return request, None
-        with in_words():
-            if await self._inbox.get(request.id) is not None:  # delivered again
-                return request, None
-            going = await self._live.going(request.place.space)
-            meant = await pressed(self._works[request.work], request, going)
+        if await self._inbox.get(request.id) is not None:  # delivered again
+            return request, None
+        going = await self._live.going(request.place.space)
+        meant = await pressed(self._works[request.work], request, going)
         return meant, None if self._processes is None else {other.id for other in going}
 
     async def _arrived(
@@ -183,14 +185,13 @@ class Dispatcher:
         """The request that a request stands for, and the one that follows it. Raises UserError, also if that is not
         allowed or was received before.
         """
-        with in_words():
-            meant, follows = await stands_for(self._resources, self._runs, request)
-            if meant is not request and await self._inbox.get(meant.id) is not None:
-                if follows is not None:  # a crash may have come before it
-                    await self._received(follows, None)
-                raise UserError("edge.sent_before")
-            if meant is not request and not meant.parent:  # spoken words are a request like typed ones
-                meant = await self.allowed(commands.verb(meant.work, meant.verb), meant)
+        meant, follows = await stands_for(self._resources, self._runs, request)
+        if meant is not request and await self._inbox.get(meant.id) is not None:
+            if follows is not None:  # a crash may have come before it
+                await self._received(follows, None)
+            raise UserError("edge.sent_before")
+        if meant is not request and not meant.parent:  # spoken words are a request like typed ones
+            meant = await self.allowed(commands.verb(meant.work, meant.verb), meant)
         return meant, follows
 
     async def _received(
@@ -200,25 +201,23 @@ class Dispatcher:
         follows: Request | None = None,
         seen: Collection[str] | None = None,
     ) -> Ticket:
-        """Store and start the request, and then `follows`, unless it was received before. Raises Overtaken if its place
-        has other runs than those `seen`.
+        """Store and start the request, and then `follows`, unless it was received before. Raises StorageFault, and
+        Overtaken if its place has other runs than those `seen`.
         """
-        with in_words():
+        if self._live.owes:
             await self._live.keep_owed()
-            locale = await self._resources.settings.locale(
-                request.ruled_by, request.author.id, request.locale
-            )
-            request = composed(replace(request, locale=locale))
-            with self._gate.closed() if acknowledge is not None else nullcontext():
-                if seen is None:
-                    seq = await self._arrivals.receive(request)
-                else:
-                    seq = await self._inbox.receive_behind(row_of(request), seen)
-                if seq is not None and acknowledge is not None:
-                    late = f"run {request.id} was not acknowledged"
-                    await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
-            if seq is not None:
-                await self._start(request, seq)
+        locale = await self._resources.settings.locale(request.ruled_by, request.author.id, request.locale)
+        request = composed(replace(request, locale=locale))
+        with self._gate.closed() if acknowledge is not None else nullcontext():
+            if seen is None:
+                seq = await self._arrivals.receive(request)
+            else:
+                seq = await self._inbox.receive_behind(row_of(request), seen)
+            if seq is not None and acknowledge is not None:
+                late = f"run {request.id} was not acknowledged"
+                await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
+        if seq is not None:
+            await self._start(request, seq)
         if seq is not None and follows is not None:
             await self._received(follows, None)
         return Ticket(request.id, seq is not None, self._live.ended)
@@ -234,7 +233,7 @@ class Dispatcher:
                 self._background.start(self._start_later(request, seq))
                 return
             # The run must neither block its line nor begin at the next start.
-            if (live := self._live.get(request.id)) is not None:
+            if (live := self._live.by_id.get(request.id)) is not None:
                 await self._execution.end(live, "failed")
             raise
 

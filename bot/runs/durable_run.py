@@ -90,18 +90,15 @@ class DurableRun:
             text: list[str] = []
             result: dict[str, Any] = {}
 
-            async def streamed() -> None:
-                async with aclosing(call()) as source:
-                    async for piece in source:
-                        if isinstance(piece, Completion):
-                            result["completion"] = _adapter(Completion).dump_python(piece, mode="json")
-                        else:
-                            text.append(piece)
-                            pieces.put_nowait(piece)
-
-            async def begun() -> StorageFault | None:
+            async def streamed() -> StorageFault | None:
                 try:
-                    await streamed()
+                    async with aclosing(call()) as source:
+                        async for piece in source:
+                            if isinstance(piece, Completion):
+                                result["completion"] = _adapter(Completion).dump_python(piece, mode="json")
+                            else:
+                                text.append(piece)
+                                pieces.put_nowait(piece)
                 except StorageFault as fault:
                     if not text:  # otherwise pieces would be repeated
                         raise
@@ -109,7 +106,7 @@ class DurableRun:
                 return None
 
             try:
-                if (fault := await patiently(begun)) is not None:
+                if (fault := await patiently(streamed)) is not None:
                     raise fault
             except UserError as error:
                 result["sorry"] = _sorry_to_json(error)

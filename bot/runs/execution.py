@@ -108,7 +108,7 @@ class Execution:
             raise asyncio.CancelledError
         patient_in_a_run()
         if (
-            live := self._live.get(run_id)
+            live := self._live.by_id.get(run_id)
         ) is None:  # its end was stored before a crash, or it is another process's
             if (row := await self._inbox.get(run_id)) is None:
                 return "failed"
@@ -132,7 +132,8 @@ class Execution:
         if view is None:
             await self.end(live, "failed")
             return "failed"
-        view = await self._in_order(request, view)
+        if self._live.shared:
+            view = await self._in_order(request, view)
         with self._resources.tracing.run(request, live.since, resumed=live.resumed) as traced:
             live.task = asyncio.create_task(self._show(live, view))
             try:
@@ -153,7 +154,7 @@ class Execution:
     async def end(self, live: LiveRun, status: Ended, view: View | None = None) -> None:
         """Show the rest of a run, store how it ended, and always let the next one start."""
         run, live.ending, written = live.request.id, True, False
-        if live.quiet or (live.request.parent and not live.shown):
+        if live.answered.done() or (live.request.parent and not live.shown):
             view = None  # everything has been shown
         if status == "stopped":
             await self.narration.hush(live.request)
@@ -176,7 +177,8 @@ class Execution:
             if view is not None:
                 await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if written:
-                await self._resources.incoming.clear(live.request)
+                if live.request.files or run in self._resources.incoming.brought:
+                    await self._resources.incoming.clear(run)
                 kind = KINDS.get(live.request.work)  # None for a work of an earlier release
                 if kind is not None and kind.tidy is not None:
                     with suppress(StorageFault):  # tried again after the next run, and at the next start
@@ -188,7 +190,7 @@ class Execution:
         """End a run that will not be started again, and say so in its place. `often`: it was interrupted repeatedly."""
         request = live.request
         view = self._view(request)
-        if view is not None and not (live.quiet or request.parent):
+        if view is not None and not (live.answered.done() or request.parent):
             failed = Failed(
                 words(request.locale)("app.given_up" if often else "app.broke_off", run=request.id)
             )
@@ -241,7 +243,7 @@ class Execution:
             elif row.status == WITHDRAWN:
                 self.withdrawals.take_back(request, row.stage)
             else:
-                if not row.stage:
+                if self._live.shared and not row.stage:
                     view = await self._in_order(request, view)
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
         return forgetting
@@ -271,8 +273,10 @@ class Execution:
         aloud: Aloud | None = None
         unworded = not (live.resumed or request.parent)
         try:
-            if not live.quiet:  # otherwise it was interrupted after its answer, and has left its line
-                if live.line is not None:
+            if (
+                not live.answered.done()
+            ):  # otherwise it was interrupted after its answer, and has left its line
+                if self._live.order.others(live):
                     await self._wait_in_line(live, view)
                 await self._live.keep(request.id, "running")
             row = verb(request.work, request.verb)
@@ -301,7 +305,7 @@ class Execution:
                             aloud = None
                         case Speak():
                             await self.narration.speak(request, event)
-                        case _ if not live.quiet:
+                        case _ if not live.answered.done():
                             status = "failed" if isinstance(event, Failed) else status
                             # A child run shows nothing before it opens a stage.
                             live.shown = live.shown or not request.parent or isinstance(event, Stage)
@@ -318,7 +322,7 @@ class Execution:
             status = "failed"
             tracing.failed(error)
             sentence = failure(request, error)
-            if live.quiet or request.parent:
+            if live.answered.done() or request.parent:
                 _log.warning("run %s, which nobody waits for, has failed", request.id)
             else:
                 endings: list[Shown] = [sentence]
@@ -354,7 +358,7 @@ class Execution:
     async def _say_what_is_used(self, live: LiveRun, view: View) -> None:
         """Show that most of a budget is used, next to an answer that somebody waits for."""
         request, budgets = live.request, self._resources.budgets
-        if live.quiet or request.parent or not await budgets.all(request.place.space):
+        if live.answered.done() or request.parent or not await budgets.all(request.place.space):
             return
         if MODELS not in needs(verb(request.work, request.verb), request):
             return
@@ -380,7 +384,7 @@ class Execution:
 
     async def _answered(self, live: LiveRun, status: Ended, view: View) -> None:
         """The whole answer has been shown: let the next run start, and continue in the background."""
-        if live.quiet:
+        if live.answered.done():
             return
         run = live.request.id
         if live.shown or not live.request.parent:

@@ -35,7 +35,7 @@ class LiveRun:
 
     `line` is the line in which it waits, None if it does not wait for other runs. `since` is when it was requested,
     `resumed` whether an earlier process has begun it. `answered` is set when its answer is complete, `end` when its
-    background part has ended, too: in between the run is `quiet`. `shown`: it has shown something. `reworded` is the
+    background part has ended, too. `shown`: it has shown something. `reworded` is the
     current text of the request if a person has edited it.
     """
 
@@ -56,27 +56,26 @@ class LiveRun:
     noticed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the run has shown something or has ended."""
 
-    @property
-    def quiet(self) -> bool:
-        """Whether its answer is complete."""
-        return self.answered.done()
-
 
 class LiveRuns:
+    shared = False
+    """Whether other processes execute runs, too."""
+
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self.order = Order()
-        self._runs: dict[str, LiveRun] = {}
+        self.by_id: dict[str, LiveRun] = {}
         self._unwritten: dict[str, State] = {}
         self._writing = asyncio.Lock()
-        self._refused = False
+        self.owes = False
+        """Whether the database has refused to store an end."""
 
     def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
         """Register the run before it begins, so that it can be awaited and stopped."""
-        if request.id not in self._runs:
+        if request.id not in self.by_id:
             answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
-            self._runs[request.id] = LiveRun(request, seq, line_of(request), since, resumed, answered, end)
-        return self._runs[request.id]
+            self.by_id[request.id] = LiveRun(request, seq, line_of(request), since, resumed, answered, end)
+        return self.by_id[request.id]
 
     def take_up(self, request: Request, row: InboxRow) -> LiveRun:
         """Register an unfinished run of an earlier process: in its line, or outside it if it has answered."""
@@ -92,29 +91,28 @@ class LiveRuns:
         self.order.enter(self.expect(request, seq, since))
 
     def all(self) -> Iterable[LiveRun]:
-        return list(self._runs.values())
+        return list(self.by_id.values())
 
     def counts(self) -> tuple[int, int]:
         """How many runs are in progress, including their background parts, and how many wait in a line."""
-        live = self._runs.values()
-        waiting = sum(not one.quiet and self.order.called(one.line) not in (None, one) for one in live)
+        live = self.by_id.values()
+        waiting = sum(
+            not one.answered.done() and self.order.called(one.line) not in (None, one) for one in live
+        )
         return len(live) - waiting, waiting
-
-    def get(self, run: str) -> LiveRun | None:
-        return self._runs.get(run)
 
     def of(self, space: str, run: str) -> LiveRun | None:
         """The run, if it belongs to this space."""
-        live = self._runs.get(run)
+        live = self.by_id.get(run)
         return live if live is not None and live.request.place.space == space else None
 
     def any_in(self, space: str) -> bool:
         """Whether this process executes a run of the space."""
-        return any(live.request.place.space == space for live in self._runs.values())
+        return any(live.request.place.space == space for live in self.by_id.values())
 
     async def going(self, space: str = "") -> list[Request]:
         """The requests of the space, or of all spaces, that wait or run and are not answered yet."""
-        requests = (live.request for live in self._runs.values() if not live.quiet)
+        requests = (live.request for live in self.by_id.values() if not live.answered.done())
         return [request for request in requests if space in ("", request.place.space)]
 
     async def called(self, place: Place) -> Request | None:
@@ -156,7 +154,7 @@ class LiveRuns:
 
     async def stop_run(self, request: Request) -> bool:
         """Stop the run of the request; False if it has ended, is ending or is already being stopped."""
-        live = self._runs.get(request.id)
+        live = self.by_id.get(request.id)
         return live is not None and await self.stop_one(live)
 
     async def stop_one(self, live: LiveRun) -> bool:
@@ -200,24 +198,23 @@ class LiveRuns:
 
     async def keep_owed(self) -> None:
         """Store the ends that a full or locked database refused earlier."""
-        if self._refused:
-            async with self._writing:
-                await self._write()
+        async with self._writing:
+            await self._write()
 
     async def _write(self) -> None:
         states, self._unwritten = self._unwritten, {}
         try:
             if states:
                 await patiently(partial(self._inbox.set_states, states))
-            self._refused = False
+            self.owes = False
         except BaseException:
             self._unwritten = {**states, **self._unwritten}
-            self._refused = True
+            self.owes = True
             raise
 
     def over(self, run: str, status: Ended) -> None:
         """Remove a run that has ended, also from its line, and resolve the futures for its end."""
-        if (live := self._runs.pop(run, None)) is not None:
+        if (live := self.by_id.pop(run, None)) is not None:
             metrics.RUNS.add(live.request.work, status)
             self.order.leave(live)
             live.noticed.set()
@@ -230,7 +227,7 @@ class LiveRuns:
 
     async def ended(self, run: str) -> Ended:
         """Wait until a run's answer is complete and return how it ended, also for a run of an earlier process."""
-        if (live := self._runs.get(run)) is not None:
+        if (live := self.by_id.get(run)) is not None:
             return await asyncio.shield(live.answered)
         row = await self._inbox.get(run)
         return ended_as(row.state) if row is not None else "failed"
@@ -261,6 +258,10 @@ class Order:
         if live.line is not None and live not in (line := self._lines.setdefault(live.line, [])):
             insort(line, live, key=attrgetter("seq"))
             self._called.setdefault(live.line, live)
+
+    def others(self, live: LiveRun) -> bool:
+        """Whether other runs are in the line of this run."""
+        return len(self._lines.get(live.line, ())) > 1
 
     def ahead(self, live: LiveRun) -> int:
         """How many runs come before this one, including the one whose turn it is; 0 if it is this run's turn."""

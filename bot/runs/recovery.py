@@ -91,7 +91,7 @@ class Recovery:
                     await self._engine.start(request.id)
                 case "running":  # the engine continues it by itself
                     pass
-                case ended if (live := self._live.get(request.id)) is not None:
+                case ended if (live := self._live.by_id.get(request.id)) is not None:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     self._give_up(live, often=ended == "given up")
         if self._processes is None:

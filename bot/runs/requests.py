@@ -65,13 +65,12 @@ def composed(request: Request) -> Request:
 
     Paths are not changed: a file system may distinguish composed and decomposed names.
     """
-    row = commands.verb(request.work, request.verb)
-    paths = {option.name for option in row.options if option.completes == "path"}
-    options = {
-        name: normalize("NFC", value) if isinstance(value, str) and name not in paths else value
-        for name, value in request.options.items()
-    }
-    files = tuple(replace(file, name=normalize("NFC", file.name)) for file in request.files)
+    row, options, files = commands.verb(request.work, request.verb), dict(request.options), request.files
+    for name, value in request.options.items():
+        if isinstance(value, str) and ((option := row.option(name)) is None or option.completes != "path"):
+            options[name] = normalize("NFC", value)
+    if files:
+        files = tuple(replace(file, name=normalize("NFC", file.name)) for file in files)
     return replace(request, text=normalize("NFC", request.text), options=options, files=files)
 
 
@@ -122,7 +121,7 @@ def line_name(request: Request) -> str:
 
 def row_of(request: Request) -> NewRequest:
     """The inbox row for a request."""
-    place = request.place
+    place, line = request.place, line_name(request)
     return NewRequest(
         id=request.id,
         platform=place.platform,
@@ -132,11 +131,11 @@ def row_of(request: Request) -> NewRequest:
         author_id=request.author.id,
         work=request.work,
         verb=request.verb,
-        ordered=line_of(request) is not None,
+        ordered=line != "",
         payload=request_to_json(request),
         parent=request.parent,
         follows=request.answers or str(request.options.get(REPEATS) or ""),
-        line=line_name(request),
+        line=line,
         created_at=datetime.now(UTC),
     )
 

@@ -38,6 +38,8 @@ STOP, REWORD = "stop", "reword"
 
 
 class SharedRuns(LiveRuns):
+    shared = True
+
     def __init__(
         self,
         inbox: Inbox,
@@ -90,7 +92,7 @@ class SharedRuns(LiveRuns):
         return sum([await self.stop_run(request) for request in requests if matches(request)])
 
     async def stop_run(self, request: Request) -> bool:
-        if (live := self.get(request.id)) is not None:
+        if (live := self.by_id.get(request.id)) is not None:
             return await self.stop_one(live)
         row = await self._inbox.get(request.id)
         if row is None or row.state not in UNFINISHED:
@@ -107,7 +109,7 @@ class SharedRuns(LiveRuns):
     async def ended(self, run: str) -> Ended:
         while True:
             begun = self._begun.setdefault(run, asyncio.Event())
-            if (live := self.get(run)) is not None:
+            if (live := self.by_id.get(run)) is not None:
                 self._begun.pop(run, None)
                 return await asyncio.shield(live.answered)
             row = await self._inbox.get(run)
@@ -144,11 +146,11 @@ class SharedRuns(LiveRuns):
             await asyncio.sleep(LOOK_S)
 
     def _told_to_stop(self, run: str) -> None:
-        if (live := self.get(run)) is not None:
+        if (live := self.by_id.get(run)) is not None:
             self._told.start(self.stop_one(live))
 
     def _told_words(self, run: str) -> None:
-        if (live := self.get(run)) is not None:
+        if (live := self.by_id.get(run)) is not None:
             self._told.start(self._read_words(live))
 
     def _missed(self) -> None:

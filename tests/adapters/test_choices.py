@@ -289,7 +289,7 @@ async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], li
         seen.append(request)
         return await perform(request, acknowledge)
 
-    app.perform = noted  # type: ignore[method-assign]
+    app.perform = noted
     return await lines(app, *typed), seen
 
 

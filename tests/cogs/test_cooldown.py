@@ -109,7 +109,7 @@ async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
     await intake.keep_pace(replace(turns[2], author=Author("b", "B")))
     await intake.keep_pace(asked("t9", "I dive", work="story", verb="act", thread="other"))
     ended: Ended = "done"
-    first = live.get("t0")
+    first = live.by_id.get("t0")
     assert first is not None
     first.answered.set_result(ended)
     await intake.keep_pace(turns[2])

@@ -86,7 +86,7 @@ async def pressable(on: Line, message: Message, kind: str) -> str:
 def running(on: Line, asked: Message) -> bool:
     space = str(on.guild.id)
     live = on.app.runs.of(space, event_id("discord", space, str(asked.id)))
-    return live is not None and not live.quiet
+    return live is not None and not live.answered.done()
 
 
 async def begun(on: Line) -> tuple[Message, Message]:

@@ -148,7 +148,7 @@ class Table:
             )
             ticket = await self.talk.app.perform(request)
         await ticket.wait()
-        live = self.talk.app.runs.get(run)
+        live = self.talk.app.runs.by_id.get(run)
         if live is not None:
             await live.end
         # A link's own run stands where that of its message would.
