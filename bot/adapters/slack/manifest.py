@@ -1,16 +1,12 @@
-"""The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml; and commands as people type them.
-
-The `bare` verbs are words of /sutradhar. Slack has no commands in threads, so there all are written without the slash.
-It uses the table's names but depends on no request.
+"""The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml. The `bare` verbs are words of
+/sutradhar. It uses the table's names but depends on no request.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Final
 
-from bot.commands import BARE, TABLE, WORKS
+from bot.commands import TABLE, WORKS
 
 BOT_SCOPES: Final = (
     "app_mentions:read",
@@ -66,7 +62,6 @@ EVENTS: Final = (
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
 """The word for the checklist, like /setup on Discord; it is no verb of the table."""
-_BARE_VERBS: Final = frozenset({SETUP, *BARE})
 COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"
@@ -76,21 +71,3 @@ ASK: Final = "ask"
 MENU: Final = {f"{row.work}_{row.name}": row for row in TABLE if row.menu}
 """Verbs that are also message shortcuts, by their callback ids."""
 SHORTCUTS: Final = (ASK_ABOUT, ASK, *MENU)
-
-
-def as_typed(sentence: str, *, thread: bool) -> str:
-    """The sentence with each command in the form for this place."""
-
-    def typed(match: re.Match[str]) -> str:
-        tick, path = match[1], match[2]
-        if not thread:
-            return f"{tick}{COMMAND} {path}" if path in _BARE_VERBS else match[0]
-        return f"{tick}{path}" if tick else f"`{path}`"
-
-    return _command().sub(typed, sentence)
-
-
-@cache
-def _command() -> re.Pattern[str]:
-    paths = sorted((SETUP, *(row.path for row in TABLE)), key=len, reverse=True)
-    return re.compile(rf"(`?)(?<![\w/])/({'|'.join(map(re.escape, paths))})(?![\w-])")

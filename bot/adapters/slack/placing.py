@@ -31,13 +31,17 @@ person's message, such as a scheduled one.
 Body = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Location:
     """A person's location.
 
     `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" if only the
     `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write. `outside`: they
     belong to another workspace or organisation (Slack Connect); None if the event does not say.
+
+    Derived from these: `space` is the tenant (the workspace, or the enterprise if Slack names no workspace). `direct`:
+    whether this is a conversation with the bot alone; Slack's ids for those begin with D. `real` is the thread's id in
+    `storage.sessions`; "" if there is none.
     """
 
     user: str
@@ -47,21 +51,14 @@ class Location:
     thread: str = ""
     message: str = ""
     outside: bool | None = False
+    space: str = field(init=False)
+    direct: bool = field(init=False)
+    real: str = field(init=False)
 
-    @property
-    def space(self) -> str:
-        """The tenant: the workspace, or the enterprise if Slack names no workspace."""
-        return self.team or self.enterprise
-
-    @property
-    def direct(self) -> bool:
-        """Whether this is a conversation with the bot alone; Slack's ids for those begin with D."""
-        return self.channel.startswith("D")
-
-    @property
-    def real(self) -> str:
-        """The thread's id in `storage.sessions`; "" if there is none."""
-        return f"{self.channel}:{self.thread}" if self.thread else ""
+    def __post_init__(self) -> None:
+        self.space = self.team or self.enterprise
+        self.direct = self.channel.startswith("D")
+        self.real = f"{self.channel}:{self.thread}" if self.thread else ""
 
 
 @dataclass(frozen=True, slots=True)

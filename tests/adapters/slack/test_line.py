@@ -7,8 +7,8 @@ import time
 import pytest
 
 from bot.adapters.invocation import reads_files
-from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.received.line import calls_others, mentions, text_without_mention
+from bot.adapters.slack.text.render import as_typed
 
 ME = "U0BOT"
 

@@ -27,7 +27,7 @@ from bot.adapters.health import Connections
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import UserError
-from bot.waiting import cancelled
+from bot.waiting import Background, cancelled
 from storage.patience import patient_with_an_event
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ LINGER_S: Final = 30.0
 LEAVE_S: Final = 3.0
 """Seconds that `stop_receiving` waits for envelopes that have just arrived."""
 
-_ENVELOPE: Final = "envelope"
 _log = logging.getLogger(__name__)
 
 Socket = aiohttp.ClientWebSocketResponse
@@ -68,7 +67,9 @@ class Sockets:
         self._address: tuple[str, float] = ("", 0.0)
         self._live: set[Socket] = set()
         self._greeted: WeakSet[Socket] = WeakSet()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._handling = Background()
+        """The envelopes that are handled now, each in a task, so that a slow one does not delay others."""
+        self._lingering = Background()
         self._lines: list[asyncio.Task[None]] = []
         self._leaving = asyncio.Event()
 
@@ -95,12 +96,12 @@ class Sockets:
         """Receive nothing more; envelopes already received are still acknowledged."""
         self._leaving.set()
         await cancelled(*self._lines)
-        if come := [task for task in self._tasks if task.get_name() == _ENVELOPE]:
-            await asyncio.wait(come, timeout=LEAVE_S)
+        if self._handling.tasks:
+            await asyncio.wait(self._handling.tasks, timeout=LEAVE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 await asyncio.gather(*(socket.close() for socket in self._live), return_exceptions=True)
-        await cancelled(*self._tasks)
+        await cancelled(*self._handling.tasks, *self._lingering.tasks)
 
     async def _open(self) -> str:
         answer: Any = await self._client.apps_connections_open(app_token=str(self._client.token))
@@ -157,14 +158,14 @@ class Sockets:
                 case "disconnect":
                     return self._renewed(socket, str(envelope.get("reason")), greeted)
                 case _:
-                    self._begin(self._handle(socket, envelope), _ENVELOPE)
+                    self._handling.start(self._handle(socket, envelope))
         self._live.discard(socket)
         return False
 
     def _renewed(self, socket: Socket, reason: str, greeted: bool) -> bool:
         """Handle Slack's request for another connection. Slack may still send on the old one until it closes it."""
         _log.info("Slack renews a socket (%s)", reason)
-        self._begin(self._linger(socket), "lingering")
+        self._lingering.start(self._linger(socket))
         if reason == "link_disabled":
             raise UserError("slack_run.socket_off", variable=self._settings.app_token_env)
         return greeted and reason != "too_many_websockets"
@@ -174,18 +175,12 @@ class Sockets:
             async with asyncio.timeout(LINGER_S):
                 async for frame in socket:
                     if frame.type is aiohttp.WSMsgType.TEXT and (envelope := _read(frame.data)) is not None:
-                        self._begin(self._handle(socket, envelope), _ENVELOPE)
+                        self._handling.start(self._handle(socket, envelope))
         except TimeoutError:
             pass
         finally:
             self._live.discard(socket)
             await socket.close()
-
-    def _begin(self, doing: Any, name: str) -> None:
-        """Handle an envelope in a task, so that a slow one does not delay others."""
-        task = asyncio.create_task(doing, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, socket: Socket, envelope: dict[str, Any]) -> None:
         began = time.monotonic()

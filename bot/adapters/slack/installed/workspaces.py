@@ -297,7 +297,11 @@ class Store:
         """The workspace's own installation, or else that of its organisation."""
         places = [(team, False)] if team else []
         for workspace, org in [*places, ("", True)] if enterprise else places:
-            installation = await self.rotation.find(workspace, enterprise, org=org, refused=refused)
+            installation = await self.installations.async_find_bot(
+                enterprise_id=enterprise or None, team_id=workspace or None, is_enterprise_install=org
+            )
+            if installation is not None and installation.bot_refresh_token:  # its token expires
+                installation = await self.rotation.find(workspace, enterprise, org=org, refused=refused)
             if installation is not None:
                 return Installed(
                     installation.bot_token,

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.invocation import NOTHING, Brought, quotation, shown_time
+from bot.adapters.invocation import Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
 from bot.adapters.slack.received.line import text_without_mention, words_of
@@ -49,8 +49,6 @@ _log = logging.getLogger(__name__)
 
 async def linked(intake: Intake, location: Location, text: str) -> Brought:
     """The messages that the links in a command's text refer to."""
-    if not LINK.search(text):
-        return NOTHING
     me = await intake.workspaces.installed(location.team, location.enterprise)
     return await brought(intake, location, {"text": text, "ts": f"{time.time():.6f}"}, me)
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from bot import commands
 from bot.adapters import intake
@@ -29,13 +29,12 @@ from bot.adapters.invocation import (
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.recent import Recent
 from bot.adapters.slack import placing
-from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
-from bot.adapters.slack.received.brought import linked
+from bot.adapters.slack.received.brought import LINK, linked
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
-from bot.adapters.slack.text.render import help_page
+from bot.adapters.slack.text.render import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.commands import HELP
 from bot.events import Author, File, PressedLate, Request
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from storage.sessions import ThreadRow
 
 Ack = Callable[..., Awaitable[Any]]
-T = TypeVar("T")
 MOST: Final = 8_192
 """The most events in memory: more than arrive within the five minutes in which Slack repeats one."""
 AGAIN_S: Final = 420.0
@@ -98,6 +96,8 @@ class Intake(intake.Intake):
         and a mention, which arrives as two events, would count twice against the limit.
         """
         self._background = Background()
+        self.later = self._background.start
+        """Runs something in a task that no acknowledgement waits for."""
 
     async def line(
         self,
@@ -137,7 +137,7 @@ class Intake(intake.Intake):
         run = event_id(PLATFORM, location.space, f"{label}:{event}")
         async with self._taking.of(run):
             if run not in self._runs_of_events and not self.too_many_hints(location):
-                self._remember(run, "")
+                self._runs_of_events.note(run, "")
                 self.later(do())
 
     def first(self, location: Location, event: str) -> bool:
@@ -145,15 +145,12 @@ class Intake(intake.Intake):
         run = event_id(PLATFORM, location.space, f"window:{event}")
         if run in self._runs_of_events:
             return False
-        self._remember(run, "")
+        self._runs_of_events.note(run, "")
         return True
 
     def never(self, location: Location, event: str) -> None:
         """Ignore the event if Slack sends it later or again."""
-        self._remember(event_id(PLATFORM, location.space, event), "")
-
-    def _remember(self, run: str, became: str) -> None:
-        self._runs_of_events.note(run, run if became == run else became)  # one string for both
+        self._runs_of_events.note(event_id(PLATFORM, location.space, event), "")
 
     async def words(self, location: Location) -> Words:
         """The words in the language that is set here, else that of the person's Slack."""
@@ -185,10 +182,6 @@ class Intake(intake.Intake):
             yield begun
         except Exception as error:
             self.later(self._tell_of(begun, error))
-
-    def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run something in a task that no acknowledgement waits for."""
-        return self._background.start(doing)
 
     async def close(self) -> None:
         """Wait for the remaining tasks, for a limited time."""
@@ -233,7 +226,7 @@ class Intake(intake.Intake):
                 became, acknowledged = begun.run, begun.acknowledged
                 # Among refused events only messages arrive twice; a window may be submitted again.
                 if became or location.message:
-                    self._remember(run, became)
+                    self._runs_of_events.note(run, run if became == run else became)  # one string for both
         if not acknowledged:
             await ack()
         return became
@@ -258,7 +251,8 @@ class Intake(intake.Intake):
         thread_row = await self.app.records.threads.held(location.space, location.real)
         here = placing.place(location, event="", goes="here", thread_row=thread_row)
         invocation = await self.arranged(invocation, here, location.user)
-        if takes_quotations(row) and not (location.message or invocation.again or invocation.answers):
+        typed = not (location.message or invocation.again or invocation.answers)
+        if typed and LINK.search(invocation.text) and takes_quotations(row):
             invocation = with_brought(invocation, await linked(self, location, invocation.text))
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)

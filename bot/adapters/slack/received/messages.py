@@ -82,12 +82,10 @@ class Listener:
 
     async def on_message(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
         event = body["event"]
+        if event.get("bot_id") or event.get("hidden"):
+            return
         location = location_of_event(body, context.team_id, context.enterprise_id)
-        if (
-            not (location.user and location.channel and location.message)
-            or event.get("bot_id")
-            or event.get("hidden")
-        ):
+        if not (location.user and location.channel and location.message):
             return
         me = await self._intake.workspaces.installed(location.team, location.enterprise)
         if location.user in (me.user, "USLACKBOT"):
@@ -214,14 +212,16 @@ class Deletions:
         """
         event = body["event"]
         now, before = event.get("message") or {}, event.get("previous_message") or {}
+        gone = now.get("subtype") == _REMAINS
+        if now.get("bot_id") and not gone:
+            return
         location = location_of_event(body, context.team_id, context.enterprise_id)
-        if now.get("subtype") == _REMAINS:
+        if gone:
             await self._forget(location, before or now)
             return
         edited = now.get("edited") or {}
         by_themselves = isinstance(edited, dict) and edited.get("user") == now.get("user") is not None
-        written = now.get("subtype") in SPOKEN and not now.get("bot_id")
-        if by_themselves and written and text_of(now, "text") != text_of(before, "text"):
+        if by_themselves and now.get("subtype") in SPOKEN and text_of(now, "text") != text_of(before, "text"):
             await self._reword(location, now)
 
     async def on_deleted(self, body: dict[str, Any], context: AsyncBoltContext) -> None:

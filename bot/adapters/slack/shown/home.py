@@ -19,13 +19,13 @@ from bot.adapters.home import NAMED, first_message, leave_place
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
-from bot.adapters.slack.manifest import CUSTOMIZE, as_typed
+from bot.adapters.slack.manifest import CUSTOMIZE
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, tell, usable
 from bot.adapters.slack.shown.plan import ASKED, PLAN, Plan, Planned
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.escaping import literal
-from bot.adapters.slack.text.render import pages, root_page
+from bot.adapters.slack.text.render import as_typed, pages, root_page
 from bot.adapters.stage_messages import FIRST, Dialect
 from bot.adapters.surface import (
     Gone,
@@ -459,7 +459,7 @@ def view_of(
         threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     else:
         threaded = origin.home != "channel"
-    adapt = partial(as_typed, thread=threaded)  # Slack has no commands in threads
+    adapt = partial(as_typed, thread=threaded)
     dialect = Dialect(pages, adapt=adapt, roll_after_s=ROLL_AFTER_S, own_keys=OWN_KEYS)
     view = Composer(request, outbox, records.offers, home, writers, dialect, records.votes)
     if not commands.verb(request.work, request.verb).planned:

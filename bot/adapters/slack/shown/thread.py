@@ -116,19 +116,20 @@ class Thread:
         self._held: set[MessageRef] = set()
         self.uploads = Uploads(workspace, channel, thread)
 
-    def _own(self, page: Page) -> Speaker | None:
-        """The speaker as the page's sender; None for the bot."""
-        speaker = None if page.files else page.speaker
+    def _sends(self, speaker: Speaker, page: Page) -> bool:
+        """Whether the speaker is the page's sender rather than the bot."""
         workspace = self._workspace
-        return speaker if speaker and speaker.own and workspace.workspaces.names(workspace.space) else None
+        return speaker.own and not page.files and workspace.workspaces.names(workspace.space)
 
     def renames(self, message: str, page: Page) -> bool:
-        return not message.startswith((OWN, FILE)) and self._own(page) is not None
+        if page.speaker is None or message.startswith((OWN, FILE)):
+            return False
+        return self._sends(page.speaker, page)
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        if (speaker := self._own(page)) is not None:
+        if page.speaker is not None and self._sends(page.speaker, page):
             try:
-                return OWN + await self._post(page.nameless, ref, style, sender(speaker))
+                return OWN + await self._post(page.nameless, ref, style, sender(page.speaker))
             except PlaceClosed as closed:
                 if closed.code != NO_SCOPE:
                     raise

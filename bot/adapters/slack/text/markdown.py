@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bot.adapters.markdown import Fence, clean, fence
 from bot.adapters.slack.text.escaping import (
@@ -278,19 +279,8 @@ def _native(source: str) -> str:
     return "\n".join(f"| {line} |" for line in [shown[0], " | ".join(rule[: len(header)]), *shown[1:]])
 
 
-@cached(500_000, seconds=GROWING_S)
-def _line_pieces(line: str) -> tuple[Piece, ...]:
-    """The pieces of a whole line of known kind."""
-    return _pieces_of(line, whole=True)
-
-
-@cached(20_000)  # its next state is another text, so a larger cache would keep what is never looked up again
-def _growing_pieces(line: str) -> tuple[Piece, ...]:
-    """The pieces of the beginning of a line of known kind that no continuation can change."""
-    return _pieces_of(line, whole=False)
-
-
 def _pieces_of(line: str, *, whole: bool) -> tuple[Piece, ...]:
+    """The pieces of a line of known kind; unless it is `whole`, only those that no continuation can change."""
     if _RULE.match(line):
         return (Piece(_RULED),)
     if _UNDERLINE.match(line):
@@ -309,6 +299,11 @@ def _pieces_of(line: str, *, whole: bool) -> tuple[Piece, ...]:
         marker = f"{item[1]}. " if item[1] else "- "
         line = line[item.end() :]
     return _words_of(f"{head}{indent}{marker}", line, whole=whole, head=head)
+
+
+_line_pieces = cached(500_000, seconds=GROWING_S)(partial(_pieces_of, whole=True))
+# The next state of a growing line is another text, so a larger cache would keep what is never looked up again.
+_growing_pieces = cached(20_000)(partial(_pieces_of, whole=False))
 
 
 def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from bot import manual
 from bot.adapters.footer import NOTE, PASSING, Button, Footer, Offer, controls, offers
 from bot.adapters.markdown import clean, file_name, shortened
-from bot.adapters.slack.manifest import COMMAND, SETUP, as_typed
+from bot.adapters.slack.manifest import COMMAND, SETUP
 from bot.adapters.slack.text.escaping import converted, cost, literal, size, words
 from bot.adapters.slack.text.markdown import Piece, line, mrkdwn, pieces, safe
 from bot.adapters.slack.text.page import (
@@ -33,7 +34,7 @@ from bot.adapters.slack.text.page import (
     small,
 )
 from bot.adapters.stage_content import PageContext, StageContent
-from bot.commands import NAME_FILES, TABLE
+from bot.commands import BARE, NAME_FILES, TABLE
 from bot.events import Picture
 from bot.text_cache import GROWING_S, cached
 from bot.verb import Verb
@@ -116,7 +117,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     notes = FOOTER.notes(stage, context, links)
     # A failure is shown at the end, because a growing text with its status line may leave no room for it.
     failed = [] if growing else FOOTER.failed(stage, context)
-    offered = [] if growing else _offered(stage, context.run)
+    offered = _offered(stage, context.run) if stage.choices and not growing else []
     room = TEXT - SPARE - _length([*failed, *[offer.prompt for offer in offered]])
     if growing:
         notes = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
@@ -168,6 +169,26 @@ def help_page(say: Words, topic: str, name: str) -> Page:
     text = f"{text}\n\n{say('slack.help_talk', name=name)}"
     plain = mrkdwn(text)
     return Page(safe(text), plain=plain if len(plain) <= TEXT else plain[:TEXT].rpartition("\n")[0])
+
+
+def as_typed(sentence: str, *, thread: bool) -> str:
+    """The sentence with each command in the form for this place. Slack has no commands in threads, so there they are
+    written without the slash.
+    """
+
+    def typed(match: re.Match[str]) -> str:
+        tick, path = match[1], match[2]
+        if not thread:
+            return f"{tick}{COMMAND} {path}" if path in (SETUP, *BARE) else match[0]
+        return f"{tick}{path}" if tick else f"`{path}`"
+
+    return _command().sub(typed, sentence)
+
+
+@cache
+def _command() -> re.Pattern[str]:
+    paths = sorted((SETUP, *(row.path for row in TABLE)), key=len, reverse=True)
+    return re.compile(rf"(`?)(?<![\w/])/({'|'.join(map(re.escape, paths))})(?![\w-])")
 
 
 def _rows() -> Iterator[Verb]:
