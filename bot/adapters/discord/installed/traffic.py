@@ -124,17 +124,19 @@ class NewThreads:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._opened: dict[int, deque[float]] = {}
+        self._opened: OrderedDict[int, deque[float]] = OrderedDict()
+        """When each channel's threads were opened; the channel that was asked for last is last."""
 
     def take(self, channel: int) -> bool:
         """Count a new thread there if it can be opened at once. Returns whether it can."""
         since = self._clock() - THREADS_IN_S
-        for old in [key for key, times in self._opened.items() if times[-1] < since]:
-            del self._opened[old]
         times = self._opened.setdefault(channel, deque(maxlen=THREADS))
+        self._opened.move_to_end(channel)
         if len(times) == THREADS and times[0] >= since:
             return False
         times.append(self._clock())
+        while next(iter(self._opened.values()))[-1] < since:
+            self._opened.popitem(last=False)
         return True
 
 

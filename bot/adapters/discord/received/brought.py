@@ -19,7 +19,7 @@ from typing import TypeAlias
 import discord
 
 from bot.adapters.discord.received.placing import file_of, text_of
-from bot.adapters.invocation import NOTHING, Brought, quotation, shown_time
+from bot.adapters.invocation import Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.events import File, Quoted
 
@@ -54,8 +54,6 @@ class Asker:
 
 async def linked(text: str, asker: Asker, us: int, now: datetime) -> Brought:
     """The messages that the links in a command's text refer to."""
-    if not LINK.search(text):
-        return NOTHING
     roots, messages, behind = _links(text, asker)
     known = await _known(roots, messages, COMMAND_FETCH_S)
     return _along([*known, *behind], asker, us, now)

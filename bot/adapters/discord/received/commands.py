@@ -272,8 +272,8 @@ def localized(say: Words, sentence: str) -> str:
 
 
 def as_shown(say: Words, line: str) -> str:
-    """A line of the table with the command as Discord shows it: "/party join" for "/story join"."""
-    return f"/{_renamed(line[1:], _names(say.locale)[0])}" if line.startswith("/") else line
+    """A line of the table, with its slash, with the command as Discord shows it: "/party join" for "/story join"."""
+    return f"/{_renamed(line[1:], _names(say.locale)[0])}"
 
 
 def as_in_table(line: str) -> str:

@@ -24,7 +24,7 @@ from discord import ui
 from bot import commands
 from bot.adapters import intake
 from bot.adapters.discord.received import placing
-from bot.adapters.discord.received.brought import Asker, brought, files_of, linked
+from bot.adapters.discord.received.brought import LINK, Asker, brought, files_of, linked
 from bot.adapters.discord.received.commands import as_in_table, path_of, read
 from bot.adapters.discord.received.completions import Autocomplete
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
@@ -365,7 +365,7 @@ class Intake(intake.Intake):
         component = interaction.type is discord.InteractionType.component
         if not component or asked.row is PLAY:
             asked = await self.arranged(asked, here, str(location.user))
-        if not component and takes_quotations(asked.row) and asked.again is None:
+        if not component and asked.again is None and LINK.search(asked.text) and takes_quotations(asked.row):
             asker = Asker(interaction.user, interaction.channel, interaction.guild)
             asked = with_brought(asked, await linked(asked.text, asker, self.me, interaction.created_at))
         threads = await self._opens_threads(here)

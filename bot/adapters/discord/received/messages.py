@@ -76,13 +76,14 @@ class Listener:
             self._client.event(handler)
 
     async def on_message(self, message: discord.Message) -> None:
-        if message.type not in _SPOKEN or not _may_answer(message):
+        program = message.author.bot and message.webhook_id is None
+        if program or message.type not in _SPOKEN or not _may_answer(message):
             return
         by = None
         if message.webhook_id is not None:
             if (by := await self._proxied.by(message)) is None:
                 return
-        elif message.author.bot or not await self._proxied.stays(message):
+        elif not await self._proxied.stays(message):
             return
         async with self._turns.of(message.channel.id):
             await self._dispatch(message, by)

@@ -276,51 +276,43 @@ class DiscordHome:
         Returns its id.
         """
         async with self._lines.of(self._run):
-            return await self._posted_root()
-
-    async def _posted_root(self) -> int:
-        row = await self._outbox.claim(self._place.space, self._run, ASKED)
-        if row.message_id == "":  # it was taken back before it was posted
-            raise Gone
-        if row.message_id is not None:
+            row = await self._outbox.claim(self._place.space, self._run, ASKED)
+            if row.message_id == "":  # it was taken back before it was posted
+                raise Gone
+            if row.message_id is not None:
+                if self.response is not None:
+                    self.response.answered = True
+                return int(row.message_id)
+            ref, page = MessageRef(self._run, ASKED), root_page(self._origin, self._say)
+            message = None
             if self.response is not None:
-                self.response.answered = True
-            return int(row.message_id)
-        ref, page = MessageRef(self._run, ASKED), root_page(self._origin, self._say)
-        message = None
-        if self.response is not None:
-            with suppress(PlaceClosed, Refused, Gone):
-                message = await self.response.post(page, ref, MessageStyle.LAYOUT)
-        if message is None and self._origin.home == "thread":
-            own = Channel(self._client, self._origin.channel, self._origin.guild)
-            message = None if row.fresh else await own.find(ref, row.created_at, ())
-            message = message or await own.post(page, ref, MessageStyle.LAYOUT)
-        if message is None:
-            raise PlaceClosed
-        await self._outbox.sent(self._place.space, self._run, ASKED, message, page.shown)
-        return int(message)
+                with suppress(PlaceClosed, Refused, Gone):
+                    message = await self.response.post(page, ref, MessageStyle.LAYOUT)
+            if message is None and self._origin.home == "thread":
+                own = Channel(self._client, self._origin.channel, self._origin.guild)
+                message = None if row.fresh else await own.find(ref, row.created_at, ())
+                message = message or await own.post(page, ref, MessageStyle.LAYOUT)
+            if message is None:
+                raise PlaceClosed
+            await self._outbox.sent(self._place.space, self._run, ASKED, message, page.shown)
+            return int(message)
 
     async def _link_thread(self, thread: int) -> None:
         """Add the link to the thread to the response, unless the response has one or was taken back."""
         if self.response is None:
             return
         self.response.answered = True
-        async with self._lines.of(self._run):
-            await self._linked(self.response, thread)
-
-    async def _linked(self, response: Response, thread: int) -> None:
         space, run = self._place.space, self._run
-        row = await self._outbox.get(space, run, ASKED)
-        if row is not None and row.shown != root_page(self._origin, self._say).shown:
-            return
-        # A forum has no root message.
-        message = (row.message_id if row is not None else None) or ORIGINAL
-        page = root_page(self._origin, self._say, thread)
-        await response.edit(
-            message, page, MessageRef(run, ASKED), MessageStyle.LAYOUT, files=False, reset=False
-        )
-        if row is not None and row.message_id is not None:
-            await self._outbox.sent(space, run, ASKED, row.message_id, page.shown)
+        async with self._lines.of(run):
+            row = await self._outbox.get(space, run, ASKED)
+            if row is not None and row.shown != root_page(self._origin, self._say).shown:
+                return
+            # A forum has no root message.
+            message = (row.message_id if row is not None else None) or ORIGINAL
+            page, ref = root_page(self._origin, self._say, thread), MessageRef(run, ASKED)
+            await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
+            if row is not None and row.message_id is not None:
+                await self._outbox.sent(space, run, ASKED, row.message_id, page.shown)
 
     def recall(self, message: str) -> None:
         """Note a message from before a crash: the response is already used."""

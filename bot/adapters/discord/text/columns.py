@@ -15,6 +15,8 @@ _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
 """The gap between two columns that are aligned by blanks."""
 _QUOTE_MARK = re.compile(r"\s{0,3}> ?")
+PERHAPS = re.compile(r"^(?: {4}|\t)\s*\S|^\s{0,3}>.*\|", re.MULTILINE)
+"""A line that may belong to columns aligned by blanks, or to a quoted table."""
 
 
 def with_columns_as_code(markdown: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from bot.adapters.discord.text.columns import with_columns_as_code
+from bot.adapters.discord.text.columns import PERHAPS, with_columns_as_code
 from bot.adapters.markdown import (
     LINK,
     Kind,
@@ -47,7 +47,8 @@ def pieces(markdown: str, limit: int) -> list[Piece]:
 
     Finished blocks of a growing text are rendered only once.
     """
-    parsed = blocks(with_columns_as_code(clean(markdown)))
+    text = clean(markdown)
+    parsed = blocks(with_columns_as_code(text) if PERHAPS.search(text) else text)
     result: list[Piece] = []
     for at, block in enumerate(parsed):
         source = block.source.rstrip()
@@ -55,7 +56,7 @@ def pieces(markdown: str, limit: int) -> list[Piece]:
             continue
         finished = at + 1 < len(parsed) and len(source) < _KEPT
         texts = (_rendered_once if finished else _rendered)(block.kind, source, limit)
-        result += [Piece(text, "\n") for text in texts]
+        result += [Piece(part, "\n") for part in texts]
         if texts:
             leads = block.kind == "heading"
             spaced = block.source.count("\n", len(source)) > 1 and not leads

@@ -95,7 +95,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     called = tuple(int(id) for id in stage.calls if id.isdecimal())[:CALLS]
     mentions = [" ".join(f"<@{id}>" for id in called)] if called else []
     links = [*mentions, *(shortened(link, NOTE, size) for link in stage.links)]
-    batches, unsendable = uploads(stage)
+    batches, unsendable = uploads(stage) if stage.files else ([], [])
     left_out = [
         context.say(
             "page.too_large", name=literal(clean(file.name), 100), size=f"{len(file.data) / 2**20:.0f}"
@@ -104,10 +104,8 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     ]
     notes = FOOTER.notes(stage, context, links, left_out)
     failed = FOOTER.failed(stage, context)
-    offered = [
-        replace(offer, prompt="\n".join(_prompt(offer)))
-        for offer in (() if growing else offers(stage, context.run, LABEL, size))
-    ]
+    choices = offers(stage, context.run, LABEL, size) if stage.choices and not growing else []
+    offered = [replace(offer, prompt="\n".join(_prompt(offer))) for offer in choices]
     fixed = [*failed, *(offer.prompt for offer in offered)]
     room = CONTENT - SPARE - sum(size(part) + 1 for part in fixed if part)
     lasting = "\n".join(notes)
@@ -151,8 +149,8 @@ def _name(stage: StageContent) -> str:
 def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
     """The root message: who asked what, and a link to the thread or channel of the answer."""
     lines = [say("page.asked", who=f"<@{origin.user}>")]
-    words = as_shown(say, clean(origin.asked).strip())
-    if words:
+    if words := clean(origin.asked).strip():
+        words = as_shown(say, words) if words.startswith("/") else words
         shown = [literal(line) for line in words.split("\n") if line.strip()]
         lines.append("> " + shortened("\n".join(shown), BODY, size).replace("\n", "\n> "))
     if link is not None:
@@ -163,7 +161,9 @@ def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
 
 def _body(stage: StageContent, name: str, growing: bool) -> list[str]:
     """The title, the speaker's name and the text; one string per message."""
-    body_pieces = pieces(stage.text, BODY) + hidden(stage.spoiler, BODY)
+    body_pieces = pieces(stage.text, BODY)
+    if stage.spoiler:
+        body_pieces += hidden(stage.spoiler, BODY)
     if name:
         body_pieces.insert(0, Piece(name, "\n", leads=True))
     title = literal(clean(stage.title), 200)
