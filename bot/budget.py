@@ -110,7 +110,8 @@ def _message_tokens(messages: Sequence[Message]) -> int:
             parts.append(result.text)
         if text := "".join(parts):
             tokens += text_tokens(text) + MESSAGE_TOKENS
-        tokens += sum(image.tokens for image in message.images)
+        for image in message.images:
+            tokens += image.tokens
     return tokens
 
 
@@ -323,7 +324,12 @@ class Budget:
         async def settle() -> None:
             cost = await price(usage)
             if model:
-                _count(model.partition(":")[0], usage, cost)
+                provider = model.partition(":")[0]
+                for kind in ("input", "output", "cache_read", "cache_write"):
+                    if tokens := getattr(usage, f"{kind}_tokens"):
+                        metrics.TOKENS.add(provider, kind, by=tokens)
+                if cost:
+                    metrics.DOLLARS.add(provider, by=float(cost))
             settled = partial(
                 self._ledger.settle,
                 space,
@@ -343,11 +349,3 @@ class Budget:
         except asyncio.CancelledError:
             await writing  # a second cancellation must not lose what was spent
             raise
-
-
-def _count(provider: str, usage: Usage, cost: Decimal | None) -> None:
-    for kind in ("input", "output", "cache_read", "cache_write"):
-        if tokens := getattr(usage, f"{kind}_tokens"):
-            metrics.TOKENS.add(provider, kind, by=tokens)
-    if cost:
-        metrics.DOLLARS.add(provider, by=float(cost))

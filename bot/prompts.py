@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot import bundle
+from bot import bundle, untrusted
 from bot.events import UserError
+from bot.settings import INSTRUCTION
 
 if TYPE_CHECKING:
+    from bot.events import Request
+    from bot.settings import Settings
     from storage.settings import SettingRow, SettingsStore
 
 BUNDLED = bundle.ROOT / "prompts.yml"
@@ -144,7 +147,18 @@ class Prompts:
     async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
         """The current prompts of these names in this space, all read at one moment."""
         own, bundled = await self._settings.under(space, OWN), self._file.read()
-        return {name: _wording(bundled[name], own.get(name)).text for name in names}
+        texts = dict[str, PromptText]()
+        for name in names:
+            texts[name] = _wording(bundled[name], own[name]).text if name in own else bundled[name]
+        return texts
+
+    async def instruction(self, settings: Settings, request: Request) -> str:
+        """The channel admins' instructions for answers, as a paragraph of a system prompt; "" for none."""
+        rows = await settings.nearest(request.ruled_by, "", INSTRUCTION)
+        if not rows:
+            return ""
+        wording = await self.wording(request.place.space, "channel")
+        return wording.text.fill(instruction=untrusted.data(rows[0].value))[0].strip()
 
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose wording it is. Raises UserError("prompts.unknown") for a name that the file does not

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot import untrusted
 from bot.admin_budgets import Budgets
 from bot.budget import Budget
 from bot.caches import Caches
 from bot.conversation import Conversations
-from bot.events import Place, Request, UserError
+from bot.events import Place, UserError
 from bot.file_store import file_store
 from bot.incoming import Incoming
 from bot.llm.registry import Models
@@ -26,7 +25,7 @@ from bot.retrieval.library import Library
 from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
-from bot.settings import INSTRUCTION, Settings
+from bot.settings import Settings
 from bot.speech.listening.ears import Ears
 from bot.speech.speech import Speech
 from bot.tracing import Tracing
@@ -138,14 +137,6 @@ class Resources:
         budgets = Budgets(settings, ledger)
         budget = Budget(ledger, config.budget, allowances=budgets.of)
 
-        async def instruction(request: Request) -> str:
-            """The channel admins' instructions for answers, as a paragraph of a system prompt; "" for none."""
-            rows = await settings.nearest(request.ruled_by, "", INSTRUCTION)
-            if not rows:
-                return ""
-            wording = await own_prompts.wording(request.place.space, "channel")
-            return wording.text.fill(instruction=untrusted.data(rows[0].value))[0].strip()
-
         return cls(
             config=config,
             lock=lock,
@@ -177,7 +168,9 @@ class Resources:
             intake=intake,
             missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),
             ledger=ledger,
-            models=Models(config, ledger, instruction=instruction, budget=budget),
+            models=Models(
+                config, ledger, instruction=partial(own_prompts.instruction, settings), budget=budget
+            ),
             budgets=budgets,
             caches=caches,
             prompts=own_prompts,

@@ -36,7 +36,7 @@ _ONE = re.compile(rf"(?: {_QUOTED} | [^,;\n] )+", re.VERBOSE)
 """One member of a list: the text up to an unquoted comma, semicolon or line break."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelSpec:
     """A model and its settings. `model` is "provider:model"; None leaves a setting to the model or to the config.
 
@@ -56,7 +56,7 @@ class ModelSpec:
     stop: str = ""
     logit_bias: str = ""
 
-    @property
+    @functools.cached_property
     def sampling(self) -> dict[str, Any]:
         """The settings of SAMPLING that are set, as parameters of chat completions."""
         values: dict[str, Any] = {
@@ -68,7 +68,7 @@ class ModelSpec:
         }
         return {name: value for name, value in values.items() if value not in (None, [], {})}
 
-    @property
+    @functools.cached_property
     def short(self) -> str:
         """The name people use: the model without its provider."""
         return self.model.partition(":")[2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from httpx2 import AsyncByteStream
 
@@ -42,11 +42,11 @@ class ActivityStream(AsyncByteStream):
         await self.stream.aclose()
 
 
+@dataclass(slots=True)
 class Events:
     """The events with data in a stream of bytes, unchanged; all others are dropped."""
 
-    def __init__(self) -> None:
-        self._held = bytearray()
+    _held: bytearray = field(default_factory=bytearray)
 
     def feed(self, chunk: bytes) -> bytes:
         """The complete events with data that end in this chunk."""

@@ -188,8 +188,11 @@ class Prompt:
     @property
     def marked(self) -> int | None:
         """How many messages belong to the part marked for the cache; None if nothing is marked."""
-        last = next((n for n in range(len(self.messages), 0, -1) if self.messages[n - 1].cache), 0)
-        return last if last or self.cache else None
+        marked = 0 if self.cache else None
+        for n, message in enumerate(self.messages, 1):
+            if message.cache:
+                marked = n
+        return marked
 
     @property
     def images(self) -> tuple[Image, ...]:

@@ -143,15 +143,18 @@ class ChatCompletions(Service):
         return request
 
     async def _send(self, client: AsyncOpenAI, request: dict[str, Any], *, whole: bool) -> Any:
+        request = dict(request)
         if whole:
-            request = {name: value for name, value in request.items() if name != "stream_options"}
+            request.pop("stream_options", None)
         # Sent as `extra_body`: the SDK would look through each message for names to translate, which takes half a
         # millisecond a message and finds none.
         body: dict[str, Any] = {"messages": request["messages"]}
-        body |= {name: request[name] for name in _UNKNOWN if name in request} | self._body
-        request = {name: value for name, value in request.items() if name not in _UNKNOWN}
+        request["messages"] = ()
+        for name in _UNKNOWN:
+            if name in request:
+                body[name] = request.pop(name)
         return await client.chat.completions.create(
-            stream=not whole, extra_headers=self._omitted, extra_body=body, **(request | {"messages": ()})
+            stream=not whole, extra_headers=self._omitted, extra_body=body | self._body, **request
         )
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ChatAnswer:
@@ -279,10 +282,11 @@ class ChatAnswer(Answer):
             raise ReportedError(error_report(0, error))  # OpenRouter's, for a provider that failed midway
         reason = text(choice, "finish_reason")
         if reason:
-            known = _FINISH.get(reason.lower())
+            finish = _FINISH.get(reason.lower())
             # OpenRouter says "stop" even if its provider ended for another reason.
             native = text(choice, "native_finish_reason")
-            finish = "refusal" if declines(reason) or declines(native) else known
+            if (finish is None and declines(reason)) or (native and declines(native)):
+                finish = "refusal"
             if finish is None:  # counts as cut off
                 self.over, self.ending = reason == "error", reason
             elif self._refused and finish == "end":

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from bot import metrics, tracing, untrusted
 from bot.budget import Budget, most_usage
 from bot.config import model_spec
+from bot.config.model_spec import model_of
 from bot.events import Request, TransientError, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
@@ -30,7 +31,7 @@ from bot.llm.prices import CacheWatch
 from bot.work import Run
 
 if TYPE_CHECKING:
-    from bot.config import Config, ProviderConfig
+    from bot.config import Config, ProviderConfig, RolesConfig
     from bot.llm.deadlines import Timeouts
     from storage.ledger import Ledger
 
@@ -71,7 +72,7 @@ class Models:
         """
         self._instruction = instruction
         self._config = config
-        self._roles = config.roles
+        self._chains = _chains(config.roles)
         self.budget = budget or Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
@@ -87,17 +88,18 @@ class Models:
         if not roles:
             return self
         copied = copy.copy(self)
-        copied._roles = replace(self._roles, **{role: tuple(models) for role, models in roles.items()})
+        own = {role: tuple(models) for role, models in roles.items()}
+        copied._chains = _chains(replace(self._config.roles, **own))
         return copied
 
     def chain(self, role: str) -> Sequence[str]:
         """The role's models, in the order in which they are asked."""
-        return self._roles.chain(role)
+        return self._chains[role]
 
     def describe(self, role: str) -> str | None:
         """The "provider:model" that is asked first for the role, or None."""
-        chain = self._roles.chain(role)
-        return model_spec.model_of(chain[0]) if chain else None
+        chain = self._chains[role]
+        return model_spec.parse(chain[0]).model if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
         """What the role's first model can do; None if there is none, or if its provider is unknown (a call raises
@@ -140,7 +142,7 @@ class Models:
 
         Raises UserError ("config.role_empty", "config.role_provider").
         """
-        chain = self._roles.chain(role)
+        chain = self._chains[role]
         if not chain:
             raise TransientError("config.role_empty", role=role)
         first = self.capabilities_of(role, chain[0])
@@ -188,7 +190,7 @@ class Models:
             async with asyncio.timeout(within):
                 answer = await _last(self._ask_chain(run, role, step, prompt, streamed=False, chain=chain))
         except TimeoutError:
-            raise ModelError("timeout", model_spec.model_of(first), "no answer in time") from None
+            raise ModelError("timeout", model_of(first), "no answer in time") from None
         return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
@@ -228,11 +230,9 @@ class Models:
             raise TransientError("config.role_provider", role=role, provider=name, known=provider_names)
         return settings
 
-    def _provider(self, settings: ProviderConfig) -> Provider:
-        provider = self._providers.get(settings.name)
-        if provider is None:
-            provider = provider_of(settings, self._config, timeouts=self._timeouts, sleep=self._sleep)
-            self._providers[settings.name] = provider
+    def _opened(self, settings: ProviderConfig) -> Provider:
+        provider = provider_of(settings, self._config, timeouts=self._timeouts, sleep=self._sleep)
+        self._providers[settings.name] = provider
         return provider
 
     async def prepare(self, role: str) -> None:
@@ -240,7 +240,8 @@ class Models:
         from bot.llm.service import Service
 
         if (model := self.describe(role)) is not None:
-            provider = self._provider(self._settings(role, model))
+            settings = self._settings(role, model)
+            provider = self._providers.get(settings.name) or self._opened(settings)
             if isinstance(provider, Service):
                 await provider.prepare()
 
@@ -267,13 +268,7 @@ class Models:
             and (asked := await self._instruction(run.request))
         ):
             prompt = replace(prompt, system=f"{prompt.system.rstrip()}\n\n{asked}")
-        cooling = self._cooldowns.active(chain)
-        # The model that began a tool loop continues it: only that model can read its own blocks.
-        own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
-        order = sorted(chain, key=lambda model: (model not in own, model in cooling))
-        # Why each of the earlier models was skipped or failed.
-        passed = dict(cooling)
-        passed.pop(order[0], None)
+        order, passed = (chain, {}) if len(chain) == 1 else self._ordered(chain, prompt)
         failed: dict[str, UserError] = {}
         for attempt, model in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"
@@ -283,13 +278,11 @@ class Models:
                     async for piece in pieces:
                         if isinstance(piece, Completion):
                             answered = True
-                            before = chain[: chain.index(model)]
-                            over = [
-                                (model_spec.model_of(earlier), why)
-                                for earlier, why in passed.items()
-                                if earlier in failed or earlier in before
-                            ]
-                            yield replace(piece, passed_over=tuple(over))
+                            if passed:
+                                before = {*failed, *chain[: chain.index(model)]}
+                                over = [(model_of(one), why) for one, why in passed.items() if one in before]
+                                piece = replace(piece, passed_over=tuple(over))
+                            yield piece
                         elif streamed:
                             started = True
                             yield piece
@@ -307,6 +300,15 @@ class Models:
                 return
         raise failed[chain[0]]
 
+    def _ordered(self, chain: Sequence[str], prompt: Prompt) -> tuple[Sequence[str], dict[str, str]]:
+        """The models in the order in which they are asked, and why those that are paused come later."""
+        passed = self._cooldowns.active(chain)
+        # The model that began a tool loop continues it: only that model can read its own blocks.
+        own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
+        order = sorted(chain, key=lambda model: (model not in own, model in passed))
+        passed.pop(order[0], None)
+        return order, passed
+
     def _count(self, role: str, model: str, error: UserError) -> None:
         group, _, fault = error.key.partition(".")
         if group == "model":
@@ -320,7 +322,7 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model, with a ledger entry of its own."""
         settings = self._settings(role, model)
-        provider = self._provider(settings)
+        provider = self._providers.get(settings.name) or self._opened(settings)
         spec = model_spec.parse(model)
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
@@ -336,7 +338,8 @@ class Models:
                 async for piece in pieces:
                     if isinstance(piece, Completion):
                         meter.whole = True
-                        self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
+                        if member_prompt.marked is not None:
+                            self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
                         owned_raw = f"{model}\n{piece.raw}" if piece.raw or piece.calls else ""
                         yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)
                     else:
@@ -376,6 +379,10 @@ def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Promp
         max_tokens=spec.tokens or prompt.max_tokens + max(0, THOUGHTS[effort] - THOUGHTS[prompt.effort]),
         min_timeout=spec.timeout or prompt.min_timeout,
     )
+
+
+def _chains(roles: RolesConfig) -> dict[str, Sequence[str]]:
+    return {role.name: roles.chain(role.name) for role in fields(roles)}
 
 
 def _capabilities(settings: ProviderConfig) -> Capabilities:

@@ -196,8 +196,10 @@ class Service:
                         break
                     await _again(meter)
                     current = answer.continuation(current)
-                reason = self._safe(answer.ending) or "the answer ended for no known reason"
-                failed = None if answer.finish else FaultError("server", reason)
+                failed = None
+                if not answer.finish:
+                    reason = self._safe(answer.ending) or "the answer ended for no known reason"
+                    failed = FaultError("server", reason)
             except FaultError as fault:
                 failed = fault
             except ReportedError as told:
@@ -296,7 +298,7 @@ class Service:
         """The parameters of the call that this model is known to accept."""
         rules = self._rules[model]
         # Thoughts that were refused once are not sent again, in any conversation; others are.
-        if not self._unread.keys().isdisjoint(_turns(model, prompt)):
+        if self._unread and not self._unread.keys().isdisjoint(_turns(model, prompt)):
             overrides[RAW] = None
         left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
         return rules.fit(self._request(model, prompt, left_out), overrides)
