@@ -46,7 +46,7 @@ _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 def data(text: str) -> str:
     """`text` without anything that could open or close one of our tags, or a turn of a model's chat template."""
     # Almost no text contains any of these, and looking for them is a hundred times as fast as a pattern.
-    if any(sign in text for sign in "<＜﹤["):
+    if "<" in text or "[" in text or "＜" in text or "﹤" in text:
         text = _TEMPLATE.sub("‹", _OPENING.sub("‹", text))
     return _TURN.sub(r"\1∶", text) if "Human" in text or "Assistant" in text else text
 

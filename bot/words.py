@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from bot.works import ALL
 
@@ -122,6 +122,7 @@ def name_of(name: str, kind: str) -> str:
     return f"names.{kind}_{name.replace('-', '_')}"
 
 
+@lru_cache(maxsize=100)
 def words(locale: str) -> Words:
     """The catalogue for a locale; pt and pt-PT read Brazilian Portuguese, everything else English."""
     return _load(locale_of(locale))

@@ -120,10 +120,10 @@ class CitationGate:
     def __init__(
         self, passages: Sequence[str], terms: Terms, *, headings: Sequence[str] = (), abroad: bool = False
     ) -> None:
-        self._sources = [
-            Source(text, heading, terms) for text, heading in zip_longest(passages, headings, fillvalue="")
-        ]
+        self._sources: list[Source] = []
         self._terms = terms
+        for text, heading in zip_longest(passages, headings, fillvalue=""):
+            self.add(text, heading)
         self._abroad = abroad
         self._scanner = Scanner()
         self._tail = ""

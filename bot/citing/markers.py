@@ -81,11 +81,11 @@ class Marker:
     written: str = ""
 
 
+@dataclass(slots=True)
 class Scanner:
     """Divides a text into plain text and markers; holds back what may still become a marker."""
 
-    def __init__(self) -> None:
-        self._held = ""
+    _held: str = ""
 
     def feed(self, text: str, *, last: bool = False) -> list[str | Marker]:
         """The parts that are certain so far; with the `last` piece also the rest, without an unclosed marker."""

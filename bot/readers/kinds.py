@@ -201,11 +201,6 @@ def suffix_of(name: str) -> str:
     return PurePath(name).suffix.lower()
 
 
-def shown_name(name: str) -> str:
-    """The name that people know a file by; for a folder, its own name."""
-    return name.removesuffix(BUNDLE)
-
-
 def readable(name: str) -> bool:
     """Whether a file of this name is of a kind that is read."""
     return suffix_of(name) in SUFFIXES

@@ -36,31 +36,35 @@ class Contents:
     def __init__(self, documents: Sequence[ShelvedDocument]) -> None:
         import numpy as np
 
-        self.documents = [(document.id, document.language) for document in documents]
-        self.languages = dict(self.documents)
+        self.documents: list[tuple[str, str]] = []
+        """(id, language)"""
         self.sections: list[tuple[int, int, str, tuple[str, ...]]] = []
         """(number of the document, ordinal in it, title, path)"""
         self.titles: list[tuple[str, int, str]] = []
         """(title, entry, language), first of sections, then of documents, whose entries are negative."""
         self._number: dict[str, int] = {}
         self._section_base: list[int] = []
-        section_of, counts = [np.zeros(0, np.int32)], [0]
+        own_titles: list[tuple[str, int, str]] = []
+        section_of, counts, spoken = [np.zeros(0, np.int32)], [0], list[str]()
         for at, document in enumerate(documents):
             language, base = document.language, len(self.sections)
             self._section_base.append(base)
             self._number[document.id] = at
+            self.documents.append((document.id, language))
+            own_titles.append((document.title, -1 - at, language))
+            spoken.append(language)
             for ordinal, (title, path) in enumerate(document.sections):
                 self.titles.append((title, base + ordinal, language))
                 self.sections.append((at, ordinal, title, path))
             section_of.append(np.asarray(document.chunk_sections, dtype=np.int32) + np.int32(base))
             counts.append(len(document.chunk_sections))
         self._section_base.append(len(self.sections))
-        self.titles += [(document.title, -1 - at, document.language) for at, document in enumerate(documents)]
+        self.titles += own_titles
+        self.languages = dict(self.documents)
         self.first: NDArray[np.int64] = np.cumsum(counts, dtype=np.int64)
         """Where each document's chunks begin, and where the last document's end."""
         self.size = int(self.first[-1])
-        spoken = np.array([language for _, language in self.documents], object)
-        self.language_of: NDArray[np.object_] = np.repeat(spoken, counts[1:])
+        self.language_of: NDArray[np.object_] = np.repeat(np.array(spoken, object), counts[1:])
         self.section_of: NDArray[np.int32] = np.concatenate(section_of)
         sections = np.arange(len(self.sections) + 1)
         self._section_first = np.searchsorted(self.section_of, sections).astype(np.int64)

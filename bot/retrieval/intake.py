@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import TransientError, UserError
-from bot.readers.kinds import shown_name
+from bot.readers.kinds import BUNDLE
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import AWAY_S, GRACE, ORIGINALS, Cleanup
 from bot.retrieval.files import read_file
@@ -163,7 +163,7 @@ class Intake:
                 replaces = await self._titled(new, replace=replace)
                 in_the_way = bool(replaces)
         except UserError as error:
-            name = shown_name(item.name)
+            name = item.name.removesuffix(BUNDLE)
             return IntakeResult(name, key=error.key, values=_plain(error.values | {"name": name}))
         await self._add(new, data, run if in_the_way else None)
         return _result(item, new, staged=in_the_way, replaces=replaces)
@@ -426,7 +426,7 @@ def _result(
     else:
         chunks, sections = len(document.chunks), len(document.sections)
     return IntakeResult(
-        shown_name(item.name),
+        item.name.removesuffix(BUNDLE),
         document.id,
         chunks,
         sections,

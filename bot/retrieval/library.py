@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bot import tracing
 from bot.events import TransientError, UserError
 from bot.readers.document import Section
-from bot.readers.kinds import shown_name
+from bot.readers.kinds import BUNDLE
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import SEE_ALSO, Editions, OpenShelf, Pins
 from bot.retrieval.expansion import NAME_CHARS, ExpandedPassage, Rows, expanded
@@ -23,7 +23,7 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.mention import reread
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
-from bot.retrieval.results import Book, Passage, SearchResult, SectionText, unread_parts
+from bot.retrieval.results import NOTHING_UNREAD, Book, Passage, SearchResult, SectionText, unread_parts
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -147,13 +147,10 @@ class Library:
             hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
             if len(hits) == len(ranked.hits):
                 break  # otherwise a book was removed during the search
-        weighed = [rows[id] for id in ranked.weighed if id in rows]
-        languages = [opened.shelf.language_of(row.chunk.document_id) or "" for row in weighed]
-        passages_weighed = [
-            (row.chunk.breadcrumb, row.chunk.text, language)
-            for row, language in zip(weighed, languages, strict=True)
-        ]
-        ranked = await asyncio.to_thread(reread, ranked, passages_weighed, options)
+        if ranked.weighed:
+            chunks = [rows[id].chunk for id in ranked.weighed if id in rows]
+            said = [(c.breadcrumb, c.text, opened.shelf.language_of(c.document_id) or "") for c in chunks]
+            ranked = await asyncio.to_thread(reread, ranked, said, options)
         if second_look:
             texts = {
                 name: f"{SEPARATOR.join(row.path) or row.title}\n{row.chunk.text}"
@@ -204,7 +201,8 @@ class Library:
                 notices.append("rules.vectors_other")
         languages = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, languages)
-        dense, other, inside = None, None, _documents(within)
+        dense, other = None, None
+        inside = frozenset(document for document, _, _ in within) if within else frozenset()
         if embedder is not None and any(
             may_vote(embedder.languages, language, book_language) for book_language in languages
         ):
@@ -258,7 +256,7 @@ class Library:
                 Passage(
                     chunk=chunk.id,
                     document=chunk.document_id,
-                    source=shown_name(row.source),
+                    source=row.source.removesuffix(BUNDLE),
                     title=row.title,
                     heading=SEPARATOR.join(row.path) or row.title,
                     # The page of its chunk is known, but it may have been expanded over earlier pages.
@@ -313,9 +311,8 @@ class Library:
         start = body_start(row.text, Section(ordinal, level, row.title, row.path, 0, len(row.text)))
         see = [*opened.see_also([(document, ordinal)]), *opened.children(document, row.path)]
         heading = SEPARATOR.join(row.path) or row.document
-        return SectionText(
-            shown_name(row.source), heading, row.page, row.text[start:].strip(), see[:SEE_ALSO]
-        )
+        source = row.source.removesuffix(BUNDLE)
+        return SectionText(source, heading, row.page, row.text[start:].strip(), see[:SEE_ALSO])
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin with `prefix`, ignoring accents and case; kind "section", "book" or "shelf"."""
@@ -353,21 +350,17 @@ class Library:
         """The parts of documents (ids) that are not in their texts: each file's name, the end of the sentence's key,
         its values.
         """
-        rows = [await self._documents.get(space, document) for document in dict.fromkeys(documents)]
-        return [
-            (shown_name(row.source), *part)
-            for row in rows
-            if row is not None
-            for part in unread_parts(row.unread)
-        ]
+        unread = list[tuple[str, str, dict[str, str | int]]]()
+        for document in dict.fromkeys(documents):
+            row = await self._documents.get(space, document)
+            if row is not None and row.unread != NOTHING_UNREAD:
+                name = row.source.removesuffix(BUNDLE)
+                unread += [(name, *part) for part in unread_parts(row.unread)]
+        return unread
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """The documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
-
-
-def _documents(within: Sequence[Part] | None) -> frozenset[str]:
-    return frozenset(document for document, _, _ in within or ())
 
 
 def _book(row: DocumentRow) -> Book:

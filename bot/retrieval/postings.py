@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from bot.retrieval.cognates import Cognates
@@ -51,6 +52,7 @@ class Postings:
         self._mean = float(self._chunks.lengths.mean()) if self.size else 1.0
         self._rows = _Table(rows, self.numbers)
         self._owners = np.concatenate(owners)
+        self.has_rows = len(self._owners) > 0
         self._offsets, self._chunk = self._chunks.offsets, self._chunks.texts
         self._body, self._head = self._chunks.body, self._chunks.head
         self.frequency: NDArray[np.int64] = np.diff(self._offsets)
@@ -92,20 +94,21 @@ class Postings:
 
     def coverage(
         self,
-        words: Sequence[tuple[float, Sequence[int]]],
+        words: Sequence[tuple[float, Sequence[int], Sequence[int]]],
         chunks: Sequence[int],
         linked: Sequence[Sequence[int]] = (),
     ) -> tuple[float, float, int]:
         """(share, worth, chunk) of the chunk that says most of the words; chunk is -1 if none says any.
 
-        Each word comes with its weight and its terms, and a chunk may say it in any of them; the breadcrumb counts
-        twice. `linked`: for each chunk, the places of the chunks that are counted together with it, including itself.
+        Each word comes with its weight, its terms and the terms of its column, and a chunk may say it in any of its
+        terms; the breadcrumb counts twice. `linked`: for each chunk, the places of the chunks that are counted together
+        with it, including itself.
         """
         import numpy as np
 
         total = 0.0
         weights = np.zeros(len(chunks), dtype=np.float64)
-        for weight, terms in words if chunks else ():
+        for weight, terms, _ in words if chunks else ():
             counts = np.zeros(len(chunks), dtype=np.float32)
             for term in terms:
                 low, high = int(self._offsets[term]), int(self._offsets[term + 1])
@@ -178,7 +181,7 @@ class Postings:
 
         settings = (k1, b, head_weight, self._mean)
         scores = self._chunks.bm25(weights, (*settings, _SHORT * self._mean))
-        if rows and len(self._owners):
+        if rows and self.has_rows:
             np.maximum.at(scores, self._owners, self._rows.bm25(weights, (*settings, 0.0)))
         return scores
 
@@ -198,7 +201,8 @@ class _Table:
         bodies, heads, lengths = [np.zeros(0, np.uint16)], [np.zeros(0, np.uint16)], [np.zeros(0, np.int32)]
         first = 0
         for language, segment in segments:
-            numbers = np.array([vocabulary[language, term] for term in segment.vocabulary], np.int32)
+            keys = zip(repeat(language), segment.vocabulary)
+            numbers = np.fromiter(map(vocabulary.__getitem__, keys), np.int32, len(segment.vocabulary))
             ids.append(np.repeat(numbers, np.diff(segment.offsets)))
             texts.append(segment.chunks + np.int32(first))
             bodies.append(segment.body)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
@@ -108,19 +109,15 @@ def question_terms(
         return QuestionTerms(alike, other.words, name, asked, other, foreign=True)
     other_languages = [other for other in languages if other != language] if language is not None else []
     idle = _idle(language, tuple(languages))
-    spelt = [terms(question, spelling_language) for spelling_language in languages]
+    spellings = _spellings(question, languages)
     heads = list(map(heading_terms, languages))
-    if any(map(frozenset.issuperset, heads, spelt)):
+    if any(map(frozenset.issuperset, heads, zip(*spellings, strict=True))):
         idle = idle.union(*heads)  # "Name" asks for nothing
     floor = _FLOOR * postings.weight(0)
     weights: dict[int, float] = {}
     words: list[QuestionWord] = []
-    for spelling in dict.fromkeys(zip(*spelt, strict=True)):
-        numbers = {
-            number: book_language
-            for book_language, term in zip(languages, spelling, strict=True)
-            if (number := postings.numbers.get((book_language, term))) is not None
-        }
+    for spelling in dict.fromkeys(spellings):
+        numbers = _numbers(spelling, languages, postings)
         weight = postings.weight(int(postings.frequency[list(numbers)].sum()))
         if not idle.intersection(spelling):
             # An unknown word has the weight of one in a single chunk; more would put small books at a disadvantage.
@@ -141,7 +138,9 @@ def question_terms(
         weights.update(dict.fromkeys(numbers, weight))
     unconnected = 0
     for run in names(question):
-        unconnected += not postings.together(_numbers(run, languages, postings))
+        unconnected += not postings.together(
+            [_numbers(word, languages, postings) for word in _spellings(" ".join(run), languages)]
+        )
     if language is None or not other_languages:
         return QuestionTerms(weights, tuple(words), name, asked, apart=unconnected)
     alike, other = _foreign(question, language, other_languages, postings)
@@ -169,8 +168,8 @@ def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings
     """
 
     def held(word: str) -> bool:
-        numbers = [_numbers([part], languages, postings) for part in re.split(r"[-\u2010\u2011]", word)]
-        spelt = [alternatives for part in numbers for alternatives in part]
+        parts = re.sub(r"[-\u2010\u2011]", " ", word)
+        spelt = [_numbers(part, languages, postings) for part in _spellings(parts, languages)]
         return bool(spelt) and all(spelt) and (len(spelt) == 1 or postings.together(spelt))
 
     def respelt_word(match: re.Match[str]) -> str:
@@ -247,31 +246,27 @@ def names(question: str) -> list[list[str]]:
     return runs if plain else []
 
 
-def _numbers(name: Sequence[str], languages: Sequence[str], postings: Postings) -> list[list[int]]:
-    """The shelf's terms for each word of a name."""
-    spelt = [
-        term
-        for word in name
-        for term in zip(*(terms(word, book_language) for book_language in languages), strict=True)
-    ]
-    return [
-        [
-            number
-            for book_language, term in zip(languages, spelling, strict=True)
-            if (number := postings.numbers.get((book_language, term))) is not None
-        ]
-        for spelling in spelt
-    ]
+def _spellings(text: str, languages: Sequence[str]) -> list[tuple[str, ...]]:
+    """The terms of a text, each as every language spells it."""
+    return list(zip(*map(terms, repeat(text), languages), strict=True))
+
+
+def _numbers(spelling: Sequence[str], languages: Sequence[str], postings: Postings) -> dict[int, str]:
+    """The shelf's terms for a word that each language spells so, with their languages."""
+    numbers = dict[int, str]()
+    for language, term in zip(languages, spelling, strict=True):
+        if (number := postings.numbers.get((language, term))) is not None:
+            numbers[number] = language
+    return numbers
 
 
 def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postings) -> tuple[int, ...]:
     """The shelf's terms for the heading of the column that a word, as each language spells it, asks for."""
-    return tuple(
-        number
-        for book_language, term in zip(languages, spelling, strict=True)
-        for column in column_terms(book_language).get(term, ())
-        if (number := postings.numbers.get((book_language, column))) is not None
-    )
+    numbers = list[int]()
+    for language, term in zip(languages, spelling, strict=True):
+        for column in column_terms(language).get(term, ()):
+            numbers += _numbers([column], [language], postings)
+    return tuple(numbers)
 
 
 @lru_cache(maxsize=32)

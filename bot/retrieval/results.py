@@ -72,6 +72,9 @@ class SearchResult:
 UnreadPart: TypeAlias = tuple[str, dict[str, str | int]]
 """A part of a file that is not in its text: the end of a sentence's key, `library.unread_…`, and its values."""
 
+NOTHING_UNREAD: Final = "[]"
+"""The value in the row of a document that was read whole."""
+
 
 def unread_parts(written: str) -> list[UnreadPart]:
     """The unread parts in a document's row."""

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
@@ -71,10 +72,10 @@ class Shelf:
 
         self._contents = contents = Contents(documents)
         self._section_of, self._language_of = contents.section_of, contents.language_of
-        self.languages = sorted({document.language for document in documents})
+        self.languages = sorted(set(contents.languages.values()))
         self.size = contents.size
         self._titles = Titles(contents.titles)
-        self._postings = Postings([(document.language, document.segment) for document in documents])
+        self._postings = Postings(list(map(attrgetter("language", "segment"), documents)))
         # Each title leads to the first chunk under it, if that says more than its headings.
         with_words = contents.starts < contents.ends
         with_words[with_words] = ~self._postings.hollow[contents.starts[with_words]]
@@ -142,6 +143,8 @@ class Shelf:
         that does not know the question's or the document's language are dropped. `language` is the result of
         `detect_question`, if the caller already has it.
         """
+        import numpy as np
+
         options = options or Options()
         query = query[:2000]
         if language == _NOT_DETECTED:
@@ -156,7 +159,12 @@ class Shelf:
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading has: its text is near its mentions.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
-        told, rows = self._told_by_rows(question)
+        told, rows = np.zeros(0, np.int32), 0
+        asks_row = not (question.foreign or question.name) and len(question.words) >= _ROW_WORDS
+        if asks_row and self._postings.has_rows:
+            told, rows = self._postings.told_by_rows(
+                [(*word.terms, *word.columns) for word in question.words]
+            )
         if searched is not None:
             told = told[searched[told]]
         lexical, cosines, scores, followed = self._scored(
@@ -183,7 +191,7 @@ class Shelf:
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(self._contents.chunk_id(number), id, section, score, by))
         mentioning = best if question.asked else []
-        if "(" not in question.asked:  # the words in parentheses need not be said
+        if mentioning and "(" not in question.asked:  # the words in parentheses need not be said
             mentioning = self._postings.saying_all([word.terms for word in question.words], mentioning)
         row = rows if set(best).intersection(told.tolist()) else 0
         among = self.size if searched is None else int(searched.sum())
@@ -282,8 +290,9 @@ class Shelf:
         if cosines is not None:
             together = agreement(lexical, cosines, options.dense_weight)
             evidence = replace(evidence, lead=lead(cosines, among), agreement=together)
-        whole = [word.terms for word in question.words]
-        unsaid = bool(question.asked) and not self._postings.saying_all(whole, best)
+        unsaid = False
+        if question.asked:
+            unsaid = not self._postings.saying_all([word.terms for word in question.words], best)
         own = replace(evidence, name=bool(question.asked), unsaid=unsaid)
         readings = [] if question.foreign else [(own, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
@@ -300,7 +309,7 @@ class Shelf:
             row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
             judged.append((margin(row, options.likeness), row))
         for evidence, words, passages, nearness in readings:
-            share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
+            share, worth, at = self._postings.coverage(words, passages)
             likeness = None
             if nearness is not None and (
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
@@ -308,7 +317,7 @@ class Shelf:
                 likeness = float(nearness.max())
             weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
             judged.append((margin(weighed, options.likeness), weighed))
-        above, evidence = max(judged, key=lambda one: one[0])
+        above, evidence = max(judged, key=itemgetter(0))
         in_hops = options.hops and not question.asked and len(question.words) > _ROW_WORDS
         if in_hops and not evidence.foreign and -_TOGETHER <= above < 0:
             joined = self._joined(question, best, evidence)
@@ -319,8 +328,7 @@ class Shelf:
         """The evidence if passages that name each other's headings answer together."""
         import numpy as np
 
-        words = [word[:2] for word in question.words]
-        share, worth, _ = self._postings.coverage(words, best, self._linked(best))
+        share, worth, _ = self._postings.coverage(question.words, best, self._linked(best))
         named = self._bridges.named(np.fromiter(question.weights, np.int32, len(question.weights)))
         headed = any(place in best for place, _ in named)
         return replace(evidence, share=share, worth=worth, headed=headed)
@@ -342,15 +350,6 @@ class Shelf:
             ]
             for number, titles in zip(best, named, strict=True)
         ]
-
-    def _told_by_rows(self, question: QuestionTerms) -> tuple[Ints, int]:
-        """The chunks with a table row that says everything asked for, and the number of such rows."""
-        import numpy as np
-
-        words = [(*word.terms, *word.columns) for word in question.words]
-        if question.foreign or question.name or len(words) < _ROW_WORDS:
-            return np.zeros(0, np.int32), 0
-        return self._postings.told_by_rows(words)
 
     def _votes(
         self,

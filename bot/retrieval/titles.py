@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Literal
 
 from bot.retrieval.lexical import fold, terms
@@ -119,9 +120,8 @@ class Titles:
             for form, form_key in forms:
                 names = [form_key]
                 if kind == "alias":
-                    names += [
-                        name for language in sorted(self._languages) for name in aliases(form, language)
-                    ]
+                    for language in sorted(self._languages):
+                        names += aliases(form, language)
                     if short := _SHORT_FORM.search(form):
                         names.append(normal(short.group(1)))
                 entries_found: dict[int, None] = {}
@@ -233,7 +233,7 @@ class Bridges:
             if chunk < 0:
                 continue
             named = terms(title.split("(")[0], language)
-            numbers = {postings.numbers.get((language, term)) for term in named}
+            numbers = set(map(postings.numbers.get, zip(repeat(language), named)))
             if numbers and None not in numbers:
                 rows += [len(targets)] * len(numbers)
                 columns += numbers

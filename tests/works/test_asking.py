@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.commands import KINDS
 from bot.events import Citation, Event, Notice, Stage, Text
 from bot.retrieval.intake import Item
 from bot.words import words
 from bot.works.library import LibraryConfig
 from bot.works.library.emptiness import why_no_books
-from bot.works.rules import in_view
 from bot.works.rules.answer import rag
 from bot.works.rules.house_rules import HouseRules
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
@@ -36,7 +36,7 @@ def snapshots(bench: Bench) -> Snapshots:
         resources.settings.roles,
         partial(why_no_books, resources),
         HouseRules(resources.settings.store, resources.intake),
-        partial(in_view, resources),
+        [partial(kind.in_view, resources) for kind in KINDS.values() if kind.in_view is not None],
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from bot.readers.kinds import shown_name
+from bot.readers.kinds import BUNDLE
 from bot.retrieval.titles import completed, normal
 from bot.works.course.outline import shown
 from storage.document_rows import Lesson
@@ -120,7 +120,7 @@ def _course(row: OutlineRow) -> Course:
     return Course(
         row.document_id,
         row.title,
-        shown_name(row.source),
+        row.source.removesuffix(BUNDLE),
         row.language,
         row.link,
         row.instructor,

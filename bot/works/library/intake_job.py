@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bot.events import Ended, Event, Failed, Notice, Request, Status, Text, UserError
-from bot.readers.kinds import SUFFIXES, shown_name, suffix_of
+from bot.readers.kinds import BUNDLE, SUFFIXES, suffix_of
 from bot.retrieval.files import Candidate, Refused, gather, passed_over
 from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
@@ -183,7 +183,9 @@ class IntakeJob:
     ) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         for first, past in _batches(sizes):
-            yield Status(say("library.reading", name=shown_name(items[first].name)), first, len(items))
+            yield Status(
+                say("library.reading", name=items[first].name.removesuffix(BUNDLE)), first, len(items)
+            )
             pump: Pump[tuple[int, int, int], list[IntakeResult]] = Pump()
 
             async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[IntakeResult]:
@@ -223,7 +225,7 @@ class IntakeJob:
         paged = suffix_of(items[n].name) == ".pdf"
         text = self._say(
             "library.reading_page" if paged else "library.reading_part",
-            name=shown_name(items[n].name),
+            name=items[n].name.removesuffix(BUNDLE),
             page=pages_done,
             pages=total,
             percent=100 * pages_done // max(total, 1),

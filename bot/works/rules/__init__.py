@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
-from bot.kind import InView, Kind, Runs, of_channel, one_line
+from bot.kind import Kind, Runs, of_channel, one_line
 from bot.verb import DEFAULT_SHELF, LAST, PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(resources: Resources, runs: Runs) -> Work:
+    from bot.commands import KINDS
     from bot.works.library import LibraryConfig
     from bot.works.library.emptiness import why_no_books
     from bot.works.rules.house_imports import HouseImports
@@ -96,7 +97,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.settings.roles,
         why_none,
         house,
-        partial(in_view, resources),
+        [partial(kind.in_view, resources) for kind in KINDS.values() if kind.in_view is not None],
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
@@ -111,14 +112,6 @@ async def _checks(resources: Resources, request: Request) -> None:
 
     if request.verb == "roll":
         roll(request.text)
-
-
-async def in_view(resources: Resources, request: Request) -> list[InView]:
-    """What a question refers to, from all kinds of work."""
-    from bot.commands import KINDS
-
-    found = [await kind.in_view(resources, request) for kind in KINDS.values() if kind.in_view is not None]
-    return [about for about in found if about is not None]
 
 
 async def _knows(resources: Resources, request: Request) -> bool:

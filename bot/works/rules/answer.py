@@ -100,12 +100,9 @@ class Answer:
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         passages = self._result.passages
-        gate = CitationGate(
-            [flowing(passage.text) for passage in passages],
-            self._terms,
-            headings=[passage.heading for passage in passages],
-            abroad=self._snapshot.language not in self._snapshot.languages,
-        )
+        gate = CitationGate((), self._terms, abroad=self._snapshot.language not in self._snapshot.languages)
+        for passage in passages:
+            gate.add(flowing(passage.text), passage.heading)
         yield Status(self._say("rules.asking", model=self._snapshot.answerer))
         prompt = rag(self._snapshot, passages, self._pictures)
         try:
@@ -130,7 +127,8 @@ class Answer:
                 yield Text(rest)
             yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
         finally:  # also after a stop: a marker that was shown can be looked up
-            self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
+            for n, quote in sorted(gate.quotes.items()):
+                self.cited.append(_citation(n, passages[n - 1], quote))
         if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
         elif gate.unborne:
@@ -194,8 +192,10 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
     if pictures.names:
         # Here, after the passages: a space's own text has a placeholder for the history, but none for pictures.
         history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
-    history = "\n".join(filter(None, (overrules(passages), history)))
-    history = "\n".join(filter(None, (*(text for _, text in snapshot.in_view), history)))
+    if snapshot.house:
+        history = "\n".join(filter(None, (overrules(passages), history)))
+    if snapshot.in_view:
+        history = "\n".join(filter(None, (*(text for _, text in snapshot.in_view), history)))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),

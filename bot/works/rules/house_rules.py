@@ -55,7 +55,11 @@ class HouseRules:
 
     async def all(self, space: str) -> list[Rule]:
         """Every rule of the space, by number."""
-        return [(number, text) for number, text in await self.rows(space) if text]
+        rules = list[Rule]()
+        for number, row in (await self._settings.under(space, PREFIX)).items():
+            if row.value:
+                rules.append((int(number), row.value))
+        return sorted(rules)
 
     async def rows(self, space: str) -> list[Rule]:
         """All rules, including removed ones, whose words are "": their numbers are not used again."""

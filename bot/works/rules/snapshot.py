@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,8 @@ class Snapshot:
 class Snapshots:
     """Takes the snapshot of a question.
 
-    `_roles`: the models that a place has chosen. `_why_none`: see `bot.works.library.emptiness`.
+    `_roles`: the models that a place has chosen. `_why_none`: see `bot.works.library.emptiness`. `_in_view`: what the
+    question refers to, by each kind of work that knows it.
     """
 
     _library: Library
@@ -108,7 +109,7 @@ class Snapshots:
     _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
     _why_none: Callable[[Request], Awaitable[str]]
     _house: HouseRules
-    _in_view: Callable[[Request], Awaitable[list[InView]]]
+    _in_view: Sequence[Callable[[Request], Awaitable[InView | None]]]
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """The snapshot for a request. Raises UserError if there is no question, or nothing to search."""
@@ -140,8 +141,11 @@ class Snapshots:
         helps = helper is not None and helper.cites
         answers = models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
-        about = await self._in_view(request)
-        names = [name for view in about for name in view.names if name.casefold() in question.casefold()]
+        texts, names = list[tuple[str, str]](), list[str]()
+        for seen_by in self._in_view:
+            if (view := await seen_by(request)) is not None:
+                texts += [(view.name, view.text)] if view.text else []
+                names += [name for name in view.names if name.casefold() in question.casefold()]
         if names and shelf and not own.attached:
             names = await self._unknown(space, shelf, house, names)
             searched = without_names(question, names, language or request.locale.split("-")[0])
@@ -170,7 +174,7 @@ class Snapshots:
             notes=conversation.notes,
             roles=roles,
             house=house,
-            in_view=[(view.name, view.text) for view in about if view.text],
+            in_view=texts,
             searched=searched if searched != question else "",
         )
 

@@ -230,7 +230,7 @@ class Asking:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        brought = brought_by(request)
+        brought = brought_by(request) if request.files or "file" in request.options else ()
         picture_files = [file for file in brought if is_picture(file)]
         text_files = [file for file in brought if not is_picture(file)]
         own = await self._files.texts(run, text_files) if text_files else Own()
@@ -304,7 +304,8 @@ class Asking:
                     yield event
             cited = [result.passages[citation.n - 1].document for citation in answer.cited]
             unread = await self._library.unread(request.place.space, cited)
-            for notice in unread_notices([*unread, *(own.attached.unread if own.attached else ())], say):
+            unread += own.attached.unread if own.attached else ()
+            for notice in unread_notices(unread, say) if unread else ():
                 yield notice
         finally:
             # Also after a stop: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.

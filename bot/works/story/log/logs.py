@@ -80,7 +80,7 @@ class Logs:
 
         With `node`: before the run appended that node. Raises StorageFault.
         """
-        if (row_and_branch := await self.stories.played(spot(place))) is None:
+        if (row_and_branch := await self.stories.played(Spot(*place.key))) is None:
             return None
         row, played = row_and_branch
         own = await self.stories.of_run(place.space, run) if run else []
