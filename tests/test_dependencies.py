@@ -12,8 +12,8 @@ from tests.sources import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-# Imported by name of a URL or by another package, never by us; of the last only a library file is loaded.
-BY_OTHERS = {"tzdata", "opuslib-next-bundled"}
+# Imported by name of a URL or by another package, run as a program, or, of the last, only a library file loaded.
+BY_OTHERS = {"tzdata", "pip", "opuslib-next-bundled"}
 OURS = {"bot", "cogs", "storage"}
 # Of docutils only its mode for Emacs is under the GPL, which no wheel has.
 IN_PARTS = {"docutils"}
@@ -105,3 +105,11 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
         used |= found & declared or found  # several share a name, as those of OpenTelemetry do
     assert used - declared == set()
     assert declared - used - BY_OTHERS == set()
+
+
+def test_a_program_that_runs_as_a_module_is_declared() -> None:
+    """pipx and uv make environments without pip, so even pip has to be."""
+    texts = [file.read_text(encoding="utf-8") for package in OURS for file in (ROOT / package).rglob("*.py")]
+    programs = {name for text in texts for name in re.findall(r'"-m", "(\w+)', text)}
+    assert "pip" in programs
+    assert programs - OURS - names(PROJECT["project"]["dependencies"]) == set()

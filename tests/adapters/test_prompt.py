@@ -21,6 +21,7 @@ from bot.adapters.terminal.markdown import width_of
 from bot.adapters.terminal.paths import absolute, absolutes
 from bot.adapters.terminal.prompt import TRIES, Prompt
 from bot.adapters.terminal.view import progress
+from bot.config import DEMO
 from bot.events import (
     Request,
     Shown,
@@ -156,7 +157,8 @@ async def test_with_nothing_on_the_shelves_a_key_tries_an_example(tmp_path: Path
 
     say = words("en")
     for model, shelves, pressed, verbs, means in (
-        ("", [], "1", ["add", "ask"], "terminal.means_none"),
+        ("", [], "1", ["add", "ask"], "terminal.means_pull"),
+        (DEMO, [], "1", ["add", "ask"], "terminal.means_none"),
         ("demo:small", [], "2", ["add", "report"], ""),
         ("some:model", [], "3", ["start"], "terminal.means_model"),
         ("some:model", ["rules"], "1\r", ["ask"], None),
@@ -196,7 +198,8 @@ async def test_with_nothing_on_the_shelves_a_key_tries_an_example(tmp_path: Path
         assert found == verbs
         assert (say("terminal.tries") in lines) is (not shelves)
         told = " ".join("\n".join(lines).split())
-        named = [key for key in ("terminal.means_none", "terminal.means_model") if say(key) in told]
+        greetings = ("terminal.means_none", "terminal.means_model", "terminal.means_pull")
+        named = [key for key in greetings if say(key) in told]
         assert named == ([means] if means else [])
 
 

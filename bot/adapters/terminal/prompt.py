@@ -209,7 +209,8 @@ class Prompt:
             if await app.complete("shelf", Typed(place.space, "", None, self.conversation.author.id, place)):
                 return
             if server is None:
-                means = "terminal.means_model" if model and model != DEMO else "terminal.means_none"
+                means = "terminal.means_none" if model == DEMO else "terminal.means_model"
+                means = means if model else "terminal.means_pull"
                 await self.write([self.ink(self.ink.wrap(self.say(means)), DIM)])
             await self._offer_examples()
 
