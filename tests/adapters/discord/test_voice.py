@@ -18,7 +18,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.text.page import MARK, marked
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import SPOKEN, post_clip, unpost_clips
-from bot.adapters.discord.voice.channels import Room
+from bot.adapters.discord.voice.channels import Room, VoiceChannels
 from bot.events import Event, Speak, Stage, Text
 from bot.speech import sound
 from bot.speech.clips import Clip
@@ -80,12 +80,12 @@ class Hall:
 
     @property
     def waiting(self) -> int:
-        assert self.client.voice is not None
+        assert isinstance(self.client.voice, VoiceChannels)
         return sum(room.queue.waiting for room in self.client.voice._rooms.values())
 
     @property
     def room(self) -> Room:
-        assert self.client.voice is not None
+        assert isinstance(self.client.voice, VoiceChannels)
         return self.client.voice._rooms[str(self.guild.id)]
 
     def channel(self, channel: Channel) -> discord.VoiceChannel:
@@ -259,7 +259,7 @@ async def test_an_empty_channel_is_left_after_a_while(tmp_path: Path) -> None:
         await joined(hall)
         hall.fake.voice.leave(hall.ana, hall.guild)
         await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
-        assert hall.client.voice is not None
+        assert isinstance(hall.client.voice, VoiceChannels)
         assert hall.client.voice._rooms == {}
 
 

@@ -16,7 +16,7 @@ from discord.ext import commands
 from yarl import URL
 
 from bot import metrics
-from bot.adapters.discord.installed.shards import Plan, SharedShards, Turnstile, plan
+from bot.adapters.discord.installed.shards import Plan, ShardedClient, SharedShards, Turnstile, plan
 from bot.adapters.discord.installed.traffic import (
     HANGS_S,
     PACE,
@@ -34,7 +34,6 @@ from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
-    from bot.adapters.discord.voice.channels import VoiceChannels
     from bot.app import App
     from bot.config import Config, DiscordConfig
 
@@ -111,11 +110,10 @@ def intents_of(free_chat: bool) -> discord.Intents:
     return intents
 
 
-class Client(commands.AutoShardedBot):
+class Client(ShardedClient):
     """The Discord client; one per process. Call `login`, then `App.start`, then `connect`."""
 
     intake: Intake
-    voice: VoiceChannels | None = None
 
     def __init__(
         self,
@@ -135,15 +133,12 @@ class Client(commands.AutoShardedBot):
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
         self.acknowledgements = Acknowledgements()
-        self.connected: set[int] = set()
-        """The shards that have a session."""
+        self.connected = set()
         self.new_threads = NewThreads()
         self.lines = KeyedLocks()
         """Locks by run: one task at a time adds the link to the line that says who asked, or takes the line back."""
         self._on_first_ready = on_first_ready
         self._on_standby = on_standby
-        self.advice: Plan | None = None
-        """Discord's latest answer about shards and starts; used where processes share the shards."""
         self._plan: Plan | None = None
         self._shared: SharedShards | None = None
         self._turnstile = Turnstile()

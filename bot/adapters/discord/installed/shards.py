@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import aiohttp
 import discord
+from discord.ext import commands
 from discord.shard import EventItem, EventType
 from yarl import URL
 
@@ -22,7 +23,6 @@ from bot.events import UserError
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.installed.client import Client
     from bot.config import DiscordConfig
     from bot.runs.processes import Processes
     from storage.shares import Share
@@ -134,6 +134,29 @@ class Turnstile:
             self._next[bucket] = loop.time() + self._seconds
 
 
+class Voice(Protocol):
+    """The client's voice channels; see `VoiceChannels`. The arguments say which spaces are in certain shards."""
+
+    async def take_up(self, mine: Callable[[str], bool]) -> None: ...
+
+    async def part(self, theirs: Callable[[str], bool]) -> None: ...
+
+    def busy(self, mine: Callable[[str], bool]) -> bool: ...
+
+    async def close(self) -> None: ...
+
+
+class ShardedClient(commands.AutoShardedBot):
+    """A client whose shards may be shared with other processes."""
+
+    settings: DiscordConfig
+    voice: Voice | None = None
+    advice: Plan | None = None
+    """Discord's latest answer about shards and starts; used where processes share the shards."""
+    connected: set[int]
+    """The shards that have a session."""
+
+
 class SharedShards:
     """The shards of one process, where several processes share the database.
 
@@ -142,7 +165,7 @@ class SharedShards:
     """
 
     def __init__(
-        self, client: Client, processes: Processes, share: Share, on_standby: Callable[[], None] | None
+        self, client: ShardedClient, processes: Processes, share: Share, on_standby: Callable[[], None] | None
     ) -> None:
         self._client = client
         self._processes = processes

@@ -20,14 +20,14 @@ from bot.adapters.invocation import Brought, quotation, shown_time
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import Body, Location, files_of, text_of
 from bot.adapters.slack.received.line import text_without_mention, words_of
-from bot.adapters.slack.received.sharing import is_member
+from bot.adapters.slack.received.people import is_member
 from bot.adapters.surface import Gone, PlaceClosed, Refused, SurfaceFault
 from bot.events import Quoted
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Installed
-    from bot.adapters.slack.received.intake import Intake
+    from bot.adapters.slack.received.people import People
     from bot.events import File
 
 LINK: Final = re.compile(
@@ -47,13 +47,13 @@ NAME_S: Final = 0.7
 _log = logging.getLogger(__name__)
 
 
-async def linked(intake: Intake, location: Location, text: str) -> Brought:
+async def linked(people: People, location: Location, text: str) -> Brought:
     """The messages that the links in a command's text refer to."""
-    me = await intake.workspaces.installed(location.team, location.enterprise)
-    return await brought(intake, location, {"text": text, "ts": f"{time.time():.6f}"}, me)
+    me = await people.workspaces.installed(location.team, location.enterprise)
+    return await brought(people, location, {"text": text, "ts": f"{time.time():.6f}"}, me)
 
 
-async def brought(intake: Intake, location: Location, event: Body, me: Installed) -> Brought:
+async def brought(people: People, location: Location, event: Body, me: Installed) -> Brought:
     """The messages that come with this message. The bot's own messages are left out, because it knows them."""
     shared = {(text_of(each, "channel_id"), text_of(each, "ts")): each for each in _shared(event)}
     links = {
@@ -62,14 +62,14 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
     }
     wanted = [(*link, thread or link[1]) for link, thread in links.items() if link not in shared]
     room = max(0, MESSAGES - len(shared))
-    fetched = await asyncio.gather(*(_fetched(intake, location, *each) for each in wanted[:room]))
+    fetched = await asyncio.gather(*(_fetched(people, location, *each) for each in wanted[:room]))
     linked = [(wanted[n][0], message) for n, message in enumerate(fetched) if not isinstance(message, str)]
     refused = [message for message in fetched if isinstance(message, str)]
     refused += ["thread.link_many"] * len(wanted[room:])
-    name, now = partial(intake.people.name, location), _time(text_of(event, "ts"))
+    name, now = partial(people.name, location), _time(text_of(event, "ts"))
     quotes, files, quoted = list[str](), list["File"](), list[Quoted]()
     messages = [*((channel, each) for (channel, _), each in shared.items()), *linked][:MESSAGES]
-    names = await asyncio.gather(*(_channel_name(intake, location, channel) for channel, _ in messages))
+    names = await asyncio.gather(*(_channel_name(people, location, channel) for channel, _ in messages))
     for where, (_, message) in zip(names, messages, strict=True):
         author = text_of(message, "author_id") or text_of(message, "user")
         if me.user == author:
@@ -89,11 +89,11 @@ async def brought(intake: Intake, location: Location, event: Body, me: Installed
 
 
 async def source_of(
-    intake: Intake, location: Location, channel: str, message: Mapping[str, Any], asked_at: str
+    people: People, location: Location, channel: str, message: Mapping[str, Any], asked_at: str
 ) -> Quoted:
     """The source of a message in the channel, for a question that is answered at `location`; `asked_at` is a ts."""
-    where = await _channel_name(intake, location, channel)
-    return await _source(where, message, partial(intake.people.name, location), _time(asked_at))
+    where = await _channel_name(people, location, channel)
+    return await _source(where, message, partial(people.name, location), _time(asked_at))
 
 
 async def _source(
@@ -121,7 +121,7 @@ def _shared(event: Body) -> list[Mapping[str, Any]]:
     ]
 
 
-async def _channel_name(intake: Intake, location: Location, channel: str) -> str:
+async def _channel_name(people: People, location: Location, channel: str) -> str:
     """The channel's name, such as "#rules"; "" for the question's own channel, a private one, or if Slack does not
     answer.
     """
@@ -129,7 +129,7 @@ async def _channel_name(intake: Intake, location: Location, channel: str) -> str
         return ""
     try:
         async with asyncio.timeout(NAME_S):
-            client = await intake.workspaces.client(location.team, location.enterprise)
+            client = await people.workspaces.client(location.team, location.enterprise)
             answer: Any = await client.conversations_info(channel=channel)
     except (SurfaceFault, StorageFault, TimeoutError):
         return ""
@@ -138,12 +138,12 @@ async def _channel_name(intake: Intake, location: Location, channel: str) -> str
 
 
 async def _fetched(
-    intake: Intake, location: Location, channel: str, ts: str, thread: str
+    people: People, location: Location, channel: str, ts: str, thread: str
 ) -> Mapping[str, Any] | str:
     """A linked message if the person may read it, else the key of the sentence that says why not."""
     try:
         async with asyncio.timeout(FETCH_S):
-            client = await intake.workspaces.client(location.team, location.enterprise)
+            client = await people.workspaces.client(location.team, location.enterprise)
             if channel != location.channel and not await is_member(
                 client, channel, location.user, beyond=False
             ):

@@ -201,7 +201,7 @@ class Shortcuts:
                 return
             place = await self._answered_at(body, location)
             asked_at = text_of(body, "action_ts")
-            source = await source_of(intake, place, location.channel, message, asked_at)
+            source = await source_of(intake.people, place, location.channel, message, asked_at)
             await windows.ask(
                 intake,
                 str(body.get("trigger_id") or ""),

@@ -21,8 +21,8 @@ from yarl import URL
 from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Body, Location, Origin, origin_of, parted, text_of
 from bot.adapters.slack.received.line import Name, text_without_mention, words_of
+from bot.adapters.slack.received.people import is_member
 from bot.adapters.slack.received.replies import newest_replies
-from bot.adapters.slack.received.sharing import is_member
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, TransientError, UserError
 from bot.platforms import LinkedThread, ThreadMessage, Transcript, WholeThread

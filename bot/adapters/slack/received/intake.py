@@ -253,7 +253,7 @@ class Intake(intake.Intake):
         invocation = await self.arranged(invocation, here, location.user)
         typed = not (location.message or invocation.again or invocation.answers)
         if typed and LINK.search(invocation.text) and takes_quotations(row):
-            invocation = with_brought(invocation, await linked(self, location, invocation.text))
+            invocation = with_brought(invocation, await linked(self.people, location, invocation.text))
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)
         request = request_of(

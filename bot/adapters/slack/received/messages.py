@@ -149,7 +149,7 @@ class Listener:
         intake, id = self._intake, f"message:{location.channel}:{location.message}"
         raw, files = text_of(event, "text"), files_of(event)
         text = await text_without_mention(raw, me.user, partial(self._intake.people.name, location))
-        along = await brought(intake, location, event, me)
+        along = await brought(intake.people, location, event, me)
         readable_files = [file.name for file in files if readable(file.name)]
         if readable_files and not reads_files(command_of(text) or text):
             await intake.hint(location, id, "slack.books", file=readable_files[0], name=me.name)
@@ -248,7 +248,7 @@ class Deletions:
                 text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text
             except UserError:  # the new text is no valid request, so the old one stays
                 return
-            along = await brought(self._intake, location, message, me)
+            along = await brought(self._intake.people, location, message, me)
             if text and along.text and along.text in past.text:
                 text = with_quotation(text, along.text)
             if text:

@@ -1,4 +1,4 @@
-"""The people on Slack: their name, language and time zone, and whether they are admins.
+"""The people on Slack: their name, language and time zone, and whether they are admins or members of a channel.
 
 Asks Slack about each person from time to time. Independent of requests; a request does not wait for what can be
 guessed.
@@ -22,6 +22,7 @@ from bot.words import locale_of
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.slack.installed.clients import Client
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.adapters.slack.placing import Location
 
@@ -33,6 +34,8 @@ FRESH_S: Final = 2.0
 """The same for an admin's verb."""
 MOST: Final = 8_192
 """The most people in the cache."""
+PAGE, PAGES = 1_000, 20
+"""The members of a channel per call, and the most calls."""
 _CHARGE: Final = ("is_admin", "is_owner", "is_primary_owner")
 _GUESTS: Final = ("deleted", "is_bot", "is_stranger", "is_restricted")
 
@@ -76,7 +79,7 @@ class People:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._workspaces = workspaces
+        self.workspaces = workspaces
         self._admins = frozenset(admins)
         self._clock = clock
         self._cached: OrderedDict[tuple[str, str], tuple[float, Person]] = OrderedDict()
@@ -152,7 +155,7 @@ class People:
 
     async def _ask(self, location: Location) -> Person | None:
         try:
-            client = await self._workspaces.client(location.team, location.enterprise)
+            client = await self.workspaces.client(location.team, location.enterprise)
             answer: Any = await client.users_info(user=location.user, include_locale=True)
         except (SurfaceFault, StorageFault) as fault:  # a missing name must not cause a failure
             _log.info("who a person is could not be asked: %s", fault)
@@ -185,3 +188,16 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
             admin = admin or any(map(above.get, _CHARGE))
     zone = str(user.get("tz") or "")
     return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin, zone, outside)
+
+
+async def is_member(client: Client, channel: str, user: str, *, beyond: bool) -> bool:
+    """Whether the person is a member of the channel; `beyond` is the answer if it has too many members to check."""
+    cursor = ""
+    for _ in range(PAGES):
+        answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
+        if user in answer["members"]:
+            return True
+        cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
+        if not cursor:
+            return False
+    return beyond

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bot.adapters import footer
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.slack.placing import Body, Location, message_of, origin_of
+from bot.adapters.slack.received.people import is_member
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.markdown import mrkdwn
@@ -36,8 +37,6 @@ STAGES = "sutradhar"
 PARTS = 50
 """Messages of one stage; more than any answer has."""
 PASSED_ON = ("markdown", "section", "rich_text", "header", "divider", "context", "image", "table")
-PAGE, PAGES = 1_000, 20
-"""The members per call, and the most calls."""
 
 _log = logging.getLogger(__name__)
 _turns = KeyedLocks()
@@ -188,19 +187,6 @@ def _offers(block: Block) -> bool:
         if block.get("type") == "actions"
     ]
     return any(re.fullmatch(footer.CHOICE, each) for each in ids)
-
-
-async def is_member(client: Client, channel: str, user: str, *, beyond: bool) -> bool:
-    """Whether the person is a member of the channel; `beyond` is the answer if it has too many members to check."""
-    cursor = ""
-    for _ in range(PAGES):
-        answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
-        if user in answer["members"]:
-            return True
-        cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
-        if not cursor:
-            return False
-    return beyond
 
 
 async def _post(client: Client, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
