@@ -275,7 +275,7 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         # As if a day had passed.
         await brought_forward(learners.desk.app, ANA)
         again = await learners.said("quiz", "bees", questions=1)
-        assert "1 question comes back" in again
+        assert "1 question is repeated" in again
         (back,) = await quizzes.of("local", learners.quiz)
         assert (back.text, back.first, sorted(back.options)) == (
             first.text,
@@ -291,7 +291,7 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         cut = re.sub(r"\s+".join(map(re.escape, first.quote.split())), "", taught)
         assert cut != taught
         await learners.desk.add(learners.desk.file("keeping_bees.txt", cut), verb="replace")
-        assert "comes back" not in await learners.said("quiz", "bees", questions=1)
+        assert "is repeated" not in await learners.said("quiz", "bees", questions=1)
 
 
 async def brought_forward(app: App, author: Author) -> None:
